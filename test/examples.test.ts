@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { assert, describe, it, vi } from "@effect/vitest"
-import { operations } from "@quotewire/core"
+import { Lines, operations } from "@quotewire/core"
 import { World } from "@quotewire/core/testing"
+import { FirstCall } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { DateTime, Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -184,6 +185,12 @@ describe("examples", () => {
 describe("the README", () => {
   it("shows examples/embed.ts unchanged", () => {
     assert.include(readme.text, `\`\`\`ts\n${read("examples/embed.ts").text}\`\`\``)
+  })
+
+  it("starts with the call that a sandbox prints", () => {
+    const bodyOf = (text: string) => JSON.parse(/\{\n {2}"line"[\s\S]*?\n\}(?=')/.exec(text)?.[0] ?? assert.fail(text))
+    const lines = Lines.standard
+    assert.deepStrictEqual(bodyOf(FirstCall.text("$QUOTEWIRE", "$KEY", lines)), bodyOf(readme.text))
   })
 
   it.effect("states the prices of its first quote", () =>

@@ -8,50 +8,68 @@ import { errorStyle } from "./terminal/Style.ts"
 import { version } from "./version.ts"
 
 /**
- * The subcommands, in the order of the help. Each is its own module, so that a process loads only the one that it runs.
+ * The subcommands by group, in the order of the help. Each is its own module, so that a process loads only the one that
+ * it runs.
  */
-const subcommands = {
-  create: async () => (await import("./create/create.ts")).create,
-  dev: async () => (await import("./commands/dev.ts")).dev,
-  serve: async () => (await import("./commands/serve.ts")).serve,
-  work: async () => (await import("./commands/work.ts")).work,
-  mcp: async () => (await import("./commands/mcp.ts")).mcp,
-  listen: async () => (await import("./commands/listen.ts")).listen,
-  trigger: async () => (await import("./commands/trigger.ts")).trigger,
-  events: async () => (await import("./commands/events.ts")).events,
-  quotes: async () => (await import("./commands/quotes.ts")).quotes,
-  requests: async () => (await import("./commands/requests.ts")).requests,
-  login: async () => (await import("./commands/profiles.ts")).login,
-  logout: async () => (await import("./commands/profiles.ts")).logout,
-  profiles: async () => (await import("./commands/profiles.ts")).profiles,
-  migrate: async () => (await import("./commands/migrate.ts")).migrate,
-  organizations: async () => (await import("./commands/organizations.ts")).organizations,
-  operators: async () => (await import("./commands/operators.ts")).operators,
-  keys: async () => (await import("./commands/keys.ts")).keys,
-  connections: async () => (await import("./commands/connections.ts")).connections,
-  consumers: async () => (await import("./commands/consumers.ts")).consumers,
-  carriers: async () => (await import("./commands/carriers.ts")).carriers,
-  erase: async () => (await import("./commands/erase.ts")).erase,
-  seal: async () => (await import("./commands/seal.ts")).seal,
-  cells: async () => (await import("./commands/cells.ts")).cells
+const groups = {
+  Try: {
+    create: async () => (await import("./create/create.ts")).create,
+    dev: async () => (await import("./commands/dev.ts")).dev,
+    trigger: async () => (await import("./commands/trigger.ts")).trigger
+  },
+  Integrate: {
+    mcp: async () => (await import("./commands/mcp.ts")).mcp,
+    listen: async () => (await import("./commands/listen.ts")).listen,
+    events: async () => (await import("./commands/events.ts")).events,
+    quotes: async () => (await import("./commands/quotes.ts")).quotes,
+    requests: async () => (await import("./commands/requests.ts")).requests,
+    login: async () => (await import("./commands/profiles.ts")).login,
+    logout: async () => (await import("./commands/profiles.ts")).logout,
+    profiles: async () => (await import("./commands/profiles.ts")).profiles
+  },
+  Operate: {
+    serve: async () => (await import("./commands/serve.ts")).serve,
+    work: async () => (await import("./commands/work.ts")).work,
+    migrate: async () => (await import("./commands/migrate.ts")).migrate,
+    organizations: async () => (await import("./commands/organizations.ts")).organizations,
+    keys: async () => (await import("./commands/keys.ts")).keys,
+    operators: async () => (await import("./commands/operators.ts")).operators,
+    consumers: async () => (await import("./commands/consumers.ts")).consumers,
+    erase: async () => (await import("./commands/erase.ts")).erase,
+    seal: async () => (await import("./commands/seal.ts")).seal,
+    cells: async () => (await import("./commands/cells.ts")).cells
+  },
+  Carriers: {
+    carriers: async () => (await import("./commands/carriers.ts")).carriers,
+    connections: async () => (await import("./commands/connections.ts")).connections
+  }
 }
+
+const subcommands = { ...groups.Try, ...groups.Integrate, ...groups.Operate, ...groups.Carriers }
 
 const isSubcommand = (word: string): word is keyof typeof subcommands => Object.hasOwn(subcommands, word)
 
 /**
- * The subcommand that is called. Help, completions and suggestions for a mistyped word need all subcommands;
+ * The subcommand that is called, or the groups of all: help, completions and suggestions for a mistyped word need them.
  * `--version` needs none.
  */
-const needed = ([word = "", ...rest]: ReadonlyArray<string>) => {
+const needed = async ([word = "", ...rest]: ReadonlyArray<string>) => {
   if (word === "--version" && rest.length === 0) return []
   const isOne = isSubcommand(word) && !rest.some((argument) => argument.startsWith("--completions"))
-  return isOne ? [subcommands[word]] : Object.values(subcommands)
+  if (isOne) return [await subcommands[word]()]
+  const { Carriers, Integrate, Operate, Try } = groups
+  return [
+    { group: "Try", commands: await Promise.all(Object.values(Try).map((subcommand) => subcommand())) },
+    { group: "Integrate", commands: await Promise.all(Object.values(Integrate).map((subcommand) => subcommand())) },
+    { group: "Operate", commands: await Promise.all(Object.values(Operate).map((subcommand) => subcommand())) },
+    { group: "Carriers", commands: await Promise.all(Object.values(Carriers).map((subcommand) => subcommand())) }
+  ]
 }
 
 /** The command with the subcommands that these arguments need. */
 export const load = (args: ReadonlyArray<string>) =>
   Effect.map(
-    Effect.promise(() => Promise.all(needed(args).map((subcommand) => subcommand()))),
+    Effect.promise(() => needed(args)),
     (loaded) =>
       Command.make("quotewire").pipe(
         Command.withDescription("An insurance quoting service"),

@@ -68,7 +68,11 @@ describe("carriers test", () => {
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* run(["carriers", "test", plan])
       assert.deepStrictEqual([code, stderr], [0, ""])
-      assert.match(stdout, /^naic:00000\n {2}pass {2}declares itself correctly\n {2}pass {2}renters: answers an ask/)
+      assert.match(
+        stdout,
+        /^naic:00000\n {2}pass +\d+ ms {2}declares itself correctly\n {2}pass +\d+ ms {2}renters: answers an ask/
+      )
+      assert.match(stdout, /\n(\d+) of \1 cases passed in \d+\.\d s\n$/)
     })
   )
 
@@ -79,7 +83,7 @@ describe("carriers test", () => {
       assert.deepStrictEqual([told.code, told.stderr], [1, "quotewire: 3 of 6 cases failed.\n"])
       assert.match(
         told.stdout,
-        /^ {2}FAIL {2}renters: answers an ask.*\n {8}ask returned.*\n {8}- offers\.0\.premium\./m
+        /^ {2}FAIL +\d+ ms {2}renters: answers an ask.*\n {18}ask returned.*\n {18}- offers\.0\.premium\./m
       )
       const { carriers } = JSON.parse((yield* run([...careless, "--json"])).stdout)
       assert.strictEqual(carriers[0].carrier_id, "naic:99999")
@@ -116,7 +120,7 @@ describe("carriers test", () => {
         const { code, stderr, stdout } = yield* run(args, { ...env, TRIAL_URL: "http://127.0.0.1:1" })
         assert.strictEqual(code, 1)
         assert.match(stderr, /^quotewire: \d of \d cases failed\. No cassette was written\.$/m)
-        assert.match(stdout, /^ {2}FAIL {2}renters: answers an ask.*\n.*127\.0\.0\.1:1 .*ECONNREFUSED/m)
+        assert.match(stdout, /^ {2}FAIL +\d+ ms {2}renters: answers an ask.*\n.*127\.0\.0\.1:1 .*ECONNREFUSED/m)
         assert.notMatch(stdout, /idempotency_key|Zq7x/)
       }
       assert.strictEqual(readFileSync(kept, "utf8"), '"a good cassette"')

@@ -188,7 +188,7 @@ describe("quotewire dev", () => {
       const { port } = new URL(JSON.parse(first.output()).base_url)
       const second = yield* run(["dev", "--port", port])
       assert.strictEqual(second.code, 1)
-      assert.match(second.stderr, new RegExp(`^quotewire: .*${port}.*\\n$`))
+      assert.match(second.stderr, new RegExp(`^quotewire: .*${port}.*choose another port with --port .*\\n$`))
       assert.strictEqual(second.stdout, "")
     })
   )
@@ -317,7 +317,7 @@ describe("quotewire", () => {
       Effect.gen(function* () {
         const { code, stdout } = yield* run(args)
         assert.strictEqual(code, 2)
-        assert.include(stdout, "SUBCOMMANDS")
+        assert.include(stdout, args.length === 0 ? "Operate:" : "SUBCOMMANDS")
       })
   )
 

@@ -113,7 +113,7 @@ describe("a command with an operator's token", () => {
       )
       yield* Effect.promise(() => client.wait_for_quotes(id))
       const shown = yield* run(["requests", "show", id])
-      assert.include(shown.out, "mga:acme: declined (prior_claims)")
+      assert.match(shown.out, /\nmga:acme\n(?: .*\n)* +\d+\.\d{3} {2}outcome {4}declined \(prior_claims\)/)
       assert.notInclude((yield* run(["requests", "show", id, "--json"])).out, "Not for this person.")
       assert.include((yield* run(["requests", "show", id, "--bodies", "--json"])).out, "Not for this person.")
       const reader = yield* tokenWith(["read"])

@@ -116,7 +116,10 @@ describe("quotewire requests show", () => {
       const plain = yield* run(["requests", "show", id], env)
       assert.strictEqual(plain.code, 0, plain.stderr)
       assert.match(plain.stdout, new RegExp(`^${id}  renters, live: failed \\(no_carrier_answered\\)\n`))
-      assert.match(plain.stdout, / {2}exchange {3}ask acme, attempt 1: unavailable \(maintenance\) in \d+ ms\n/)
+      assert.match(
+        plain.stdout,
+        /\nacme\n(?: .*\n)* +\d+\.\d{3} {2}exchange {3}ask, attempt 1: unavailable \(maintenance\) in \d+ ms\n/
+      )
       assert.match(plain.stdout, /\n +POST 127\.0\.0\.1:\d+\/quotes\?token {2}503 in \d+ ms\n/)
       assert.match(plain.stdout, / {2}event {6}quote_request\.failed evt_/)
       assert.match(plain.stdout, /\n +> application\/json, \d+ bytes\n/)

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Console, Effect, Layer, Stdio, Terminal } from "effect"
+import { ConfigProvider, Console, Effect, Layer, Option, Stdio, Terminal } from "effect"
 import { TerminalCapabilities } from "effect/cli"
+import * as Telemetry from "../src/service/Telemetry.ts"
 import { variableOf } from "../src/settings/Settings.ts"
 import { examplesOf } from "../src/terminal/Examples.ts"
 import * as Output from "../src/terminal/Output.ts"
@@ -97,6 +98,54 @@ describe("an error", () => {
         assert.isTrue(err.startsWith("\u001b[31m"), err)
         assert.include(err, "\u001b[0m")
       }
+    })
+  )
+})
+
+describe("the log of a host", () => {
+  /** The lines of the log for a call and a warning, at a terminal or elsewhere. */
+  const logged = Effect.fnUntraced(function* (isTerminal: boolean, variables: { readonly [name: string]: string }) {
+    const err: Array<string> = []
+    const console: Console.Console = Object.assign(Object.create(globalThis.console), {
+      error: (text: string) => void err.push(text)
+    })
+    const terminal = Terminal.make({
+      columns: Effect.succeed(200),
+      rows: Effect.succeed(24),
+      size: Effect.die("Nothing asks for the size."),
+      readInput: Effect.die("Nothing reads."),
+      readLine: Effect.die("Nothing reads."),
+      display: () => Effect.void
+    })
+    yield* Effect.gen(function* () {
+      yield* Effect.annotateLogs(Effect.logInfo("start_quote_request  12 ms"), { status: 202 })
+      yield* Effect.annotateLogs(Effect.logWarning("A carrier timed out"), { carrier_id: "acme", why: "x ".repeat(40) })
+    }).pipe(
+      Effect.provide(Telemetry.layer({ log_format: "auto", otlp_url: Option.none() })),
+      Effect.provide(Stdio.layerTest({ stderrIsTerminal: Effect.succeed(isTerminal) })),
+      Effect.provideService(Terminal.Terminal, terminal),
+      Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env: variables })),
+      Effect.provideService(Console.Console, console)
+    )
+    return err.join("\n").split("\n")
+  })
+
+  it.effect("begins with the time and the status at a terminal, and fits 80 columns", () =>
+    Effect.gen(function* () {
+      const [call = "", ...warning] = yield* logged(true, { NO_COLOR: "1" })
+      assert.match(call, /^\d\d:\d\d:\d\d {2}\u2713 {2}202 {2}start_quote_request {2}12 ms$/)
+      assert.match(warning[0] ?? "", /^\d\d:\d\d:\d\d {2}! {2}warn {2}A carrier timed out/)
+      assert.isAbove(warning.length, 1)
+      for (const line of warning) assert.isAtMost(line.length, 80)
+      const [colored = ""] = yield* logged(true, {})
+      assert.include(colored, "\u001b[32m")
+    })
+  )
+
+  it.effect("is logfmt without a terminal", () =>
+    Effect.gen(function* () {
+      const [call = ""] = yield* logged(false, {})
+      assert.match(call, /^timestamp=\S+ level=INFO .*status=202/)
     })
   )
 })

@@ -60,9 +60,12 @@ const serve = Effect.fnUntraced(function* (settings: DevSettings) {
     environment: "sandbox"
   } as const
   const link = yield* ConsoleLink.make(Redacted.make(keys.server)).pipe(Effect.provide(NodeCrypto.layer))
-  const { base_url } = yield* Host.serve({ ...settings, operators: true, console: { link, at_root: true } }).pipe(
-    Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless))
-  )
+  const { base_url } = yield* Host.serve({
+    ...settings,
+    logs_calls: yield* Telemetry.isText(settings),
+    operators: true,
+    console: { link, at_root: true }
+  }).pipe(Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless)))
   yield* Deferred.succeed(address, base_url)
   const lines = yield* Effect.provideContext(Lines.Lines, core)
   const ready = {

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto"
 import { standardLines } from "@quotewire/core"
-import type { AnswerOf } from "@quotewire/http/client"
 import { Effect, Option, Redacted } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as ConfigFile from "../config/ConfigFile.ts"
@@ -8,6 +7,7 @@ import * as Advance from "../remote/Advance.ts"
 import { closest } from "../remote/closest.ts"
 import * as HostClient from "../remote/HostClient.ts"
 import * as QuoteText from "../remote/QuoteText.ts"
+import * as ScenarioText from "../remote/ScenarioText.ts"
 import { WrongUsage } from "../settings/CommandErrors.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
 import { config } from "../settings/Settings.ts"
@@ -72,10 +72,7 @@ interface TriggerSettings extends HostClient.HostSettings {
   readonly advance: Option.Option<number>
 }
 
-type Scenario = AnswerOf<"list_sandbox_scenarios">["scenarios"][number]
-
-const lineOf = ({ description, lines, name }: Scenario): string =>
-  `${name.padEnd(22)}${description} (${lines.join(", ")})`
+type Scenario = ScenarioText.Scenario
 
 const unknown = (sentence: string, typed: string, words: ReadonlyArray<string>) =>
   new WrongUsage({ message: `${sentence}${closest(typed, words)}. See quotewire trigger --list.` })
@@ -137,7 +134,7 @@ const run = Effect.fnUntraced(function* (settings: TriggerSettings) {
   const { scenarios } = yield* HostClient.call((signal) => client.list_sandbox_scenarios({}, { signal }))
   if (settings.list) {
     const listed = yield* playedBy(settings.line, scenarios)
-    return yield* Output.result(settings, { scenarios: listed }, listed.map(lineOf))
+    return yield* Output.result(settings, { scenarios: listed }, ScenarioText.rows(listed))
   }
   const { line, scenario } = yield* chosen(settings, scenarios)
   const application = yield* applicationOf(settings, line)

@@ -6,9 +6,9 @@ import * as Database from "../service/Database.ts"
 import * as Measuring from "../service/Measuring.ts"
 import * as Service from "../service/Service.ts"
 import * as Telemetry from "../service/Telemetry.ts"
-import { CommandFailed } from "../settings/CommandErrors.ts"
 import type { HostSettings } from "../settings/HostSettings.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
+import { refusedPort } from "../settings/refusals.ts"
 import * as Settings from "../settings/Settings.ts"
 import * as StorageSettings from "../settings/StorageSettings.ts"
 
@@ -54,7 +54,7 @@ const run = Effect.fnUntraced(function* (settings: WorkSettings) {
   const core = yield* Layer.build(Layer.provideMerge(Quotewire.worker, service))
   yield* Measuring.measure(settings).pipe(
     Effect.provideContext(core),
-    Effect.mapError(({ message }) => new CommandFailed({ message }))
+    Effect.mapError((refused) => refusedPort(settings, refused))
   )
   yield* Console.log(settings.json ? JSON.stringify({ working: true }) : "Quotewire is running background jobs")
   return yield* Effect.never

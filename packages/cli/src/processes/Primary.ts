@@ -1,7 +1,7 @@
 import { Metrics, type Receiver } from "@quotewire/http"
 import { Deferred, Effect, Option, Queue } from "effect"
-import { CommandFailed } from "../settings/CommandErrors.ts"
 import type { HostSettings } from "../settings/HostSettings.ts"
+import { refusedPort } from "../settings/refusals.ts"
 import * as Acceptor from "./Acceptor.ts"
 import * as CollectedMetrics from "./CollectedMetrics.ts"
 import type { Ready } from "./Messages.ts"
@@ -29,7 +29,7 @@ export const run = Effect.fnUntraced(function* (
   const collected = CollectedMetrics.make()
   if (Option.isSome(settings.metrics_port)) {
     yield* Metrics.serveText({ host: settings.host, port: settings.metrics_port.value }, collected.text).pipe(
-      Effect.mapError(({ message }) => new CommandFailed({ message }))
+      Effect.mapError((refused) => refusedPort(settings, refused))
     )
   }
   const acceptor = Acceptor.make()
@@ -48,7 +48,7 @@ export const run = Effect.fnUntraced(function* (
   })
   yield* Deferred.succeed(
     bound,
-    yield* Effect.mapError(acceptor.listen(settings), ({ message }) => new CommandFailed({ message }))
+    yield* Effect.mapError(acceptor.listen(settings), (refused) => refusedPort(settings, refused))
   )
   const supervisor = Supervisor.make(count, workers)
   yield* announce(yield* supervisor.start)

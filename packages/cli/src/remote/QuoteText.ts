@@ -13,12 +13,17 @@ const priceOf = ({ premium, term_months }: Quote["price"]): string => {
   return `${amount(premium)} for ${term_months === 1 ? "a month" : `${term_months} months`}`
 }
 
+/** The price of a month of cover: the only one that compares offers of different terms. */
+const monthOf = ({ comparison }: Quote["price"]): ReadonlyArray<string> =>
+  comparison === null ? [] : [`${amount(comparison.amount)} a month`]
+
 const expiryOf = ({ availability: { expires_at } }: Quote): string => expires_at ?? "unknown"
 
 const lineOf = (of: Quote): string =>
   [
     `  ${of.id}`,
     of.source.carrier.name,
+    ...monthOf(of.price),
     priceOf(of.price),
     of.status === "active" ? `until ${expiryOf(of)}` : `${of.status} (${of.status_details.reason})`
   ].join("  ")
@@ -43,19 +48,42 @@ const row = (name: string, value: string): string => `${name.padEnd(13)}${value}
 const rows = (name: string, values: ReadonlyArray<string>): ReadonlyArray<string> =>
   values.map((value, index) => row(index === 0 ? name : "", value))
 
-/** A quote as rows of text: its price, assumptions, expiry and next actions, among others. */
+const words = (code: string): string => code.replaceAll("_", " ")
+
+type Subject = Quote["coverage"]["subjects"][number]
+
+/** One cover: its limit and deductible, or that it is not part of the offer. */
+const coverOf = ({ code, deductible, included, limit }: Subject["coverages"][number]): string => {
+  if (included === false) return `${words(code)}: not covered`
+  const parts = [
+    ...(included === null ? ["not stated"] : []),
+    ...(limit === null ? [] : [`up to ${amount(limit)}`]),
+    ...(deductible === null ? [] : [`${amount(deductible)} deductible`])
+  ]
+  return parts.length === 0 ? words(code) : `${words(code)}: ${parts.join(", ")}`
+}
+
+/** The covers of each subject; its id comes first if there are several. */
+const coversOf = ({ coverage: { subjects } }: Quote): ReadonlyArray<string> =>
+  subjects.flatMap(({ coverages, subject_id }) => [
+    ...(subjects.length === 1 ? [] : [subject_id]),
+    ...coverages.map((cover) => `${subjects.length === 1 ? "" : "  "}${coverOf(cover)}`)
+  ])
+
+/** A quote as rows of text: its price, covers, assumptions, expiry and next actions, among others. */
 export const quote = (of: Quote): ReadonlyArray<string> => {
   const { comparison, fees } = of.price
   return [
     `${of.id}  version ${of.version}: ${of.status} (${of.status_details.reason}). ${of.status_details.message}`,
     row("carrier", of.source.carrier.name),
     ...(of.source.product === null ? [] : [row("product", of.source.product)]),
+    ...(comparison === null ? [] : [row("per month", `${amount(comparison.amount)}: ${comparison.label}`)]),
     row("price", priceOf(of.price)),
-    ...(comparison === null ? [] : [row("compare", `${amount(comparison.amount)}: ${comparison.label}`)]),
     ...rows(
       "fees",
-      fees.map((fee) => `${fee.code} ${amount(fee.amount)}`)
+      fees.map((fee) => `${words(fee.code)}: ${amount(fee.amount)}`)
     ),
+    ...rows("covers", coversOf(of)),
     row("expires", expiryOf(of)),
     ...rows("conditions", of.coverage.conditions),
     ...rows(

@@ -2,9 +2,11 @@ import { Quotewire } from "@quotewire/core"
 import { type ConsoleSettings, Http, type OAuthSettings, type Receiver, ServiceApi } from "@quotewire/http"
 import { mcp } from "@quotewire/mcp"
 import { Context, Effect, Layer, Option, type Scope } from "effect"
-import { CommandFailed } from "../settings/CommandErrors.ts"
+import type { CommandFailed } from "../settings/CommandErrors.ts"
 import type { HostSettings } from "../settings/HostSettings.ts"
+import { refusedPort } from "../settings/refusals.ts"
 import { version } from "../version.ts"
+import * as CallLog from "./CallLog.ts"
 import * as Measuring from "./Measuring.ts"
 
 /** The settings of the HTTP host. */
@@ -19,6 +21,8 @@ export type HostOptions = Pick<
     readonly operators?: boolean
     /** The console; none by default. */
     readonly console?: ConsoleSettings | null
+    /** Whether each call of an operation is logged; false by default. */
+    readonly logs_calls?: boolean
     /** Receives connections from the primary; by default this process listens itself. */
     readonly receiver?: Receiver
   }
@@ -31,9 +35,13 @@ export const serve = (
   settings: HostOptions,
   rest: RestMode = "rest"
 ): Effect.Effect<Http.Host["Service"], CommandFailed, ServiceApi.Services | Scope.Scope> =>
-  Effect.flatMap(Measuring.measure(settings), (hooks) => Layer.build(layerOf(settings, rest, hooks))).pipe(
+  Effect.gen(function* () {
+    const measured = yield* Measuring.measure(settings)
+    const hooks = settings.logs_calls === true ? yield* CallLog.logging(measured) : measured
+    return yield* Layer.build(layerOf(settings, rest, hooks))
+  }).pipe(
     Effect.map(Context.get(Http.Host)),
-    Effect.catchTag("CannotListen", ({ message }) => Effect.fail(new CommandFailed({ message })))
+    Effect.catchTag("CannotListen", (refused) => Effect.fail(refusedPort(settings, refused)))
   )
 
 const layerOf = (settings: HostOptions, rest: RestMode, hooks: Measuring.MetricsHooks) =>

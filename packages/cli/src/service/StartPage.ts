@@ -55,11 +55,17 @@ ${paint("Sandbox keys")}
 ${paint("Operator's token")}
   ${ready.operator_token}
 
-${paint("Start a quote request")}
-${FirstCall.text(ready.base_url, ready.keys.server, ready.lines)}
+${paint("1. Start a quote request")}
+export QUOTEWIRE=${ready.base_url} KEY=${ready.keys.server}
+${FirstCall.text("$QUOTEWIRE", "$KEY", ready.lines)}
 
-${paint("Read its quotes as they arrive")} (replace qreq_… with the id from the answer)
-curl -s '${ready.base_url}/v1/quote-requests/qreq_…' -H 'Authorization: Bearer ${ready.keys.server}'
+${paint("2. Advance the sandbox's clock")}, so that the carriers answer at once
+curl -s $QUOTEWIRE/v1/sandbox/time -H "Authorization: Bearer $KEY" \\
+  -H 'Content-Type: application/json' -H 'Idempotency-Key: one-minute' \\
+  -d '{"seconds":60}'
+
+${paint("3. Read its quotes")}: replace qreq_… with the id from the first answer
+curl -s $QUOTEWIRE/v1/quote-requests/qreq_… -H "Authorization: Bearer $KEY"
 
   API reference:   ${ready.base_url}/docs
   OpenAPI:         ${ready.base_url}/openapi.json

@@ -1,4 +1,4 @@
-import { Allowance, type Ids, Signature, type Timeline, Timelines } from "@quotewire/core"
+import { Allowance, type Ids, Signature, type Timeline, Timelines, Timestamp } from "@quotewire/core"
 import { Effect } from "effect"
 import * as CarrierText from "../carriers/CarrierText.ts"
 import { CommandFailed } from "../settings/CommandErrors.ts"
@@ -52,26 +52,51 @@ export const read = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, setting
 export const print = Effect.fnUntraced(function* (timeline: WholeTimeline, settings: { readonly json: boolean }) {
   if (settings.json) return yield* Output.json(timeline)
   const { environment, incomplete, line, quote_request_id, reason, status } = timeline
+  const startedAt = timeline.entries[0]?.at
   yield* Output.lines([
     `${quote_request_id}  ${line}, ${environment}: ${status} (${reason})`,
-    ...timeline.entries.flatMap(linesOf),
+    ...(startedAt === undefined ? [] : [`Seconds since ${startedAt}:`, ...rowsOf(timeline.entries, startedAt)]),
     ...(incomplete.length > 0
       ? [`Some entries are missing (${incomplete.join(", ")}): there were too many to look through.`]
       : [])
   ])
 })
 
-const indent = " ".repeat(26)
+/** The carrier that an entry is about; null if it is about the request as a whole. */
+const carrierOf = ({ details }: Timeline.Entry): string | null => ("carrier_id" in details ? details.carrier_id : null)
 
-const linesOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
-  const [first, ...more] = wordsOf(entry)
-  return [`${entry.at}  ${entry.what.padEnd(9)}  ${first}`, ...more.map((line) => indent + line)]
+/** The entries of the request first, then those of each carrier in the order in which they begin. */
+const rowsOf = (entries: ReadonlyArray<Timeline.Entry>, startedAt: Timestamp.Timestamp): ReadonlyArray<string> => {
+  const since: Since = (at) => ((Timestamp.toMillis(at) - Timestamp.toMillis(startedAt)) / 1_000).toFixed(3)
+  const byCarrier = Map.groupBy(entries, carrierOf)
+  const request = byCarrier.get(null) ?? []
+  byCarrier.delete(null)
+  return [
+    ...request.flatMap((entry) => linesOf(entry, since)),
+    ...Array.from(byCarrier).flatMap(([carrier, own]) => [
+      carrier ?? "",
+      ...own.flatMap((entry) => linesOf(entry, since))
+    ])
+  ]
+}
+
+/** The seconds from the start of the request to a time. */
+type Since = (at: Timestamp.Timestamp) => string
+
+const indent = " ".repeat(23)
+
+const linesOf = (entry: Timeline.Entry, since: Since): ReadonlyArray<string> => {
+  const [first, ...more] = wordsOf(entry, since)
+  return [
+    `${since(entry.at).padStart(10)}  ${entry.what.padEnd(9)}  ${first}`.trimEnd(),
+    ...more.map((line) => indent + line)
+  ]
 }
 
 const because = (reason: string | null): string => (reason === null ? "" : ` (${reason})`)
 
 /** The lines to print for an entry. */
-const wordsOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
+const wordsOf = (entry: Timeline.Entry, since: Since): ReadonlyArray<string> => {
   switch (entry.what) {
     case "call": {
       const { duration_ms, error_code, operation, request_id, status } = entry.details
@@ -82,18 +107,15 @@ const wordsOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
       return [`${disclosure_key} ${disclosure_version}, asked by ${asked_by}, ${receipt_id}`]
     }
     case "not_asked": {
-      const { carrier_id, missing_facts, reason } = entry.details
-      return [`${carrier_id}${because(reason)} ${missing_facts.join(", ")}`.trimEnd()]
+      const { missing_facts, reason } = entry.details
+      return [`${reason} ${missing_facts.join(", ")}`.trimEnd()]
     }
     case "circuit": {
-      const { carrier_id, circuit, since, until, why } = entry.details
-      return [
-        `${carrier_id}: ${circuits[circuit]}`,
-        `open since ${since}${until === null ? "" : ` until ${until}`}: ${why}`
-      ]
+      const { circuit, since: openSince, until, why } = entry.details
+      return [circuits[circuit], `open since ${openSince}${until === null ? "" : ` until ${until}`}: ${why}`]
     }
     case "asked":
-      return [entry.details.carrier_id]
+      return [""]
     case "exchange":
       return exchange(entry.details)
     case "erased": {
@@ -105,12 +127,12 @@ const wordsOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
       ]
     }
     case "outcome": {
-      const { carrier_id, outcome, quote_ids, reason } = entry.details
-      return [`${carrier_id}: ${outcome}${because(reason)} ${quote_ids.join(", ")}`.trimEnd()]
+      const { outcome, quote_ids, reason } = entry.details
+      return [`${outcome}${because(reason)} ${quote_ids.join(", ")}`.trimEnd()]
     }
     case "quote": {
-      const { carrier_id, quote_id, reason, status, version } = entry.details
-      return [`${quote_id} version ${version} of ${carrier_id}: ${status} (${reason})`]
+      const { quote_id, reason, status, version } = entry.details
+      return [`${quote_id} version ${version}: ${status} (${reason})`]
     }
     case "event": {
       const { id, resource, type } = entry.details
@@ -122,7 +144,7 @@ const wordsOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
         `${event_type} to ${subscription_id}: ${status}`,
         ...attempts.map(
           ({ attempted_at, response_duration_ms, response_status_code }) =>
-            `${attempted_at} ${response_status_code ?? "no answer"} in ${response_duration_ms} ms`
+            `${since(attempted_at)}  ${response_status_code ?? "no answer"} in ${response_duration_ms} ms`
         )
       ]
     }
@@ -148,7 +170,7 @@ const tryOf = (of: Exchange): string =>
   of.exchange === "ask" || of.exchange === "refresh" ? `, attempt ${of.attempt}` : ""
 
 const exchange = (of: Exchange): ReadonlyArray<string> => [
-  `${of.exchange} ${of.carrier_id}${tryOf(of)}: ${of.outcome}${because(of.reason)} in ${of.duration_ms} ms`,
+  `${of.exchange}${tryOf(of)}: ${of.outcome}${because(of.reason)} in ${of.duration_ms} ms`,
   ...(of.fault === null ? [] : [of.fault === "ProcessEnded" ? "its process ended" : `threw ${of.fault}`]),
   ...of.broken_rules.map(({ message, path }) => `${path}: ${message}`),
   ...of.http.flatMap(CarrierText.http),

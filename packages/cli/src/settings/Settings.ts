@@ -267,7 +267,7 @@ export const otlpUrl = baseAddress("otlp-url", "OpenTelemetry collector that rec
 )
 
 /** The log formats. */
-const logFormats = ["logfmt", "json"] as const
+const logFormats = ["auto", "text", "logfmt", "json"] as const
 export type LogFormat = (typeof logFormats)[number]
 
 /** The most processes of one command. */
@@ -298,8 +298,8 @@ export const countOf = (setting: number | "auto", cores: number): number =>
 export const logFormat = choice(
   "log-format",
   logFormats,
-  "Format of the logs on standard error: logfmt (the default) or json"
-).pipe(Flag.withDefault<LogFormat>("logfmt"))
+  "Format of the logs on standard error: text, logfmt or json; auto (the default) is text at a terminal and logfmt elsewhere"
+).pipe(Flag.withDefault<LogFormat>("auto"))
 
 /** Whether stack traces of failures are printed. */
 export const verbose = toggle("verbose", "Print the stack trace of a failure")

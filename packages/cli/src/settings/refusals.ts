@@ -1,6 +1,23 @@
 import type { ApiError } from "@quotewire/core"
-import { Effect } from "effect"
+import type { CannotListen } from "@quotewire/http"
+import { Effect, Option } from "effect"
 import { CommandFailed } from "./CommandErrors.ts"
+import type { HostSettings } from "./HostSettings.ts"
+import { variableOf } from "./Settings.ts"
+
+/** Says that a port is refused, which setting chose it, and what to do. */
+export const refusedPort = (
+  { metrics_port }: Pick<HostSettings, "metrics_port">,
+  { code, message, port }: CannotListen
+): CommandFailed => {
+  const flag = Option.contains(metrics_port, port) ? "metrics-port" : "port"
+  const setting = `--${flag} (or ${variableOf(flag)})`
+  const help: { readonly [reason: string]: string } = {
+    EADDRINUSE: ` Stop the program that uses it, or choose another port with ${setting}; 0 picks a free one.`,
+    EACCES: ` Choose a port from 1024 up with ${setting}.`
+  }
+  return new CommandFailed({ message: `${message}${help[code] ?? ""}` })
+}
 
 /** Fails because the organization of a command does not exist. */
 export const noOrganization = () => Effect.fail(new CommandFailed({ message: "No such organization." }))

@@ -1,6 +1,6 @@
 import type { Carrier } from "@quotewire/core"
 import { CarrierContract, Cassette } from "@quotewire/core/testing"
-import { Effect, Option } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { Command } from "effect/cli"
 import * as CarrierFile from "../carriers/CarrierFile.ts"
 import * as JsonFile from "../carriers/JsonFile.ts"
@@ -27,14 +27,23 @@ interface Settings {
 /** The results of one carrier's test cases. */
 interface Tested {
   readonly carrier_id: string
-  readonly cases: ReadonlyArray<{ readonly name: string; readonly message: string | null }>
+  readonly cases: ReadonlyArray<{
+    readonly name: string
+    /** Why it failed; null if it passed. */
+    readonly message: string | null
+    readonly duration_ms: number
+  }>
 }
 
 const run = (adapter: Carrier.CarrierAdapter, cases: ReadonlyArray<CarrierContract.Case>) =>
   Effect.forEach(cases, ({ effect, name }) =>
-    Effect.match(effect, {
-      onSuccess: () => ({ name, message: null }),
-      onFailure: ({ message }) => ({ name, message })
+    Effect.gen(function* () {
+      const begunAt = yield* Clock.currentTimeMillis
+      const message = yield* Effect.match(effect, {
+        onSuccess: () => null,
+        onFailure: (broken) => broken.message
+      })
+      return { name, message, duration_ms: (yield* Clock.currentTimeMillis) - begunAt }
     })
   ).pipe(Effect.map((results): Tested => ({ carrier_id: adapter.carrier.id, cases: results })))
 
@@ -69,12 +78,18 @@ const tested = Effect.fnUntraced(function* (
 
 const linesOf = ({ carrier_id, cases }: Tested): ReadonlyArray<string> => [
   carrier_id,
-  ...cases.flatMap(({ message, name }) =>
-    message === null
-      ? [`  pass  ${name}`]
-      : [`  FAIL  ${name}`, ...message.split("\n").map((line) => " ".repeat(8) + line)]
-  )
+  ...cases.flatMap(({ duration_ms, message, name }) => [
+    `  ${message === null ? "pass" : "FAIL"}  ${`${duration_ms} ms`.padStart(8)}  ${name}`,
+    ...(message === null ? [] : message.split("\n").map((line) => " ".repeat(18) + line))
+  ])
 ]
+
+/** How many cases passed, and how long they took together. */
+const totalOf = (cases: Tested["cases"]): string => {
+  const passed = cases.filter(({ message }) => message === null).length
+  const seconds = cases.reduce((sum, { duration_ms }) => sum + duration_ms, 0) / 1_000
+  return `${passed} of ${cases.length} cases passed in ${seconds.toFixed(1)} s`
+}
 
 /** `quotewire carriers test` tests whether carriers meet the carrier contract. */
 export const test = Command.make(
@@ -107,8 +122,8 @@ export const test = Command.make(
       const results = yield* Effect.forEach(carriers, (adapter) => tested(adapter, facts, given, settings)).pipe(
         Effect.provide(CarrierFile.transport(config))
       )
-      yield* Output.result(settings, { carriers: results }, results.flatMap(linesOf))
       const cases = results.flatMap((result) => result.cases)
+      yield* Output.result(settings, { carriers: results }, [...results.flatMap(linesOf), totalOf(cases)])
       const failed = cases.filter(({ message }) => message !== null).length
       if (failed > 0) {
         const unwritten = settings.record ? " No cassette was written." : ""

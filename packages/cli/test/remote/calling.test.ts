@@ -14,7 +14,10 @@ describe("quotewire trigger", () => {
       assert.deepStrictEqual([played.how, played.err], ["done", ""])
       const [request = "", first = ""] = played.out.split("\n")
       assert.match(request, /^qreq_\w+ {2}renters: completed \(quotes_ready\)\. All carriers answered\.$/)
-      assert.match(first, /^ {2}qt_\w+ {2}Lanternway Renters \(sandbox\) {2}\$173\.51 for 12 months {2}until \d/)
+      assert.match(
+        first,
+        /^ {2}qt_\w+ {2}Lanternway Renters \(sandbox\) {2}\$14\.46 a month {2}\$173\.51 for 12 months {2}until \d/
+      )
       const { events } = yield* Effect.promise(() => client.list_events({ limit: 100 }))
       assert.include(
         events.map(({ type }) => type),
@@ -77,9 +80,11 @@ describe("quotewire trigger", () => {
     Effect.gen(function* () {
       const { env } = yield* host
       const { out } = yield* runInProcess(["trigger", "--list"], env)
-      assert.match(out, /^quotes_ready +Every carrier makes an offer.* \(personal_auto, renters, pet\)$/m)
+      assert.match(out, /^Quotes\n {2}quotes_ready +Every carrier makes an offer.* \(personal_auto, renters, pet\)$/m)
       const { scenarios } = JSON.parse((yield* runInProcess(["trigger", "--list", "--json"], env)).out)
-      assert.strictEqual(out.split("\n").length, scenarios.length)
+      assert.strictEqual(out.match(/^ {2}\S/gm)?.length, scenarios.length)
+      assert.notInclude(out, "Other")
+      assert.match(out, /^Refused starts\n {2}needs_information /m)
       const unknown = yield* runInProcess(["trigger", "--list", "--line", "rentes"], env)
       assert.include(unknown.err, "No such line plays a scenario; the closest is renters.")
     })
@@ -92,8 +97,8 @@ describe("quotewire trigger", () => {
       const example = new URL("../../../../examples/line.ts", import.meta.url)
       writeFileSync(`${folder}/own.config.mjs`, `export { config as default } from ${JSON.stringify(example.href)}`)
       const { out } = yield* runInProcess(["trigger", "--list", "--line", "bicycle"], env)
-      assert.match(out, /^waits_in_queue .* \(.*bicycle\)$/m)
-      assert.notMatch(out, /^quotes_ready/m)
+      assert.match(out, /^ {2}waits_in_queue .* \(.*bicycle\)$/m)
+      assert.notMatch(out, /^ *quotes_ready/m)
       const args = ["trigger", "waits_in_queue", "--line", "bicycle"]
       const without = yield* runInProcess(args, env)
       assert.strictEqual(without.how, "wrong usage")
@@ -216,7 +221,8 @@ describe("quotewire quotes", () => {
       const [, quote_id = ""] = /(qt_\w+)/.exec(waited.out) ?? []
       const { out } = yield* runInProcess(["quotes", "show", quote_id], env)
       assert.match(out, /^qt_\w+ {2}version 1: active \(offered\)\. This price is available/)
-      assert.match(out, /^price {8}\$166\.04 for 12 months\ncompare {6}\$13\.84: Per month of cover/m)
+      assert.match(out, /^per month {4}\$13\.84: Per month of cover.*\nprice {8}\$166\.04 for 12 months$/m)
+      assert.match(out, /^covers {7}personal property: up to \$30,000\.00$/m)
       assert.match(out, /^expires {6}\d{4}-/m)
       assert.match(out, /^assumed {6}\S.*\n {13}\S/m)
       assert.match(out, /^next {9}continue_on_carrier_site {2}https?:\/\/\S+\/go\/.*\n {13}request_assistance$/m)

@@ -64,18 +64,23 @@ export class Host extends Context.Service<
 >()("@quotewire/http/Host") {}
 
 /** The host cannot listen on the given address. */
-export class CannotListen extends Data.TaggedError("CannotListen")<{ readonly message: string }> {
+export class CannotListen extends Data.TaggedError("CannotListen")<{
+  readonly message: string
+  readonly port: number
+  /** The code of the system, such as `EADDRINUSE`. */
+  readonly code: string
+}> {
   /** Why a server cannot listen. The message does not repeat the given host. */
   static of(port: number, error: Error): CannotListen {
     const code = Predicate.hasProperty(error, "code") ? String(error.code) : error.name
     const reason = reasons[code] ?? "the system refuses it"
-    return new CannotListen({ message: `Cannot listen on port ${port}: ${reason} (${code}).` })
+    return new CannotListen({ port, code, message: `Cannot listen on port ${port}: ${reason} (${code}).` })
   }
 }
 
 const reasons: { readonly [code: string]: string } = {
   EADDRINUSE: "the port is in use",
-  EACCES: "permission denied",
+  EACCES: "this user may not use the port",
   EADDRNOTAVAIL: "the host is not an address of this machine",
   ENOTFOUND: "the host name does not exist",
   EAI_AGAIN: "the host name cannot be looked up now"

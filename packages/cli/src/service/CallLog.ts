@@ -1,0 +1,19 @@
+import { operations, operatorOperations } from "@quotewire/core"
+import { Effect } from "effect"
+import type { MetricsHooks } from "./Measuring.ts"
+
+const names: ReadonlySet<string> = new Set([...operations, ...operatorOperations].map(({ name }) => name))
+
+/** These hooks, which also log each call of an operation: its status, its name and its duration, never its facts. */
+export const logging = ({ onAnswered }: MetricsHooks): Effect.Effect<Required<MetricsHooks>> =>
+  Effect.map(Effect.context<never>(), (context) => {
+    const fork = Effect.runForkWith(context)
+    return {
+      onAnswered: (answered) => {
+        onAnswered?.(answered)
+        const { duration_ms, name, status } = answered
+        if (!names.has(name)) return
+        fork(Effect.annotateLogs(Effect.logInfo(`${name}  ${Math.round(duration_ms)} ms`), { status }))
+      }
+    }
+  })
