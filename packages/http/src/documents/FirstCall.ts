@@ -1,15 +1,4 @@
-import { type Lines, standardLines } from "@quotewire/core"
-
-/** The facts of the first call in personal auto: with a choice of billing, and enough for five quotes. */
-const auto = {
-  garaging_address: { state: "TX", zip: "75201" },
-  drivers: [{ relationship: "self", date_of_birth: "1991-04-12", license_status: "valid" }],
-  vehicles: [{ model_year: 2019, make: "Honda", model: "Accord", annual_miles: 12_000 }],
-  prior_insurance: { status: "insured", months_continuous: 24 },
-  billing_preference: "monthly"
-}
-
-const isAuto = (line: unknown): boolean => line === standardLines.find(({ name }) => name === "personal_auto")
+import type { Lines } from "@quotewire/core"
 
 /** Fields as indented lines of JSON. */
 const fields = (of: object, indent: string): string =>
@@ -24,7 +13,7 @@ export const text = (baseUrl: string, key: string, lines: Lines.LineSet): string
     line: first?.name,
     request_key: "my-first-quote",
     consent_receipt_id: "receipt-0001",
-    ...(isAuto(first) && { credit_disclosure_receipt_id: "receipt-0002" })
+    ...(first?.has_credit_disclosure === true && { credit_disclosure_receipt_id: "receipt-0002" })
   }
   return [
     `curl -s ${baseUrl}/v1/quote-requests \\`,
@@ -33,7 +22,7 @@ export const text = (baseUrl: string, key: string, lines: Lines.LineSet): string
     "  -H 'Content-Type: application/json' -d '{",
     `${fields(body, "  ")},`,
     '  "application": {',
-    fields(isAuto(first) ? auto : (first?.example ?? {}), "    "),
+    fields(first?.example ?? {}, "    "),
     "  }",
     "}'"
   ].join("\n")
