@@ -1,4 +1,5 @@
 import { createServer, type Server } from "node:http"
+import { createServer as createTlsServer } from "node:https"
 import type { AddressInfo } from "node:net"
 import { afterAll, afterEach, assert, beforeAll, describe, it, vi } from "@effect/vitest"
 import {
@@ -15,6 +16,7 @@ import { NodeWebhookSender, nodeHandler } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import type { Browser, Locator, Page } from "playwright-core"
 import { startBrowser } from "../test/support/browser.ts"
+import * as Certificate from "../test/support/certificate.ts"
 
 /*
  * Support gets the question "quote X never came", with the id of the request. The cause must be at most four clicks away, in the
@@ -206,6 +208,33 @@ describe("support finds out why a quote never came", () => {
     await prepare(unconnected)
     await open(await ended("unconnected"))
     await found(said("naic:10005", /not appointed/i))
+  })
+
+  it("the endpoint that should have been told has a certificate that is not trusted", async () => {
+    await prepare(declining)
+    const client = host.quotewire.client(key)
+    const endpoint = createTlsServer(Certificate.make("127.0.0.1"), (_, response) => void response.end())
+    await new Promise<void>((resolve) => void endpoint.listen(0, "127.0.0.1", resolve))
+    const url = `https://127.0.0.1:${(endpoint.address() as AddressInfo).port}/hooks`
+    await client.create_event_subscription({ url, event_types: ["quote_request.queued"] }, { idempotency_key: "hook" })
+    const id = await start("told")
+    const [subscription] = (await client.list_event_subscriptions({})).event_subscriptions
+    await vi.waitUntil(
+      async () =>
+        (await client.list_event_deliveries({ id: subscription?.id ?? "" })).deliveries[0]?.status === "retrying",
+      { timeout: 20_000 }
+    )
+    await open(id)
+    await found(said(subscription?.id ?? "", /certificate is not trusted/i))
+    // Its owner learns no more than that there was no answer: a cause could tell which ports of a network are open.
+    const { deliveries } = await client.list_event_deliveries({ id: subscription?.id ?? "" })
+    const own = [
+      await client.get_event_delivery({ id: subscription?.id ?? "", event_id: deliveries[0]?.event_id ?? "" }),
+      await client.get_quote_request_timeline({ id, limit: 100 })
+    ]
+    assert.include(JSON.stringify(own), `"response_status_code":null`)
+    assert.notMatch(JSON.stringify(own), /failure|tls/)
+    endpoint.close()
   })
 
   it("the endpoint that should have been told was shut off", async () => {

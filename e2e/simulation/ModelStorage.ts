@@ -151,7 +151,7 @@ const feed = (state: State, query: Page.FeedQuery): Page.FeedPage => {
   const { after, limit, workspace_id } = query
   const { erased_through, events: all, last_number } = workspaceOf(state, workspace_id)
   const events = all.filter(({ about, number }) => number > after && isAbout(about, query)).slice(0, limit)
-  const last = events.length === limit ? events.at(-1)?.number : last_number
+  const last = (events.length === limit ? events.at(-1)?.number : undefined) ?? last_number
   return { events, reached: Math.max(after, last ?? 0), erased_through }
 }
 
@@ -312,7 +312,8 @@ const layerOf = (state: State): Layer.Layer<Storage.Storage> =>
       lane: ({ lane, limit, workspace_id }) =>
         Effect.sync(() =>
           state.jobs
-            .filter((job) => job.workspace_id === workspace_id && job.lane?.name === lane)
+            .filter((job) => job.workspace_id === workspace_id)
+            .filter((job) => (lane === undefined ? job.ordered || job.lane !== undefined : job.lane?.name === lane))
             .toSorted((one, other) => one.due_at - other.due_at || one.number - other.number)
             .slice(0, limit)
             .map(({ due_at, kind, lease, payload }) => ({ kind, due_at, payload, lease }))

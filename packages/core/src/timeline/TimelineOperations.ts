@@ -35,7 +35,13 @@ export const getQuoteRequestTimeline = Operation.make({
     const timelines = yield* Timelines
     const scope = { list: "timeline", workspace_id, filters: { id } }
     const after = cursor === undefined ? 0 : Number(yield* Cursor.read(seal, scope, cursor))
-    const { next, ...timeline } = yield* timelines.read(id, { workspace_id, exchanges: false, after, limit })
+    const { next, ...timeline } = yield* timelines.read(id, {
+      workspace_id,
+      exchanges: false,
+      causes: false,
+      after,
+      limit
+    })
     const next_cursor = next === null ? null : yield* Cursor.write(seal, scope, String(next))
     return Json.encode(TimelineView.of(timeline, next_cursor))
   })

@@ -27,6 +27,8 @@ export interface TimelineOptions {
   readonly workspace_id?: WorkspaceId
   /** Whether exchanges with carriers are included; true by default. */
   readonly exchanges?: boolean
+  /** Whether failed attempts to deliver say why, which only operators may see; true by default. */
+  readonly causes?: boolean
 }
 
 /** Tells what happened to a quote request: to operators, and without exchanges to the organization that started it. */
@@ -65,7 +67,7 @@ const maxCircuitNotes = 500
 type Port = Storage["Service"]
 
 const read = Effect.fnUntraced(function* (storage: Port, id: string, options: TimelineOptions) {
-  const { after = 0, bodies = false, exchanges: isRecorded = true, limit = defaultLimit } = options
+  const { after = 0, bodies = false, causes = true, exchanges: isRecorded = true, limit = defaultLimit } = options
   const given = options.workspace_id
   const found = yield* given === undefined ? findRequest(storage, id) : findIn(storage, given, id)
   if (found === null) return yield* ApiError.make("not_found")
@@ -74,7 +76,9 @@ const read = Effect.fnUntraced(function* (storage: Port, id: string, options: Ti
   const exchanges = isRecorded ? yield* exchangesOf(storage, workspace_id, request, bodies) : none
   const circuits = yield* circuitsOf(storage, workspace_id, id)
   const events = yield* eventsOf(storage, workspace_id, request.id)
-  const deliveries = yield* Effect.forEach(events.found, (event) => deliveriesOf(storage, workspace_id, event.id))
+  const deliveries = yield* Effect.forEach(events.found, ({ id: event_id }) =>
+    deliveriesOf(storage, workspace_id, { event_id, causes })
+  )
   const all = Entry.sorted([
     ...(yield* startOf(storage, workspace_id, request)),
     ...(yield* consentOf(storage, workspace_id, request)),
@@ -227,7 +231,11 @@ const ofEvent = ({ id, occurred_at, resource, type }: Event): Entry.Entry => ({
 })
 
 /** The deliveries of an event. Their ids begin with the event's. */
-const deliveriesOf = Effect.fnUntraced(function* (storage: Port, workspace_id: WorkspaceId, event_id: string) {
+const deliveriesOf = Effect.fnUntraced(function* (
+  storage: Port,
+  workspace_id: WorkspaceId,
+  { causes, event_id }: { readonly event_id: string; readonly causes: boolean }
+) {
   const after = Delivery.idPrefixOf(event_id)
   const page = yield* storage.page({
     workspace_id,
@@ -238,7 +246,8 @@ const deliveriesOf = Effect.fnUntraced(function* (storage: Port, workspace_id: W
   })
   const records = page.records.filter(({ id }) => id.startsWith(after))
   const found = records.map((record): Entry.Entry => {
-    const { attempts, created_at, event_type, status, subscription_id } = Delivery.kind.value(record)
+    const { attempts: kept, created_at, event_type, status, subscription_id } = Delivery.kind.value(record)
+    const attempts = causes ? kept : kept.map(Delivery.withoutCause)
     const details = { subscription_id, event_id, event_type, status, attempts }
     return { at: fromMillis(created_at), what: "delivery", details }
   })

@@ -14,24 +14,28 @@ export interface WebhookRequest {
   readonly deadline_ms?: number
 }
 
-/** Why a POST got no complete answer. For the host's log only: callers could use it to scan ports. */
-export type SendFailure =
-  /** The answer was not complete by the deadline. */
-  | "timeout"
-  /** No connection became free in time. Nothing was sent. */
-  | "busy"
-  /** The URL, or an address of its host, is not allowed for webhooks. Nothing was sent. */
-  | "refused_address"
-  /** The host has no address, or its name servers do not answer. Nothing was sent. */
-  | "dns_failed"
-  /** The connection failed or broke off. */
-  | "connection_failed"
-  /** The endpoint's certificate is not trusted, or it does not speak TLS. Nothing was sent. */
-  | "tls_failed"
-  /** The headers of the answer are larger than 16 KiB, or the rest around headers and body does not end. */
-  | "too_large"
-  /** The answer is not HTTP, or incomplete. */
-  | "bad_response"
+/** Why a POST can get no complete answer. */
+export const sendFailures = [
+  // The answer was not complete by the deadline.
+  "timeout",
+  // No connection became free in time. Nothing was sent.
+  "busy",
+  // The URL, or an address of its host, is not allowed for webhooks. Nothing was sent.
+  "refused_address",
+  // The host has no address, or its name servers do not answer. Nothing was sent.
+  "dns_failed",
+  // The connection failed or broke off.
+  "connection_failed",
+  // The endpoint's certificate is not trusted, or it does not speak TLS. Nothing was sent.
+  "tls_failed",
+  // The headers of the answer are larger than 16 KiB, or the rest around headers and body does not end.
+  "too_large",
+  // The answer is not HTTP, or incomplete.
+  "bad_response"
+] as const
+
+/** Why a POST got no complete answer. Only operators see it: callers could use it to scan ports. */
+export type SendFailure = (typeof sendFailures)[number]
 
 /** All that is kept of an endpoint's answer. */
 export interface SendOutcome {

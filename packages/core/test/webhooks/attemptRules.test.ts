@@ -65,7 +65,7 @@ const endedOf = (
     confirmed: answer === "confirmed",
     response_status_code: answer === "confirmed" ? 204 : answer === "failed" ? 500 : null,
     response_duration_ms: takes_ms,
-    hung: answer === "hung",
+    failure: answer === "hung" ? "timeout" : answer === "failed" ? "connection_failed" : null,
     trigger: schedule_step === null ? "manual" : "scheduled"
   }
   return { schedule_step, delivery, outcome, now: attempted_at }

@@ -244,7 +244,7 @@ const outcome: Delivery.AttemptOutcome = {
   confirmed: true,
   response_status_code: 204,
   response_duration_ms: 1,
-  hung: false,
+  failure: null,
   trigger: "manual"
 }
 

@@ -93,7 +93,7 @@ describe("the health of a subscription", () => {
             confirmed: confirms,
             response_status_code: at,
             response_duration_ms: 0,
-            hung: false,
+            failure: null,
             trigger: "scheduled"
           }
           return attemptedHealth(health, outcome)

@@ -5,7 +5,7 @@ import { useAction, useOnce } from "../state/loading.ts"
 import type { Call, OperatorAnswer } from "../state/operatorCalls.ts"
 import { to } from "../state/route.ts"
 import { duration, title, words } from "../words/format.ts"
-import { ofDelivery, ofOutcome, ofRequest, type State } from "../words/states.ts"
+import { ofDelivery, ofFailure, ofOutcome, ofRequest, type State } from "../words/states.ts"
 
 type Timeline = OperatorAnswer<"get_quote_request_timeline">
 type Entry = Timeline["entries"][number]
@@ -68,6 +68,13 @@ const Head = ({ timeline }: { readonly timeline: Timeline }) => (
 const text = (value: unknown): string =>
   typeof value === "string" ? value : value === null || value === undefined ? "" : JSON.stringify(value)
 
+/** Why the newest attempt got no complete answer, in words; empty if it got one. */
+const failureOf = (attempts: unknown): string => {
+  const [newest] = Array.isArray(attempts) ? attempts : []
+  const failure: unknown = newest?.failure
+  return typeof failure === "string" ? ofFailure(failure) : ""
+}
+
 /** What an entry says, in words. */
 const saysOf = ({ details, what }: Entry): string => {
   const reason = text(details.reason)
@@ -87,8 +94,11 @@ const saysOf = ({ details, what }: Entry): string => {
       return `Quote, version ${text(details.version)}, ${text(details.status)}${because}`
     case "event":
       return text(details.type)
-    case "delivery":
-      return `${text(details.event_type)} to ${text(details.subscription_id)}: ${ofDelivery(text(details.status)).text.toLowerCase()}`
+    case "delivery": {
+      const failure = failureOf(details.attempts)
+      const state = ofDelivery(text(details.status)).text.toLowerCase()
+      return `${text(details.event_type)} to ${text(details.subscription_id)}: ${state}${failure === "" ? "" : `, ${failure}`}`
+    }
     case "call":
       return `${text(details.operation)}, ${text(details.status)}`
     default:

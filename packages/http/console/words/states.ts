@@ -48,6 +48,20 @@ const deliveries: Readonly<Record<string, State>> = {
 /** The state of a delivery, or of one attempt. */
 export const ofDelivery = (status: string): State => deliveries[status] ?? { tone: "none", text: status }
 
+const failures: Readonly<Record<string, string>> = {
+  timeout: "no answer in time",
+  busy: "no free connection",
+  refused_address: "its address is not allowed",
+  dns_failed: "its host has no address",
+  connection_failed: "no connection",
+  tls_failed: "its certificate is not trusted",
+  too_large: "its answer is too large",
+  bad_response: "its answer is not HTTP"
+}
+
+/** Why an endpoint gave no complete answer. */
+export const ofFailure = (failure: string): string => failures[failure] ?? failure.replaceAll("_", " ")
+
 const endpoints: Readonly<Record<string, State>> = {
   no_endpoint: { tone: "none", text: "No endpoint" },
   healthy: { tone: "good", text: "Healthy" },

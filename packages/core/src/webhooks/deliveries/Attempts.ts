@@ -81,7 +81,7 @@ const outcomeOf = (sent: SendOutcome, at: number, trigger: Due["trigger"]): Deli
   confirmed: isConfirmed(sent),
   response_status_code: sent.response_status_code,
   response_duration_ms: sent.duration_ms,
-  hung: sent.failure === "timeout",
+  failure: sent.failure,
   trigger
 })
 

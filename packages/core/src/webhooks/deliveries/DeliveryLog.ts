@@ -52,7 +52,10 @@ export const make = Effect.gen(function* () {
 
   const get = Effect.fnUntraced(function* (call: Call, input: DeliveryInput) {
     const { delivery } = yield* find(storage, call, input)
-    return Json.encode<Delivery.Delivery>({ ...Delivery.entryOf(delivery), attempts: delivery.attempts })
+    return Json.encode<Delivery.Delivery>({
+      ...Delivery.entryOf(delivery),
+      attempts: delivery.attempts.map(Delivery.withoutCause)
+    })
   })
 
   const health = Effect.fnUntraced(function* (call: Call, id: string) {

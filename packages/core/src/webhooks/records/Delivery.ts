@@ -7,6 +7,7 @@ import type { ClaimedJob, JobLane, NewJob } from "../../storage/Job.ts"
 import * as Kind from "../../storage/Kind.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
 import { dayMs, fromMillis, hourMs, minuteMs, secondMs, Timestamp } from "../../wire/Timestamp.ts"
+import { type SendFailure, sendFailures } from "../WebhookSender.ts"
 
 /** The states of a delivery (api.md, Deliveries). */
 export const statuses = ["pending", "retrying", "succeeded", "failed", "cancelled"] as const
@@ -26,6 +27,18 @@ export const Attempt = Schema.Struct({
   })
 }).annotate({ identifier: "DeliveryAttempt" })
 export type Attempt = typeof Attempt.Type
+
+/** An attempt as stored, with the cause of a failure. */
+export const KeptAttempt = Schema.Struct({
+  ...Attempt.fields,
+  failure: Schema.optionalKey(Schema.Literals(sendFailures)).annotateKey({
+    description: "Why the endpoint gave no complete answer; only operators see it"
+  })
+})
+export type KeptAttempt = typeof KeptAttempt.Type
+
+/** An attempt as its organization sees it: a cause could tell which ports of a network are open. */
+export const withoutCause = ({ failure: _, ...attempt }: KeptAttempt): Attempt => attempt
 
 const fields = {
   event_id: Schema.String.annotateKey({ description: "The event that is delivered" }),
@@ -79,7 +92,7 @@ export const KeptDelivery = Schema.Struct({
   created_at: Schema.Int,
   next_attempt_at: Schema.NullOr(Schema.Int),
   /** Newest first. */
-  attempts: Schema.Array(Attempt),
+  attempts: Schema.Array(KeptAttempt),
   /** The body of every attempt. */
   payload: Schema.String,
   /** How many retries have been used since the event was queued or replayed. */
@@ -142,19 +155,20 @@ export interface AttemptOutcome {
   readonly confirmed: boolean
   readonly response_status_code: number | null
   readonly response_duration_ms: number
-  /** Whether the endpoint accepted the connection and then timed out. */
-  readonly hung: boolean
+  /** Why there was no complete answer; null if there was one. */
+  readonly failure: SendFailure | null
   readonly trigger: "manual" | "scheduled"
 }
 
 /** The delivery with the attempt recorded and nothing else changed. */
 export const withAttempt = (delivery: KeptDelivery, outcome: AttemptOutcome): KeptDelivery => {
-  const attempt: Attempt = {
+  const attempt: KeptAttempt = {
     attempted_at: fromMillis(outcome.attempted_at),
     status: outcome.confirmed ? "succeeded" : "failed",
     response_status_code: outcome.response_status_code,
     response_duration_ms: outcome.response_duration_ms,
-    trigger: outcome.trigger
+    trigger: outcome.trigger,
+    ...(outcome.failure !== null && { failure: outcome.failure })
   }
   return {
     ...delivery,

@@ -177,7 +177,7 @@ export const attemptedHealth = (health: KeptHealth, outcome: Delivery.AttemptOut
       : newest,
     succeeded_at: confirmed ? Math.max(at, health.succeeded_at ?? at) : health.succeeded_at,
     failing_since: confirmed ? failingAfter(health, at) : failingFrom(health, at),
-    hung: outcome.hung ? health.hung + 1 : 0
+    hung: outcome.failure === "timeout" ? health.hung + 1 : 0
   }
 }
 
