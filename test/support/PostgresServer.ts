@@ -60,7 +60,7 @@ const ownBinaries = (): string => {
 const idOf = (flag: "-u" | "-g"): number => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }))
 
 /** PostgreSQL does not run as root: then it runs as the user postgres, which is created if it does not exist. */
-const owner = (): { readonly uid?: number; readonly gid?: number } => {
+export const owner = (): { readonly uid?: number; readonly gid?: number } => {
   if (userInfo().uid !== 0) return {}
   try {
     idOf("-u")
@@ -127,7 +127,8 @@ export const checkBinaries = (): void => {
   throw new Error(`PostgreSQL cannot run: ${reason}. Set ${binariesVariable} to the folder of binaries that can.`)
 }
 
-const freePort = (): Promise<number> =>
+/** A port of this machine that nothing uses. */
+export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer()
     server.on("error", reject)

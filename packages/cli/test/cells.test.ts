@@ -142,6 +142,26 @@ describe("--work-cells", () => {
   )
 })
 
+describe("--database-pooler-url", () => {
+  it.effect("is refused with --cells, and if it is not the address of a database", () =>
+    Effect.gen(function* () {
+      const env = yield* fileOf(JSON.stringify([{ name: "a", url: secret }]))
+      const args = ["serve", "--port", "0", "--database-pooler-url"]
+      const withCells = yield* runInProcess([...args, secret], env)
+      assert.deepStrictEqual(
+        [withCells.how, withCells.err],
+        [
+          "wrong usage",
+          "quotewire: --database-pooler-url (or QUOTEWIRE_DATABASE_POOLER_URL) must not be used together with --cells, which need addresses without a pooler."
+        ]
+      )
+      const wrong = yield* runInProcess([...args, "localhost:6432"], env)
+      assert.strictEqual(wrong.how, "wrong usage")
+      assert.include(wrong.err, "--database-pooler-url (or QUOTEWIRE_DATABASE_POOLER_URL) must be an address such as")
+    })
+  )
+})
+
 describe("quotewire cells", () => {
   it.effect("adds cells, lists them, and places new workspaces in them", () =>
     Effect.gen(function* () {

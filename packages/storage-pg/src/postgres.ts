@@ -6,9 +6,14 @@ import * as FolderStorage from "./folder/FolderStorage.ts"
 import * as PgStorage from "./PgStorage.ts"
 
 /** Options of `postgres` for a server. */
-export interface ServerOptions extends Omit<PgStorage.Options, "url"> {
+export interface ServerOptions extends Omit<PgStorage.Options, "url" | "pooler_url"> {
   /** The address of the database, `postgres://user:password@host:5432/database`. No message repeats it. */
   readonly url: string | undefined
+  /**
+   * The address of a pooler in transaction mode in front of the same database, for reads and writes. `url` must then lead
+   * to the server itself. No message repeats it.
+   */
+  readonly pooler_url?: string
   /**
    * Whether to migrate the schema at startup; false by default, so the service does not start on an outdated schema.
    */
@@ -48,9 +53,11 @@ export const postgres = (given: PostgresOptions): Layer.Layer<Storage.Storage, D
   return options.data === undefined ? onServer(options) : inFolder(options)
 }
 
-const onServer = ({ data: _none, migrate = false, url, ...options }: ServerOptions) => {
+const onServer = ({ data: _none, migrate = false, pooler_url, url, ...options }: ServerOptions) => {
   if (typeof url !== "string" || addressOf(url) === null) return refuse(wrongUrl)
-  const database = { ...options, url: Redacted.make(url) }
+  if (pooler_url !== undefined && addressOf(pooler_url) === null) return refuse(wrongPooler)
+  const pooler = pooler_url === undefined ? {} : { pooler_url: Redacted.make(pooler_url) }
+  const database = { ...options, ...pooler, url: Redacted.make(url) }
   const storage = PgStorage.layerWithClock(database)
   return migrate ? Layer.unwrap(Effect.as(PgStorage.migrate(database), storage)) : storage
 }
@@ -65,6 +72,11 @@ const refuse = (refusal: DatabaseRefused) => Layer.effectContext(Effect.fail(ref
 const wrongUrl = new DatabaseRefused({
   reason: "address",
   message: `url must be the address of a PostgreSQL database, ${addressForm}`
+})
+
+const wrongPooler = new DatabaseRefused({
+  reason: "address",
+  message: `pooler_url must be the address of a pooler in front of the database, ${addressForm}`
 })
 
 const twoPlaces = new DatabaseRefused({ reason: "address", message: "Set either url or data, not both." })

@@ -24,6 +24,7 @@ import * as StorageSettings from "../settings/StorageSettings.ts"
 const flags = {
   ...HostSettings.flags(""),
   ...StorageSettings.database,
+  pooler_url: StorageSettings.poolerUrl,
   work_cells: StorageSettings.workCells,
   seal_keys: StorageSettings.sealKeys,
   keyless_organization: StorageSettings.keylessOrganization,

@@ -23,6 +23,7 @@ const flags = {
   otlp_url: Settings.otlpUrl,
   log_format: Settings.logFormat,
   ...StorageSettings.database,
+  pooler_url: StorageSettings.poolerUrl,
   work_cells: StorageSettings.workCells,
   seal_keys: StorageSettings.sealKeys
 }

@@ -39,7 +39,7 @@ import * as Service from "./Service.ts"
  * Where all data is stored: in one database, or in several cells, with the names of those whose jobs this process runs.
  */
 export type Address =
-  | { readonly url: Redacted.Redacted<string> }
+  | { readonly url: Redacted.Redacted<string>; readonly pooler_url?: Redacted.Redacted<string> }
   | { readonly cells: PgCells.AllCells; readonly work: PgCells.WorkOptions }
 
 /** The services that a program prints with. */
@@ -50,15 +50,23 @@ type Files = FileSystem.FileSystem | Path.Path
 /** Reads where all data is stored: either `--database-url` or `--cells` must be set. */
 export const addressOf = (settings: DatabaseSettings): Effect.Effect<Address, WrongUsage, Files> =>
   Effect.suspend((): Effect.Effect<Address, WrongUsage, Files> => {
-    const { cells, database_url, work_cells = Option.none() } = settings
+    const { cells, database_url, pooler_url = Option.none(), work_cells = Option.none() } = settings
     if (Option.isSome(cells) && Option.isSome(database_url)) {
       return Effect.fail(new WrongUsage({ message: "Use either --database-url or --cells, not both." }))
     }
+    if (Option.isSome(cells) && Option.isSome(pooler_url)) return Effect.fail(poolerOfCells)
     if (Option.isSome(cells)) return cellsAt(cells.value, work_cells)
     if (Option.isSome(work_cells)) return Effect.fail(wrongWorkCells("be used together with --cells"))
-    if (Option.isSome(database_url)) return Effect.succeed({ url: database_url.value })
+    if (Option.isSome(database_url)) {
+      const pooler = Option.isSome(pooler_url) ? { pooler_url: pooler_url.value } : {}
+      return Effect.succeed({ url: database_url.value, ...pooler })
+    }
     return Effect.fail(new WrongUsage({ message: `${MissingSettings.requestFor(["database-url"])}.` }))
   })
+
+const poolerOfCells = new WrongUsage({
+  message: `${settingError("database-pooler-url", "not be used together with --cells, which need addresses without a pooler")}.`
+})
 
 const wrongWorkCells = (what: string) => new WrongUsage({ message: `${settingError("work-cells", what)}.` })
 

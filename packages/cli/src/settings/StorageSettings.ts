@@ -22,6 +22,18 @@ export const databaseUrl = secret(
   )
 )
 
+/** The pooler in front of the database, for a process that serves or works. */
+export const poolerUrl = secret(
+  "database-pooler-url",
+  "Pooler in transaction mode in front of --database-url, such as PgBouncer, for reads and writes; none by default"
+).pipe(
+  Flag.filter(
+    (url) => isDatabaseUrl(Redacted.value(url)),
+    () => settingError("database-pooler-url", "be an address such as postgres://user:password@host:6432/database")
+  ),
+  Flag.optional
+)
+
 /** The file with the cells that store everything. */
 export const cells = textSetting(
   "cells",
@@ -47,6 +59,8 @@ export const optionalDatabase = { database_url: Flag.optional(databaseUrl), cell
 export interface DatabaseSettings {
   readonly database_url: Option.Option<Redacted.Redacted<string>>
   readonly cells: Option.Option<string>
+  /** The pooler in front of the database; none by default. */
+  readonly pooler_url?: Option.Option<Redacted.Redacted<string>>
   /** The cells that a process claims jobs from; by default all. */
   readonly work_cells?: Option.Option<ReadonlyArray<string>>
 }

@@ -13,6 +13,8 @@ export type RefusalReason =
   | "credentials"
   /** The connection cannot be encrypted, or the server's certificate is not trusted. */
   | "tls"
+  /** A pooler in front of the server cannot be used like this. */
+  | "pooler"
   /** The server has no such database. */
   | "database"
   /** The schema is older than this program requires. Migrate it. */
@@ -97,6 +99,13 @@ export const wrongAddress = new DatabaseRefused({
   message: `The database address must be that of a PostgreSQL database, ${addressForm}`
 })
 
+/** The refusal of a pooler in session mode that does not let the settings of connections pass. */
+const unsupportedParameters = (place: string) =>
+  new DatabaseRefused({
+    reason: "pooler",
+    message: `The pooler at ${place} refuses the settings of connections: in PgBouncer, set ignore_startup_parameters = statement_timeout,plan_cache_mode.`
+  })
+
 /** Describes in one sentence why a database is unusable. */
 export const refusalOf = ({ schema = defaultSchema, url }: Address, error: SqlError): DatabaseRefused => {
   const target = targetOf(url)
@@ -113,6 +122,7 @@ export const refusalOf = ({ schema = defaultSchema, url }: Address, error: SqlEr
       `PostgreSQL at ${place} does not allow the user ${user} to connect from here: ${rules}.`
     )
   }
+  if (/unsupported startup parameter/.test(findingOf(error, ""))) return unsupportedParameters(place)
   if (state?.startsWith("28") || error.reason._tag === "AuthenticationError") {
     return refuse("credentials", `PostgreSQL at ${place} refuses the user ${user}, or its password.`)
   }

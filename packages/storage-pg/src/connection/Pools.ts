@@ -14,6 +14,11 @@ import * as Writes from "./Writes.ts"
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: Redacted.Redacted<string>
+  /**
+   * The address of a pooler in transaction mode in front of the database, for reads and writes. Migrations, and the one
+   * connection that listens, use `url`, which must lead to the server itself or through a pooler in session mode.
+   */
+  readonly pooler_url?: Redacted.Redacted<string>
   /** Certificates as text. `sslmode` and certificate files are parameters of `url`. */
   readonly tls?: TlsOptions
   /** The schema with the tables, lower-case letters, digits and underscores; `quotewire` by default. */
@@ -27,7 +32,10 @@ export interface DatabaseOptions {
    * default.
    */
   readonly call_seconds?: number
-  /** How long a statement may run on the server, in seconds; 8 by default. */
+  /**
+   * How long a statement may run on the server, in seconds; 8 by default. Through a pooler, the settings of the database
+   * user decide.
+   */
   readonly statement_seconds?: number
   /** How long opening a connection may take, in seconds; 5 by default. */
   readonly connect_seconds?: number
@@ -50,8 +58,22 @@ export const connectionOf = Effect.fnUntraced(function* (
   options: DatabaseOptions,
   engine: Engine = "postgresql"
 ): Effect.fn.Return<PgConnection.Config, DatabaseRefused> {
-  const ssl = yield* tlsOf(options)
-  return { ...settingsOf(options, engine), ...(ssl && { ssl }) }
+  const startupParameters = {
+    statement_timeout: `${(options.statement_seconds ?? 8) * 1_000}`,
+    plan_cache_mode: planCacheMode(engine)
+  }
+  return { ...(yield* settingsOf(options)), startupParameters }
+})
+
+/**
+ * The settings of a connection whose next statement may run in another session of the server. So it prepares nothing and
+ * sets nothing.
+ */
+export const sharedConnectionOf = Effect.fnUntraced(function* (
+  options: DatabaseOptions,
+  pooler_url: Redacted.Redacted<string>
+): Effect.fn.Return<PgConnection.Config, DatabaseRefused> {
+  return { ...(yield* settingsOf({ ...options, url: pooler_url })), prepare: false }
 })
 
 /**
@@ -60,18 +82,20 @@ export const connectionOf = Effect.fnUntraced(function* (
  */
 const planCacheMode = (engine: Engine): string => (engine === "citus" ? "auto" : "force_generic_plan")
 
-const settingsOf = (options: DatabaseOptions, engine: Engine): PgConnection.Config => ({
-  url: options.url,
-  types: wireTypes,
-  applicationName: "quotewire",
-  connectTimeout: `${options.connect_seconds ?? 5} seconds`,
-  keepAlive: "10 seconds",
-  startupParameters: {
-    statement_timeout: `${(options.statement_seconds ?? 8) * 1_000}`,
-    plan_cache_mode: planCacheMode(engine)
-  },
-  // Large enough for a page of the feed.
-  maxMessageSize: 256 * 1_024 * 1_024
+const settingsOf = Effect.fnUntraced(function* (
+  options: DatabaseOptions
+): Effect.fn.Return<PgConnection.Config, DatabaseRefused> {
+  const ssl = yield* tlsOf(options)
+  return {
+    url: options.url,
+    types: wireTypes,
+    applicationName: "quotewire",
+    connectTimeout: `${options.connect_seconds ?? 5} seconds`,
+    keepAlive: "10 seconds",
+    // Large enough for a page of the feed.
+    maxMessageSize: 256 * 1_024 * 1_024,
+    ...(ssl && { ssl })
+  }
 })
 
 /** Opens pools, which connect on demand and reconnect if a connection is lost. */
@@ -79,7 +103,9 @@ export const make = Effect.fnUntraced(function* (
   options: DatabaseOptions,
   engine: Engine
 ): Effect.fn.Return<Pools, SqlError | DatabaseRefused, Scope.Scope> {
-  const config = yield* connectionOf(options, engine)
+  const { pooler_url } = options
+  const isShared = pooler_url !== undefined
+  const config = yield* isShared ? sharedConnectionOf(options, pooler_url) : connectionOf(options, engine)
   const schema = options.schema ?? defaultSchema
   const rewrite = inSchema(schema)
   const reads = yield* PgPool.make({ ...config, multiplex: true, maxConnections: options.read_connections ?? 2 })
@@ -110,7 +136,12 @@ export const make = Effect.fnUntraced(function* (
       return Effect.sync(() => fiber.interruptUnsafe())
     })
 
-  const write = yield* Writes.make(config, { call_ms, connections: options.write_connections ?? 6, read })
+  const write = yield* Writes.make(config, {
+    call_ms,
+    connections: options.write_connections ?? 6,
+    naming: isShared ? Writes.byComment : Writes.byProcess(),
+    read
+  })
   return {
     schema,
     call_ms,

@@ -1,7 +1,9 @@
+import { randomUUID } from "node:crypto"
 import { type PgConnection, PgPool } from "@effect/sql-pg"
 import { Effect, type Fiber, FiberSet, Schema, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { rowsReader, someRowsReader } from "../rows/Columns.ts"
+import { query } from "../sql/files.ts"
 import { inRealTime } from "./inRealTime.ts"
 import { answerOf, type Send } from "./Send.ts"
 import { unavailable } from "./StatementRefused.ts"
@@ -9,17 +11,57 @@ import { unavailable } from "./StatementRefused.ts"
 /** How often to ask the server about overdue statements, in milliseconds. */
 const askEveryMs = 1_000
 
-const Pid = Schema.Struct({ pid: Schema.Int })
-const readPid = someRowsReader(Pid)
-const readPids = rowsReader(Pid)
-/** Returns the server process behind a connection. On connect, a pooler in between would report its own number. */
-const ownPid = "select pg_backend_pid() as pid"
-const stillActive = "select pid from pg_stat_activity where pid = any($1::text::integer[]) and state = 'active'"
+const Name = Schema.Struct({ name: Schema.String })
+const readName = someRowsReader(Name)
+const readNames = rowsReader(Name)
+
+/** A statement, and the name by which the server knows it while it runs. */
+interface Named {
+  readonly sql: string
+  readonly name: string
+}
+
+/** How to tell which statements the server still runs. */
+export interface Naming {
+  /** Names a statement before it is sent on a connection. */
+  readonly named: (connection: PgConnection.PgConnection, sql: string) => Effect.Effect<Named, SqlError>
+  /** Returns those of the names $1 whose statements the server runs. */
+  readonly active: string
+}
+
+/**
+ * Names a statement after the server process behind its connection, which is asked once. On connect, a pooler in between
+ * would report its own number.
+ */
+export const byProcess = (): Naming => {
+  const known = new WeakMap<PgConnection.PgConnection, string>()
+  return {
+    named: Effect.fnUntraced(function* (connection: PgConnection.PgConnection, sql: string) {
+      const found = known.get(connection)
+      if (found !== undefined) return { sql, name: found }
+      const [{ name }] = readName((yield* connection.query("select pg_backend_pid()::text as name")).rows)
+      known.set(connection, name)
+      return { sql, name }
+    }),
+    active: "select pid::text as name from pg_stat_activity where pid = any($1::text::integer[]) and state = 'active'"
+  }
+}
+
+/** Names a statement in a comment, because a pooler may send each to a different server process. */
+export const byComment: Naming = {
+  named: (_connection, sql) =>
+    Effect.sync(() => {
+      const name = randomUUID()
+      return { sql: `/* ${name} */ ${sql}`, name }
+    }),
+  active: query("active_by_comment")
+}
 
 interface Options {
   readonly call_ms: number
   /** The most statements that can run at once. */
   readonly connections: number
+  readonly naming: Naming
   /** Asks the server something. */
   readonly read: Send
 }
@@ -30,7 +72,7 @@ type Sending = Fiber.Fiber<unknown, unknown>
 /** A statement that was sent on an exclusive connection. */
 interface Sent {
   readonly connection: PgConnection.PgConnection
-  readonly pid: number
+  readonly name: string
 }
 
 /**
@@ -45,13 +87,12 @@ interface Sent {
  */
 export const make = Effect.fnUntraced(function* (
   config: PgConnection.Config,
-  { call_ms, connections, read }: Options
+  { call_ms, connections, naming, read }: Options
 ): Effect.fn.Return<Send, SqlError, Scope.Scope> {
   // On a multiplexed connection, interrupting a statement does not cancel it, even when the pool closes.
   const exclusive = { multiplex: true, multiplexConcurrency: 1 }
   const pool = yield* PgPool.make({ ...config, ...exclusive, maxConnections: connections })
   const run = yield* inRealTime(FiberSet.makeRuntime())
-  const pidOf = pidsOf()
 
   /** Stops waiting for a statement without cancelling it on the server. */
   const abandon = (fiber: Sending, used: PgConnection.PgConnection | null) =>
@@ -60,7 +101,7 @@ export const make = Effect.fnUntraced(function* (
       Effect.sync(() => fiber.interruptUnsafe())
     )
   const overdue = new Map<Sending, Sent>()
-  const watch = watchOverdue(overdue, read, abandon)
+  const watch = watchOverdue(overdue, (names) => read(naming.active, [names]), abandon)
   let isWatched = false
   const keep = (fiber: Sending, sent: Sent) => {
     overdue.set(fiber, sent)
@@ -79,9 +120,9 @@ export const make = Effect.fnUntraced(function* (
       let sent: Sent | null = null
       const statement = pool.use((connection) => {
         used = connection
-        return Effect.flatMap(pidOf(connection), (pid) => {
-          sent = { connection, pid }
-          return connection.query(sql, params)
+        return Effect.flatMap(naming.named(connection, sql), (named) => {
+          sent = { connection, name: named.name }
+          return connection.query(named.sql, params)
         })
       })
       const fiber = run(statement)
@@ -99,29 +140,17 @@ export const make = Effect.fnUntraced(function* (
     })
 })
 
-/** Finds the server process behind each connection, once per connection. */
-const pidsOf = () => {
-  const pids = new WeakMap<PgConnection.PgConnection, number>()
-  return Effect.fnUntraced(function* (connection: PgConnection.PgConnection) {
-    const known = pids.get(connection)
-    if (known !== undefined) return known
-    const [{ pid }] = readPid((yield* connection.query(ownPid)).rows)
-    pids.set(connection, pid)
-    return pid
-  })
-}
-
 /** Asks the server about overdue statements until none are left, and abandons those that it no longer runs. */
 const watchOverdue = (
   overdue: ReadonlyMap<Sending, Sent>,
-  read: Send,
+  ask: (names: string) => ReturnType<Send>,
   abandon: (fiber: Sending, used: PgConnection.PgConnection) => Effect.Effect<void>
 ): Effect.Effect<void> => {
   const abandonDead = Effect.gen(function* () {
     const asked = [...overdue]
-    const pids = asked.map(([, { pid }]) => pid)
-    const active = new Set(readPids(yield* read(stillActive, [`{${pids}}`])).map(({ pid }) => pid))
-    for (const [fiber, { connection, pid }] of asked) if (!active.has(pid)) yield* abandon(fiber, connection)
+    const names = asked.map(([, { name }]) => name)
+    const active = new Set(readNames(yield* ask(`{${names}}`)).map(({ name }) => name))
+    for (const [fiber, { connection, name }] of asked) if (!active.has(name)) yield* abandon(fiber, connection)
   })
   return Effect.gen(function* () {
     while (overdue.size > 0) {

@@ -4,6 +4,7 @@ import { Cause, Effect, Exit, Fiber, FiberSet, type Redacted, Schedule, Scope } 
 import type { SqlError } from "effect/sql/SqlError"
 import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
+import * as Pooler from "../connection/Pooler.ts"
 import * as Pools from "../connection/Pools.ts"
 import type { Rows } from "../connection/Send.ts"
 import type { Run as SessionRun } from "../connection/Session.ts"
@@ -83,6 +84,7 @@ const followSite = Effect.fnUntraced(function* (
   const uses: Array<AtPlace<unknown>> = []
   const openAt = Effect.fnUntraced(function* (url: Redacted.Redacted<string>) {
     const at = { ...options, url }
+    yield* Pooler.check(at)
     const engine = yield* DatabaseSchema.examine(at, engineOf)
     const own = yield* Scope.fork(scope)
     const pools = yield* Scope.provide(Pools.make(at, engine), own)

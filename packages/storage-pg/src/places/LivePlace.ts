@@ -7,7 +7,7 @@ import * as Session from "../connection/Session.ts"
 import * as Place from "./Place.ts"
 
 /** How to connect to a schema that can move to another database. */
-export interface MovableOptions extends DatabaseOptions {
+export interface MovableOptions extends Omit<DatabaseOptions, "pooler_url"> {
   /** The address of the other database. A move copies the schema to it, under the same name. */
   readonly moves_to?: Redacted.Redacted<string>
 }

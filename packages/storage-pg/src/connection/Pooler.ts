@@ -1,0 +1,75 @@
+import { PgConnection } from "@effect/sql-pg"
+import { Effect, Schema } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { someRowsReader } from "../rows/Columns.ts"
+import { query } from "../sql/files.ts"
+import { targetOf } from "./Address.ts"
+import { DatabaseRefused, refusalOf } from "./DatabaseRefused.ts"
+import { inRealTime } from "./inRealTime.ts"
+import { connectionOf, type DatabaseOptions, sharedConnectionOf } from "./Pools.ts"
+
+/*
+ * A pooler between hosts and PostgreSQL, such as PgBouncer. In session mode, a connection keeps its server process. In
+ * transaction mode, each statement may run in another one, so nobody can listen there.
+ */
+
+/** The server process that ran a statement, and what it has to do with the database. */
+const Backend = Schema.Struct({
+  pid: Schema.Int,
+  role: Schema.String,
+  /** Names the server and the database. */
+  place: Schema.String,
+  /** Whether the server ends statements that run for too long. */
+  is_timed: Schema.Boolean
+})
+const readBackend = someRowsReader(Backend)
+const backend = query("backend")
+
+/** How often two connections are asked in turn for their server processes. */
+const turns = 3
+
+const refused = (message: string) => new DatabaseRefused({ reason: "pooler", message })
+
+const sharesSessions = (place: string) =>
+  refused(
+    `The address of the database leads to a pooler in transaction mode, at ${place}: give it as the pooler (pooler_url, or --database-pooler-url), and as the database the address without that pooler.`
+  )
+const otherDatabase = (place: string) =>
+  refused(`The pooler at ${place} leads to a different server or database than the address of the database.`)
+const untimed = (place: string, role: string) =>
+  refused(
+    `Through the pooler at ${place}, statements have no time limit: run "alter role ${role} set statement_timeout = '8s'" and "alter role ${role} set plan_cache_mode = force_generic_plan" in PostgreSQL, and reconnect the pooler.`
+  )
+
+const backendOf = (connection: PgConnection.PgConnection) =>
+  Effect.map(connection.query(backend), ({ rows }) => readBackend(rows)[0])
+
+/** Fails unless each connection keeps its own server process. Under load, a pooler in transaction mode may look like that. */
+const checkSessions = Effect.fnUntraced(function* (options: DatabaseOptions, place: string) {
+  const config = yield* connectionOf(options)
+  const first = yield* PgConnection.make(config)
+  const second = yield* PgConnection.make(config)
+  const [own, others] = [yield* backendOf(first), yield* backendOf(second)]
+  let isShared = own.pid === others.pid
+  for (let turn = 1; turn < turns && !isShared; turn++) {
+    isShared = (yield* backendOf(first)).pid !== own.pid || (yield* backendOf(second)).pid !== others.pid
+  }
+  if (isShared) return yield* sharesSessions(place)
+  return own.is_timed ? own : yield* untimed(place, own.role)
+})
+
+/** Fails unless the addresses of a database, and of the pooler in front of it, can be used as they are meant. */
+export const check = (options: DatabaseOptions): Effect.Effect<void, DatabaseRefused> => {
+  const { pooler_url } = options
+  const placeOf = (url: DatabaseOptions["url"]) => targetOf(url)?.place ?? "an unknown place"
+  const orRefuse = <A, R>(url: DatabaseOptions["url"], step: Effect.Effect<A, SqlError | DatabaseRefused, R>) =>
+    Effect.catchTag(step, "SqlError", (error) => Effect.fail(refusalOf({ ...options, url }, error)))
+  return Effect.gen(function* () {
+    const direct = yield* orRefuse(options.url, checkSessions(options, placeOf(options.url)))
+    if (pooler_url === undefined) return
+    const config = yield* sharedConnectionOf(options, pooler_url)
+    const pooled = yield* orRefuse(pooler_url, Effect.flatMap(PgConnection.make(config), backendOf))
+    if (pooled.place !== direct.place) return yield* otherDatabase(placeOf(pooler_url))
+    if (!pooled.is_timed) return yield* untimed(placeOf(pooler_url), pooled.role)
+  }).pipe(Effect.scoped, inRealTime)
+}
