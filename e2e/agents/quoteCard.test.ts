@@ -1,13 +1,19 @@
 import { assert, layer } from "@effect/vitest"
+import axe from "axe-core"
 import { Effect, Layer } from "effect"
 import { CardProgram, cardProgram, type ToolResult } from "./card/CardProgram.ts"
 import { agentHosts } from "./host.ts"
 
 const program = Layer.provideMerge(cardProgram, agentHosts())
 
-/** A part of the tool's page as a person reads it. */
+/** A part of the tool's page as a person reads it who has unfolded everything. */
 const textOf = Effect.fnUntraced(function* (part: string) {
   const { card } = yield* CardProgram
+  yield* Effect.promise(() =>
+    card.locator("details").evaluateAll((all) => {
+      for (const one of all) one.setAttribute("open", "")
+    })
+  )
   // biome-ignore lint/performance/useDomNodeTextContent: the visible text, with its line breaks
   return yield* Effect.promise(() => card.locator(part).first().innerText())
 })
@@ -39,6 +45,9 @@ const changed = (result: ToolResult, change: (content: ReturnType<typeof content
   return copy
 }
 
+/** The findings of axe on a page, each with its element. */
+const findings = "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))"
+
 layer(program, { excludeTestServices: true, timeout: 60_000 })(
   "a card of quotes in a program that shows pages",
   (it) => {
@@ -56,16 +65,16 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })(
           const some = yield* call("get_quote_request", { id, wait_seconds: 0 })
           assert.match(
             yield* text,
-            /2 quotes\n+Offers are arriving. 2 of 3 carriers answered\. The order is not a ranking\./
+            /2 quotes \(sandbox\)\n+Offers are arriving. 2 of 3 carriers answered\. The order is not a ranking\./
           )
-          assert.match(yield* text, /Carriers without a quote\s+Brightstoop Home \(sandbox\) has not answered yet\./)
+          assert.match(yield* text, /Carriers without a quote\s+Brightstoop Home has not answered yet\./)
           yield* advance(60)
           const since_version = contentOf(some).quote_request.version
           const last = yield* call("get_quote_request", { id, since_version, only_changes: true, wait_seconds: 0 })
           assert.lengthOf(contentOf(last).quotes, 1)
           const all = yield* call("get_quote_request", { id, wait_seconds: 0 })
-          const names = contentOf(all).quotes.map(
-            ({ source }: { source: { carrier: { name: string } } }) => source.carrier.name
+          const names = contentOf(all).quotes.map(({ source }: { source: { carrier: { name: string } } }) =>
+            source.carrier.name.replace(" (sandbox)", "")
           )
           yield* open("get_quote_request")
           yield* call("get_quote_request", { id, since_version, only_changes: true, wait_seconds: 0 })
@@ -86,7 +95,11 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })(
           /The same for every quote\s+Cover\s+Rented apartment in NY\s+Personal property\s+up to \$30,000/
         )
         assert.match(page, /Policy fee\s+\$5\s+The price includes them\./)
-        assert.match(page, /\$13\.84 per month of cover, for comparing offers/)
+        assert.match(page, /\$13\.84 a month\s+\$166\.04 for 12 months/)
+        // What all names and prices have in common is said once.
+        assert.match(page, /^3 quotes \(sandbox\)\s/)
+        assert.lengthOf(page.match(/\(sandbox\)/g) ?? [], 1)
+        assert.lengthOf(page.match(/Per month of cover, for comparing offers/g) ?? [], 1)
         assert.match(page, /Deductible\s+\$500\s/)
         assert.match(page, /Available until \w+ \d+, \d{4}, \d+:\d\d\s[AP]M/)
         assert.include(page, "A quote is an offer of a price, not coverage.")
@@ -228,6 +241,36 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })(
         const dark = yield* backgroundOf
         assert.deepStrictEqual([light, dark], ["rgb(255, 255, 255)", "rgb(28, 30, 33)"])
         yield* Effect.promise(() => page.setViewportSize({ width: 900, height: 600 }))
+      })
+    )
+
+    it.effect("folds what a quote says besides its price, and the keyboard unfolds it", () =>
+      Effect.gen(function* () {
+        const { card, page } = yield* CardProgram
+        yield* shown("renters", "quotes_ready")
+        const summary = card.locator("article summary").first()
+        const fees = card.locator("article").first().getByRole("heading", { name: "Fees" })
+        assert.isFalse(yield* Effect.promise(() => fees.isVisible()))
+        yield* Effect.promise(async () => {
+          await summary.focus()
+          await page.keyboard.press("Enter")
+          await fees.waitFor({ state: "visible" })
+        })
+        yield* shown("renters", "single_quote")
+        assert.isTrue(yield* Effect.promise(() => fees.isVisible()))
+      })
+    )
+
+    it.effect("has nothing that axe finds, folded and unfolded", () =>
+      Effect.gen(function* () {
+        const { page } = yield* CardProgram
+        yield* shown("personal_auto", "quotes_ready")
+        const frame = page.frames().at(-1) ?? assert.fail("no frame")
+        yield* Effect.promise(() => frame.evaluate(axe.source))
+        const found = Effect.promise(() => frame.evaluate(findings))
+        assert.deepStrictEqual(yield* found, [])
+        yield* text
+        assert.deepStrictEqual(yield* found, [])
       })
     )
 

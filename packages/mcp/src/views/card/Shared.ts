@@ -9,6 +9,10 @@ export interface Shared {
   readonly assumptions: ReadonlySet<string>
   /** How reliable the prices are. */
   readonly labels: ReadonlySet<string>
+  /** What the prices per month are for. */
+  readonly comparisons: ReadonlySet<string>
+  /** Whether all are from a sandbox, so that no name has to say so. */
+  readonly is_sandbox: boolean
 }
 
 export type Subject = Quote["coverage"]["subjects"][number]
@@ -25,8 +29,18 @@ export const of = (quotes: ReadonlyArray<Quote>): Shared => ({
   ),
   conditions: common(quotes, ({ coverage }) => coverage.conditions),
   assumptions: common(quotes, ({ evidence }) => evidence.assumptions.map(({ label }) => label)),
-  labels: common(quotes, ({ evidence }) => [evidence.label])
+  labels: common(quotes, ({ evidence }) => [evidence.label]),
+  // A quote without a price has no price per month.
+  comparisons: common(
+    quotes.filter(({ price }) => price.comparison !== null),
+    ({ price }) => [price.comparison?.label ?? ""]
+  ),
+  is_sandbox: quotes.length > 1 && quotes.every(({ environment }) => environment === "sandbox")
 })
+
+/** The name of a carrier, without what the title says for all of them. */
+export const nameOf = ({ name }: Quote["source"]["carrier"], { is_sandbox }: Pick<Shared, "is_sandbox">): string =>
+  is_sandbox ? name.replace(/ \(sandbox\)$/, "") : name
 
 const common = (
   quotes: ReadonlyArray<Quote>,

@@ -1,7 +1,7 @@
 import { count, words } from "../../answers/phrases.ts"
 import { drawCover } from "./drawCover.ts"
 import { type DrawContext, drawQuote, part, texts } from "./drawQuote.ts"
-import { type Child, element, isolated, list, longestName, moment } from "./elements.ts"
+import { type Child, element, foldable, isolated, list, longestName, moment } from "./elements.ts"
 import type { Quote, QuoteRequest, Result } from "./Result.ts"
 import * as Shared from "./Shared.ts"
 
@@ -14,26 +14,31 @@ export interface Drawn {
 }
 
 /** Draws the result of a tool. Quotes stay in the order of the answer, and none looks better than another. */
-export const draw = (result: Result, context: Omit<DrawContext, "premium_includes_fees">): Drawn => {
+export const draw = (result: Result, context: Omit<DrawContext, "premium_includes_fees" | "is_alone">): Drawn => {
   if (result._tag === "message") return { title: result.title, state: [isolated(result.text)], body: [] }
   const { extras, questions, quotes, request } = result
   const shared = Shared.of(quotes)
-  const quoteContext = { ...context, premium_includes_fees: extras.premium_includes_fees }
+  const quoteContext = {
+    ...context,
+    premium_includes_fees: extras.premium_includes_fees,
+    is_alone: quotes.length === 1
+  }
   return {
-    title: titleOf(request, quotes.length),
+    title: `${titleOf(request, quotes.length)}${shared.is_sandbox ? " (sandbox)" : ""}`,
     state: request === null ? [] : stateOf(request, quotes.length, context.timeZone),
     body: [
       ...section("question", "A carrier asks", textItems(questions.map(({ question }) => question))),
       ...(quotes.length === 0
         ? []
         : [
+            ...[...shared.comparisons].map((label) => element("p", "minor", isolated(label))),
             list(
               "quotes",
               quotes.map((quote) => [drawQuote(quote, shared, quoteContext)])
             )
           ]),
-      ...section("shared", "The same for every quote", sharedParts(quotes, shared)),
-      ...section("", "Carriers without a quote", request === null ? [] : listed(withoutQuote(request))),
+      ...foldedSection("shared", "The same for every quote", sharedParts(quotes, shared)),
+      ...section("", "Carriers without a quote", request === null ? [] : listed(withoutQuote(request, shared))),
       ...section("notices", "Good to know", textItems([...shared.labels, ...extras.notices]))
     ]
   }
@@ -42,6 +47,10 @@ export const draw = (result: Result, context: Omit<DrawContext, "premium_include
 /** A section, or nothing if it would be empty. */
 const section = (className: string, title: string, children: ReadonlyArray<Child>): ReadonlyArray<Child> =>
   children.length === 0 ? [] : [element("section", className, element("h2", "", title), ...children)]
+
+/** A section whose content is folded under its title. */
+const foldedSection = (className: string, title: string, children: ReadonlyArray<Child>): ReadonlyArray<Child> =>
+  children.length === 0 ? [] : [element("section", className, foldable(element("h2", "", title), false, ...children))]
 
 const listed = (items: ReadonlyArray<ReadonlyArray<Child>>): ReadonlyArray<Child> =>
   items.length === 0 ? [] : [list("", items)]
@@ -79,10 +88,14 @@ const stateOf = (request: QuoteRequest, quotes: number, timeZone: string | undef
 }
 
 /** The carriers without a quote, each with the reason. */
-const withoutQuote = ({ carriers }: QuoteRequest): ReadonlyArray<ReadonlyArray<Child>> =>
+const withoutQuote = ({ carriers }: QuoteRequest, shared: Shared.Shared): ReadonlyArray<ReadonlyArray<Child>> =>
   carriers
     .filter(({ outcome }) => outcome !== "quoted")
-    .map((result) => [element("strong", "", isolated(result.carrier.name, longestName)), " ", ...whyNot(result)])
+    .map((result) => [
+      element("strong", "", isolated(Shared.nameOf(result.carrier, shared), longestName)),
+      " ",
+      ...whyNot(result)
+    ])
 
 const whyNot = ({
   message,

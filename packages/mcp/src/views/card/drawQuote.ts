@@ -1,12 +1,14 @@
 import * as Dollars from "../../answers/Dollars.ts"
 import { count, dollars, words } from "../../answers/phrases.ts"
 import { amounts, drawCover } from "./drawCover.ts"
-import { type Child, element, isolated, list, longestName, moment, sentence } from "./elements.ts"
+import { type Child, element, foldable, isolated, list, longestName, moment, sentence } from "./elements.ts"
 import type { Quote } from "./Result.ts"
-import type { Shared } from "./Shared.ts"
+import { nameOf, type Shared } from "./Shared.ts"
 
 /** The context for drawing quotes. */
 export interface DrawContext {
+  /** Whether this is the only quote, so that there is room for its details. */
+  readonly is_alone: boolean
   /** The time zone of the person; undefined to use that of the browser. */
   readonly timeZone: string | undefined
   /** Milliseconds since 1970. */
@@ -26,7 +28,7 @@ export const drawQuote = (quote: Quote, shared: Shared, context: DrawContext): H
     element(
       "header",
       "",
-      element("h2", "", isolated(carrier.name, longestName)),
+      element("h2", "", isolated(nameOf(carrier, shared), longestName)),
       ...(product === null ? [] : [element("p", "minor", isolated(product, longestName))])
     ),
     element(
@@ -35,9 +37,14 @@ export const drawQuote = (quote: Quote, shared: Shared, context: DrawContext): H
       element("p", "price", ...priceOf(price)),
       ...aboutPrice(quote, shared).map((line) => element("p", "minor", line))
     ),
-    ...coverOf(quote, shared),
-    element("div", "", part("Fees", ...feesOf(quote, context)), ...termsOf(quote, shared)),
-    element("footer", "", ...endOf(quote, context))
+    foldable(
+      "Cover, fees and terms",
+      context.is_alone,
+      ...coverOf(quote, shared),
+      part("Fees", ...feesOf(quote, context)),
+      ...termsOf(quote, shared)
+    ),
+    element("footer", "", ...endOf(quote, shared, context))
   )
 }
 
@@ -59,19 +66,33 @@ export const texts = (title: string, items: ReadonlyArray<string>): ReadonlyArra
         )
       ]
 
-/** The price in large type, and its term. */
-const priceOf = ({ premium, term_months }: Quote["price"]): ReadonlyArray<Child> => {
+/** In large type, the price per month, which compares terms; or the price of the term if there is no other. */
+const priceOf = ({ comparison, premium, term_months }: Quote["price"]): ReadonlyArray<Child> => {
   if (premium === null) return ["Price unknown"]
-  const term = term_months === null ? [] : [" ", element("span", "term", `for ${count(term_months, "month")}`)]
-  return [Dollars.format(premium.amount_minor), ...term]
+  if (comparison !== null) return [Dollars.format(comparison.amount.amount_minor), term(" a month")]
+  return [
+    Dollars.format(premium.amount_minor),
+    ...(term_months === null ? [] : [term(` for ${count(term_months, "month")}`)])
+  ]
 }
 
-/** How the price is billed, and the price per month, which the service has calculated. */
-const aboutPrice = ({ evidence, price: { billing_cycle, comparison } }: Quote, { labels }: Shared) => [
-  ...(billing_cycle === null ? [] : [`Billing: ${words(billing_cycle)}`]),
-  ...(comparison === null ? [] : [`${dollars(comparison.amount)} ${comparison.label.replace(/^Per /, "per ")}`]),
-  ...(evidence.label === "" || labels.has(evidence.label) ? [] : [isolated(evidence.label)])
-]
+const term = (text: string): HTMLElement => element("span", "term", text)
+
+/** The price of the whole term, how it is billed, and what the price per month is for. */
+const aboutPrice = ({ evidence, price }: Quote, { comparisons, labels }: Shared): ReadonlyArray<Child> => {
+  const { billing_cycle, comparison, premium, term_months } = price
+  const whole =
+    premium === null || comparison === null || term_months === null
+      ? []
+      : [`${Dollars.format(premium.amount_minor)} for ${count(term_months, "month")}`]
+  const billing = billing_cycle === null ? [] : [`billing: ${words(billing_cycle)}`]
+  const said = [...whole, ...billing].join(", ")
+  return [
+    ...(said === "" ? [] : [`${said.charAt(0).toUpperCase()}${said.slice(1)}`]),
+    ...(comparison === null || comparisons.has(comparison.label) ? [] : [isolated(comparison.label)]),
+    ...(evidence.label === "" || labels.has(evidence.label) ? [] : [isolated(evidence.label)])
+  ]
+}
 
 const coverOf = ({ coverage: { subjects } }: Quote, { covers }: Shared): ReadonlyArray<HTMLElement> => {
   const own = drawCover(subjects, (key) => !covers.has(key))
@@ -102,7 +123,7 @@ const termsOf = ({ coverage, evidence }: Quote, { assumptions, conditions }: Sha
 ]
 
 /** Whether the quote can still be taken, and how. */
-const endOf = (quote: Quote, context: DrawContext): ReadonlyArray<Child> => {
+const endOf = (quote: Quote, shared: Shared, context: DrawContext): ReadonlyArray<Child> => {
   const { availability, environment, status, status_details } = quote
   const { expires_at } = availability
   if (status === "inactive") return [element("p", "ended", "No longer available. ", isolated(status_details.message))]
@@ -114,20 +135,20 @@ const endOf = (quote: Quote, context: DrawContext): ReadonlyArray<Child> => {
     expires_at === null
       ? element("p", "minor", "No end date stated")
       : element("p", "minor", "Available until ", moment(expires_at, context.timeZone)),
-    ...onwardOf(quote, context)
+    ...onwardOf(quote, shared, context)
   ]
 }
 
 /**
  * A button that opens the carrier's site, or the address as text if it is not secure or the program does not open it.
  */
-const onwardOf = ({ next_actions, source }: Quote, { openLink }: DrawContext): ReadonlyArray<Child> => {
+const onwardOf = ({ next_actions, source }: Quote, shared: Shared, { openLink }: DrawContext): ReadonlyArray<Child> => {
   const url = next_actions.find(({ type }) => type === "continue_on_carrier_site")?.url
   if (typeof url !== "string") return []
   const protocol = URL.canParse(url) ? new URL(url).protocol : ""
   const address = element("p", "minor", "To continue, open ", isolated(url))
   if (protocol !== "https:") return protocol === "http:" ? [address] : []
-  const button = element("button", "", "Continue at ", isolated(source.carrier.name, longestName))
+  const button = element("button", "", "Continue at ", isolated(nameOf(source.carrier, shared), longestName))
   button.type = "button"
   button.addEventListener("click", async () => {
     if (!(await openLink(url))) button.replaceWith(address)
