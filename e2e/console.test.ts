@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import { afterAll, assert, beforeAll, beforeEach, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, beforeEach, describe, it, vi } from "@effect/vitest"
 import { type Embedded, embed, OperatorTokens, WebhookAddress } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
 import { NodeWebhookSender, nodeHandler } from "@quotewire/http"
@@ -67,10 +67,10 @@ const signIn = async (key: string, path = ""): Promise<void> => {
   await page.getByRole("button", { name: "Sign in" }).click()
 }
 
-const start = (scenario: string) =>
+const start = (scenario: string, request_key = `console-${scenario}`) =>
   host.quotewire.client(keys.server).start_quote_request({
     line: "renters",
-    request_key: `console-${scenario}`,
+    request_key,
     consent_receipt_id: "receipt-0001",
     application: Applications.smallest.renters,
     scenario
@@ -145,6 +145,41 @@ describe("the console", () => {
     receiver.answer(204)
     await page.getByRole("button", { name: "Send again" }).click()
     await page.getByText("Delivered").first().waitFor()
+    await receiver.close()
+  })
+
+  it("sends many deliveries again: counted first, then paused, resumed and done", async () => {
+    const receiver = await failing()
+    receiver.answer(204)
+    const client = host.quotewire.client(keys.server)
+    const { id } = await client.create_event_subscription(
+      { url: receiver.url, event_types: ["quote_request.queued"] },
+      { idempotency_key: "hook" }
+    )
+    for (const name of ["one", "two", "three"]) await start("waits_in_queue", name)
+    await vi.waitUntil(
+      async () => {
+        const { deliveries } = await client.list_event_deliveries({ id })
+        return deliveries.length === 3 && deliveries.every(({ status }) => status === "succeeded")
+      },
+      { timeout: 20_000 }
+    )
+    await signIn(keys.server, `/webhooks/${id}`)
+    await page.getByRole("link", { name: "Send many again" }).click()
+    await page.getByRole("button", { name: "Preview" }).click()
+    await page.getByText("No delivery matches.").waitFor()
+    await page.getByLabel("succeeded").check()
+    await page.getByLabel("Deliveries a minute").fill("1")
+    await page.getByRole("button", { name: "Preview" }).click()
+    await page.getByText("3 deliveries, about 3 min at 1 a minute").waitFor()
+    await page.getByRole("button", { name: "Send 3 deliveries again" }).click()
+    await page.getByRole("button", { name: "Pause" }).click()
+    await page.getByText("Paused").waitFor()
+    await page.getByRole("button", { name: "Resume" }).click()
+    await page.getByText("Running").waitFor()
+    await client.advance_time({ seconds: 600 }, { idempotency_key: "ten-minutes" })
+    await page.getByText("3 of 3").waitFor()
+    await page.getByText("Done").waitFor()
     await receiver.close()
   })
 
@@ -304,7 +339,7 @@ describe("the console", () => {
   ] as const)("has nothing that axe finds, in $colorScheme at $width pixels", async ({ colorScheme, width }) => {
     const client = host.quotewire.client(keys.server)
     const receiver = await failing()
-    await client.create_event_subscription(
+    const hook = await client.create_event_subscription(
       { url: receiver.url, event_types: ["quote.created"] },
       { idempotency_key: "hook" }
     )
@@ -329,6 +364,7 @@ describe("the console", () => {
     await check(`requests/${id}`, "Per month")
     await check("events", "quote.created")
     await check("webhooks", "/hooks")
+    await check(`webhooks/${hook.id}/recoveries`, "Preview")
     await check("calls", "start_quote_request")
     await check("try", "Facts")
     await page.getByRole("button", { name: "Sign out" }).click()

@@ -1,6 +1,7 @@
 import { useLayoutEffect } from "preact/hooks"
 import { OperatorPage, operatorSections } from "./operators/OperatorApp.tsx"
 import { CallPage, Calls } from "./pages/Calls.tsx"
+import { EndpointRecoveries } from "./pages/EndpointRecoveries.tsx"
 import { Events } from "./pages/Events.tsx"
 import { RequestPage } from "./pages/RequestPage.tsx"
 import { Requests } from "./pages/Requests.tsx"
@@ -113,8 +114,9 @@ const Page = ({ place: { path, query }, session: user }: { readonly session: Ses
     case "events":
       return <Events session={user} query={query} />
     case "webhooks":
-      return id === undefined ? (
-        <Webhooks session={user} />
+      if (id === undefined) return <Webhooks session={user} />
+      return path[2] === "recoveries" ? (
+        <EndpointRecoveries session={user} id={id} key={id} />
       ) : (
         <EndpointPage session={user} id={id} event={path[2]} key={id} />
       )

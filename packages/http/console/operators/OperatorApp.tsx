@@ -5,6 +5,7 @@ import { AuditLog } from "./AuditLog.tsx"
 import { Carriers } from "./Carriers.tsx"
 import { Consumers } from "./Consumers.tsx"
 import { Find } from "./Find.tsx"
+import { SubscriptionRecoveries } from "./SubscriptionRecoveries.tsx"
 import { TimelinePage } from "./TimelinePage.tsx"
 import { Work } from "./Work.tsx"
 
@@ -27,6 +28,19 @@ export const OperatorPage = ({ call, place: { path, query } }: { readonly call: 
       ) : (
         <TimelinePage call={call} id={id} key={id} />
       )
+    case "endpoints": {
+      const [, organization_id, environment, subscription_id] = path
+      return organization_id === undefined || environment === undefined || subscription_id === undefined ? (
+        <NoSuchPage />
+      ) : (
+        <SubscriptionRecoveries
+          call={call}
+          organization_id={organization_id}
+          environment={environment}
+          subscription_id={subscription_id}
+        />
+      )
+    }
     case "carriers":
       return <Carriers call={call} />
     case "consumers":

@@ -41,7 +41,7 @@ export const TimelinePage = ({ call, id }: { readonly call: Call; readonly id: s
               </div>
             )}
             <div class="card">
-              <Entries entries={(whole ?? short).entries} />
+              <Entries timeline={whole ?? short} />
               {(whole ?? short).next !== null && <p class="minor">Only the first {limit} entries are shown.</p>}
               {(whole ?? short).incomplete.length > 0 && (
                 <p class="minor">May be incomplete: {(whole ?? short).incomplete.map(words).join(", ")}.</p>
@@ -113,7 +113,7 @@ const stateOf = ({ details, what }: Entry): State | null => {
   return null
 }
 
-const Entries = ({ entries }: { readonly entries: ReadonlyArray<Entry> }) => {
+const Entries = ({ timeline: { entries, environment, organization_id } }: { readonly timeline: Timeline }) => {
   const start = Date.parse(entries[0]?.at ?? "")
   if (entries.length === 0) return <Empty>Nothing is kept about it any more.</Empty>
   return (
@@ -134,6 +134,13 @@ const Entries = ({ entries }: { readonly entries: ReadonlyArray<Entry> }) => {
             </td>
             <td>
               {state !== null && <Tag {...state} />} <Outside text={saysOf(entry)} />
+              {entry.what === "delivery" && (
+                <div class="minor">
+                  <a href={to(["endpoints", organization_id, environment, text(entry.details.subscription_id)])}>
+                    Send its deliveries again
+                  </a>
+                </div>
+              )}
             </td>
             <td>
               <details>

@@ -5,14 +5,12 @@ import { ListTable } from "../parts/ListTable.tsx"
 import { bump } from "../state/clock.ts"
 import { useAction, useLive } from "../state/loading.ts"
 import { to } from "../state/route.ts"
-import type { Session } from "../state/session.ts"
+import { idempotently, type Session } from "../state/session.ts"
 import { duration, title, words } from "../words/format.ts"
 import { ofDelivery, ofEndpoint, ofHttp } from "../words/states.ts"
 
 type Subscription = AnswerOf<"list_event_subscriptions">["event_subscriptions"][number]
 type Delivery = AnswerOf<"get_event_delivery">
-
-const idempotently = () => ({ idempotency_key: crypto.randomUUID() })
 
 /** The endpoints of the workspace. */
 export const Webhooks = ({ session }: { readonly session: Session }) => {
@@ -225,7 +223,10 @@ const Whole = ({
       </div>
       {event !== undefined && <Attempts session={session} subscription={id} event={event} key={event} />}
       <div class="card">
-        <h2>Deliveries</h2>
+        <div class="spread">
+          <h2>Deliveries</h2>
+          <a href={to(["webhooks", id, "recoveries"])}>Send many again</a>
+        </div>
         <Show of={deliveries}>
           {(all) =>
             all.length === 0 ? (

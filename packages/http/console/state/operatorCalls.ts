@@ -9,6 +9,9 @@ type Named<Name> = Extract<Operation, { readonly name: Name }>
 export type OperatorAnswer<Name extends RouteName> =
   Named<Name> extends OperatorOperation.OperatorOperation<string, infer Output, infer _R, infer _Input> ? Output : never
 
+const recoveries =
+  "/operator/v1/organizations/{organization_id}/{environment}/subscriptions/{subscription_id}/recoveries"
+
 /** The operations that the console calls, with their routes. */
 const routes = {
   list_organizations: "GET /operator/v1/organizations",
@@ -21,12 +24,16 @@ const routes = {
   list_parked_events: "GET /operator/v1/consumers/{name}/parked-events",
   retry_parked_event: "POST /operator/v1/consumers/{name}/parked-events/{event_id}/retry",
   drop_parked_event: "POST /operator/v1/consumers/{name}/parked-events/{event_id}/drop",
+  preview_recovery: `POST ${recoveries}/preview`,
+  start_recovery: `POST ${recoveries}`,
+  list_recoveries: `GET ${recoveries}`,
+  change_recovery: `POST ${recoveries}/{recovery_id}/{action}`,
   get_work: "GET /operator/v1/work",
   list_audit_log: "GET /operator/v1/audit-log"
 } as const
 type RouteName = keyof typeof routes
 
-type Input = Readonly<Record<string, string | number | undefined>>
+type Input = Readonly<Record<string, string | number | ReadonlyArray<string> | undefined>>
 
 /** Calls an operation for operators with a token. Rejects as `connect` does. */
 export type Call = <Name extends RouteName>(

@@ -89,3 +89,6 @@ export const begin = async (): Promise<void> => {
   }
   if (kept !== null) current.value = isOperatorToken(kept) ? { _tag: "operator", call: withToken(kept) } : open(kept)
 }
+
+/** The options of a call with a key of its own, so that a retry does not act twice. */
+export const idempotently = () => ({ idempotency_key: crypto.randomUUID() })

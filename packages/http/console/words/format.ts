@@ -38,8 +38,8 @@ export const duration = (ms: number): string => {
 }
 
 /** A count and its noun: `1 quote`, `3 quotes`. */
-export const count = (number: number, noun: string): string =>
-  `${number.toLocaleString("en-US")} ${noun}${number === 1 ? "" : "s"}`
+export const count = (number: number, noun: string, plural = `${noun}s`): string =>
+  `${number.toLocaleString("en-US")} ${number === 1 ? noun : plural}`
 
 /** The beginning and the end of an id, which is where people compare it. */
 export const shortId = (id: string): string => (id.length <= 18 ? id : `${id.slice(0, 10)}…${id.slice(-4)}`)

@@ -62,6 +62,16 @@ const failures: Readonly<Record<string, string>> = {
 /** Why an endpoint gave no complete answer. */
 export const ofFailure = (failure: string): string => failures[failure] ?? failure.replaceAll("_", " ")
 
+const recoveries: Readonly<Record<string, State>> = {
+  running: { tone: "none", text: "Running" },
+  paused: { tone: "odd", text: "Paused" },
+  stopped: { tone: "none", text: "Stopped" },
+  done: { tone: "good", text: "Done" }
+}
+
+/** The state of a recovery. */
+export const ofRecovery = (state: string): State => recoveries[state] ?? { tone: "none", text: state }
+
 const endpoints: Readonly<Record<string, State>> = {
   no_endpoint: { tone: "none", text: "No endpoint" },
   healthy: { tone: "good", text: "Healthy" },
