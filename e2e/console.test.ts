@@ -1,35 +1,14 @@
-import { createServer, type Server } from "node:http"
-import type { AddressInfo } from "node:net"
 import { afterAll, assert, beforeAll, beforeEach, describe, it, vi } from "@effect/vitest"
-import { type Embedded, embed, OperatorTokens, WebhookAddress } from "@quotewire/core"
+import { OperatorTokens } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
-import { NodeWebhookSender, nodeHandler } from "@quotewire/http"
-import { MemoryStorage } from "@quotewire/storage-memory"
 import axe from "axe-core"
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { startBrowser } from "../test/support/browser.ts"
+import { failing, type Host, serve } from "./support/consoleHost.ts"
 
 /*
  * The console in a real browser, on a host in this process. Only the sandbox's clock moves.
  */
-
-interface Host {
-  readonly quotewire: Embedded
-  readonly server: Server
-  readonly address: string
-}
-
-const serve = async (): Promise<Host> => {
-  const quotewire = embed({
-    storage: MemoryStorage.layer,
-    webhooks: NodeWebhookSender.layer({
-      policy: { ...WebhookAddress.publicOnly, allow: WebhookAddress.readNetworks("127.0.0.1/32") ?? [] }
-    })
-  })
-  const server = createServer(nodeHandler(quotewire, { console: true, operators: true }))
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve))
-  return { quotewire, server, address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
-}
 
 let browser: Browser
 let host: Host
@@ -390,20 +369,4 @@ const operatorToken = async (scopes: ReadonlyArray<"read" | "write" | "facts">):
     OperatorTokens.OperatorTokens.use((tokens) => tokens.create({ name: "Support", scopes: [...scopes] }))
   )
   return issued.token
-}
-
-/** An endpoint that answers 500 until it is told otherwise. */
-const failing = async () => {
-  let status = 500
-  const server = createServer((request, response) => {
-    request.resume().on("end", () => response.writeHead(status).end())
-  })
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
-    answer: (next: number) => {
-      status = next
-    },
-    close: () => new Promise<void>((resolve) => void server.close(() => resolve()))
-  }
 }
