@@ -42,7 +42,7 @@ const prepare = Effect.fnUntraced(function* (folder: string) {
 
 interface Opened {
   readonly run: Run
-  readonly hasFailed: () => boolean
+  readonly failure: PgliteServer.PgliteServer["failure"]
 }
 
 /** Opens the database, with the newest schema. */
@@ -63,8 +63,27 @@ const opened = Effect.fnUntraced(function* (
   yield* migrateOn({ url: Redacted.make("postgres://localhost/postgres") }, run, PlainSchema.steps)
   yield* examineOn(run, PlainSchema.engineOf)
   if (isNew) yield* attempt(folder, () => rmSync(unfinished))
-  return { run, hasFailed: server.hasFailed }
+  return { run, failure: server.failure }
 })
+
+/** The error of a statement that needs more room than the disk has. It changed nothing, and others may run. */
+const diskFull = "53100"
+
+/** Logs why statements fail, once until a write succeeds. */
+const makeReport = () => {
+  let reported: string | null = null
+  return {
+    failed: (why: string) =>
+      Effect.suspend(() => {
+        if (reported === why) return Effect.void
+        reported = why
+        return Effect.logError(why)
+      }),
+    wrote: Effect.sync(() => {
+      reported = null
+    })
+  }
+}
 
 /** How long a call may wait, in milliseconds. The database answers at once. */
 const callMs = 10_000
@@ -76,35 +95,43 @@ export const open = Effect.fnUntraced(function* (
   const folder = resolve(path)
   yield* prepare(folder)
   yield* FolderLock.lock(folder)
-  const { hasFailed, onWrite, run } = yield* opened(folder).pipe(
+  const { failure, onWrite, run } = yield* opened(folder).pipe(
     Effect.flatMap((server) => Effect.map(Tidying.make(server.run), (tidy) => ({ ...server, onWrite: tidy }))),
     Effect.catchTag("SqlError", (error) => Effect.fail(unusable(folder, error))),
     inRealTime
   )
-  let isReported = false
-  const report = Effect.suspend(() => {
-    if (isReported) return Effect.void
-    isReported = true
-    return Effect.logError("The database has failed: start this program again").pipe(Effect.annotateLogs({ folder }))
-  })
+  const report = makeReport()
+  const ended = (why: string) => Effect.andThen(report.failed(why), Effect.fail(unavailable))
   const statement = (sql: string, params: ReadonlyArray<unknown>) =>
-    Effect.suspend(() =>
-      hasFailed()
-        ? Effect.andThen(report, Effect.fail(unavailable))
-        : run(sql, params).pipe(
-            Effect.map(({ rows }) => rows),
-            Effect.catchTag("SqlError", (error) => refused(error, "postgresql"))
-          )
-    )
+    Effect.suspend(() => {
+      const why = failure()
+      if (why !== null) return ended(why)
+      return run(sql, params).pipe(
+        Effect.map(({ rows }) => rows),
+        Effect.catchTag("SqlError", (error) => {
+          const found = failure()
+          if (found !== null) return ended(found)
+          const isFull = stateOf(error) === diskFull
+          return Effect.andThen(isFull ? report.failed(noRoom(folder)) : Effect.void, refused(error, "postgresql"))
+        })
+      )
+    })
   return {
     schema: defaultSchema,
     call_ms: callMs,
     read: statement,
-    write: (sql, params) => Effect.ensuring(statement(sql, params), Effect.sync(onWrite)),
+    write: (sql, params) =>
+      Effect.ensuring(
+        Effect.tap(statement(sql, params), () => report.wrote),
+        Effect.sync(onWrite)
+      ),
     // A connection for others to listen with does not exist: only this process uses the database.
     atEachPlace: () => Effect.void
   }
 })
+
+const noRoom = (folder: string) =>
+  `The disk of ${folder} is full: calls that store something fail until there is room. Nothing that was stored is lost.`
 
 const unusable = (folder: string, error: SqlError): DatabaseRefused =>
   folderRefused(`The database in ${folder} cannot be used now (${stateOf(error) ?? "no answer"}).`)

@@ -1,4 +1,4 @@
-import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { linkSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs"
 import { hostname } from "node:os"
 import { join } from "node:path"
 import { kill, pid } from "node:process"
@@ -22,7 +22,7 @@ const Owner = Schema.Struct({
 })
 type Owner = typeof Owner.Type
 
-const Lock = Schema.fromJsonString(Schema.Struct({ owner: Schema.NullOr(Owner) }))
+const Lock = Schema.fromJsonString(Schema.Struct({ owner: Owner }))
 const decode = Schema.decodeUnknownOption(Lock)
 const encode = Schema.encodeSync(Lock)
 
@@ -77,7 +77,7 @@ const lastIn = (folder: string): number =>
 
 const fileOf = (folder: string, number: number) => join(folder, `lock.${number}`)
 
-/** The owner that a lock names; null if it was released. A lock that cannot be read was not written by this program. */
+/** The owner that a lock names; null if it was released, which leaves it empty. */
 const ownerIn = (folder: string, number: number): Owner | null =>
   Option.match(decode(textOf(fileOf(folder, number))), { onNone: () => null, onSome: ({ owner }) => owner })
 
@@ -118,7 +118,7 @@ const take = (folder: string, temporary: string): number | DatabaseRefused | nul
 }
 
 /** Writes a lock into a file of its own, from which it gets its name. */
-const write = (folder: string, owner: Owner | null): string => {
+const write = (folder: string, owner: Owner): string => {
   const file = join(folder, `lock.new.${hostname()}.${pid}`)
   // One that was left behind by a process with the same number may be linked to a lock.
   rmSync(file, { force: true })
@@ -142,9 +142,9 @@ const acquire = Effect.fnUntraced(function* (folder: string) {
   return yield* taken ?? inUse(folder, lastIn(folder), ownerIn(folder, lastIn(folder)) ?? me)
 })
 
-/** Marks the lock as released. If the folder was removed meanwhile, there is nothing to release. */
+/** Empties the lock, which a full disk allows as well. If the folder was removed meanwhile, there is nothing to release. */
 const release = (folder: string, number: number) =>
-  Effect.ignore(attempt(folder, () => renameSync(write(folder, null), fileOf(folder, number))))
+  Effect.ignore(attempt(folder, () => truncateSync(fileOf(folder, number))))
 
 /** Locks a folder until the scope closes. Fails with the reason `in_use` if another process, or this one, holds the lock. */
 export const lock = (folder: string): Effect.Effect<void, DatabaseRefused, Scope.Scope> =>

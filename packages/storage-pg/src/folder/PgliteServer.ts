@@ -62,8 +62,8 @@ const refusalOf = (folder: string, error: unknown, report: string): DatabaseRefu
 
 /** A server in this process. */
 export interface PgliteServer extends Pglite {
-  /** Whether the server has failed, and cannot run statements any more. */
-  readonly hasFailed: () => boolean
+  /** Why the server cannot run statements any more, and what to do; null while it can. */
+  readonly failure: () => string | null
 }
 
 /** Opens the database in `path`, a part of `folder`, until the scope closes. Creates an empty database there if there is none. */
@@ -87,6 +87,10 @@ export const open = (folder: string, path: string): Effect.Effect<PgliteServer, 
     )
     return {
       execProtocolRawStream: (message, options) => database.execProtocolRawStream(message, options),
-      hasFailed: () => hasFailed
+      failure: () =>
+        hasFailed
+          ? (faultOf(folder, null, lines.join("\n")) ??
+            `The database in ${folder} has failed: start this program again.`)
+          : null
     }
   })
