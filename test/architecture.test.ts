@@ -167,7 +167,7 @@ describe("modules of the core", () => {
     "operators/AuditEntry operators/FoundRequest operators/Operator operators/OperatorToken",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/NormalizedText",
     "runner/JobPayload",
-    "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",
+    "sandbox/Lineup sandbox/SandboxViews carriers/script carriers/scenarioOffer",
     "storage/Change storage/Job storage/Kind storage/Page",
     "webhooks/records/Delivery webhooks/records/Endpoint webhooks/records/EventSubscription",
     "webhooks/records/SubscriptionHealth"

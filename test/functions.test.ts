@@ -36,7 +36,6 @@ const tooLong = [
 /** Functions with too many parameters. */
 const tooWide = [
   "packages/cli/src/trials/Recording.ts recorded",
-  "packages/core/src/quoting/Start.ts check",
   "packages/core/src/rating/checkTables.ts checkValues",
   "packages/core/src/testing/CarrierContract.ts casesOfLine",
   "packages/core/src/webhooks/Signature.ts sign"

@@ -78,6 +78,7 @@ describe("a custom line", () => {
       )
       assert.deepInclude(capabilities.states, { code: "TX", available: true, carriers: 1 })
       assert.include(capabilities.scenarios, "cannot_start")
+      assert.include(capabilities.scenarios, "zero_quotes")
 
       const refused = yield* client.send("POST", "/v1/quote-requests", {
         ...start,

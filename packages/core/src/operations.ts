@@ -4,7 +4,8 @@ import { Seal } from "./access/Seal.ts"
 import * as Operation from "./calls/Operation.ts"
 import * as Requests from "./calls/RequestOperations.ts"
 import { CarrierAdapters } from "./carriers/Carrier.ts"
-import { catalogueOf, namesOf } from "./carriers/Scenario.ts"
+import * as OwnScenarios from "./carriers/OwnScenarios.ts"
+import { namesOf } from "./carriers/Scenario.ts"
 import { EventPage, FeedInput } from "./events/EventPage.ts"
 import { Events } from "./events/Events.ts"
 import * as Feedback from "./feedback/FeedbackOperations.ts"
@@ -85,8 +86,8 @@ export const startQuoteRequest = Operation.make({
   optimistic: true,
   input: Start.StartInput,
   output: Start.StartedQuoteRequest,
-  validateRest: ({ caller, moment }, input, refused) =>
-    Effect.map(Lines, (lines) => Start.validateRest(input, refused, caller, moment, lines)),
+  validateRest: (call, input, refused) =>
+    Effect.map(QuoteStarts, (starts) => starts.validateRest(call, input, refused)),
   refuse: Consent.refuse,
   about: "quote_request",
   errors: ["conflict", "needs_information"],
@@ -250,7 +251,10 @@ export const listSandboxScenarios = Operation.make({
   input: Nothing,
   output: ScenarioList,
   errors: [],
-  run: () => Effect.map(Lines, (lines) => Json.encode(catalogueOf(lines)))
+  run: Effect.fnUntraced(function* () {
+    const lines = yield* Lines
+    return Json.encode(OwnScenarios.catalogueOf(yield* CarrierAdapters, lines.keys()))
+  })
 })
 
 /** Selects the scenario for starts that name none (api.md, Scenarios). */

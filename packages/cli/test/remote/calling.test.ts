@@ -98,7 +98,8 @@ describe("quotewire trigger", () => {
       writeFileSync(`${folder}/own.config.mjs`, `export { config as default } from ${JSON.stringify(example.href)}`)
       const { out } = yield* runInProcess(["trigger", "--list", "--line", "bicycle"], env)
       assert.match(out, /^ {2}waits_in_queue .* \(.*bicycle\)$/m)
-      assert.notMatch(out, /^ *quotes_ready/m)
+      assert.match(out, /^ *price_update .*\(.*bicycle\)$/m)
+      assert.notMatch(out, /^ *some_carriers_silent/m)
       const args = ["trigger", "waits_in_queue", "--line", "bicycle"]
       const without = yield* runInProcess(args, env)
       assert.strictEqual(without.how, "wrong usage")
@@ -106,6 +107,13 @@ describe("quotewire trigger", () => {
       const started = yield* runInProcess([...args, "--config", `${folder}/own.config.mjs`, "--json"], env)
       assert.strictEqual(started.how, "done", started.err)
       assert.strictEqual(JSON.parse(started.out).quote_request.line, "bicycle")
+      const raised = ["trigger", "price_update", "--line", "bicycle", "--advance", "1h", "--json"]
+      const played = yield* runInProcess([...raised, "--config", `${folder}/own.config.mjs`], env)
+      assert.strictEqual(played.how, "done", played.err)
+      assert.deepStrictEqual(
+        JSON.parse(played.out).quotes.map(({ version }: { readonly version: number }) => version),
+        [2]
+      )
     })
   )
 

@@ -4,11 +4,14 @@ import { type Assumed, missingOf } from "../lines/Application.ts"
 import * as State from "../lines/State.ts"
 import type { CarrierAdapter, CarrierLine, MaintenanceWindow, NotAskedReason } from "./Carrier.ts"
 import type { ScenarioName } from "./Scenario.ts"
+import type { Part } from "./script.ts"
 
 /** A carrier, and its terms for the line in question. */
 export interface Candidate {
   readonly adapter: CarrierAdapter
   readonly line: CarrierLine
+  /** The part of a host's own carrier in the scenario that is played; absent if it follows none. */
+  readonly part?: Part
 }
 
 /** The carriers of an environment that offer a line, fastest first. */

@@ -1,6 +1,5 @@
 import { Schema } from "effect"
 import { LineName } from "../lines/LineName.ts"
-import type { LineSet } from "../lines/Lines.ts"
 import catalogueFile from "./data/scenarios.json" with { type: "json" }
 
 /** A named outcome that a sandbox can play. */
@@ -52,7 +51,7 @@ export const catalogue = {
   )
 }
 
-/** The scenarios that the service plays itself, without fictional carriers: every line can play them. */
+/** The scenarios that the service plays itself: every line can play them, even without carriers. */
 const ofEveryLine: ReadonlyArray<ScenarioName> = [
   "cannot_start",
   "waits_in_queue",
@@ -73,21 +72,9 @@ const namesByLine = new Map(
     ])
 )
 
-/**
- * The names of the scenarios that a line can play; without a line, those of all lines. A host's own lines have no
- * fictional carriers.
- */
+/** The names of the scenarios that a line can play without own carriers; without a line, those of all lines. */
 export const namesOf = (line?: string): ReadonlyArray<ScenarioName> =>
   line === undefined ? allNames : (namesByLine.get(line) ?? ofEveryLine)
-
-/** The catalogue of a host with these lines, without scenarios that none of them can play. */
-export const catalogueOf = (lines: LineSet): typeof catalogue => ({
-  ...catalogue,
-  scenarios: catalogue.scenarios.flatMap((scenario) => {
-    const playing = [...lines.keys()].filter((line) => namesOf(line).some((name) => name === scenario.name))
-    return playing.length === 0 ? [] : [{ ...scenario, lines: playing }]
-  })
-})
 
 /** The scenario of a stored record; null if it has none, or if it has since been removed from the catalogue. */
 export const parse = (name: string | null): ScenarioName | null => (name !== null && isName(name) ? name : null)

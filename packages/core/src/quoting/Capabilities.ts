@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import type { CarrierAdapter } from "../carriers/Carrier.ts"
 import { type Candidate, candidates, commonNeeds } from "../carriers/Eligibility.ts"
+import * as OwnScenarios from "../carriers/OwnScenarios.ts"
 import * as Scenario from "../carriers/Scenario.ts"
 import { requiring } from "../lines/FactSchema.ts"
 import type { Line } from "../lines/Line.ts"
@@ -121,7 +122,7 @@ export const of = (
     ...(Object.keys(line.meanings).length > 0 && { code_meanings: line.meanings }),
     // Counted from acceptance. A sandbox request waits a second in the queue first.
     deadline_seconds: (collectMs[environment] + Scenario.queueMs[environment]) / 1_000,
-    ...(environment === "sandbox" && { scenarios: Scenario.namesOf(line.name) })
+    ...(environment === "sandbox" && { scenarios: OwnScenarios.scenariosOf(adapters, line.name) })
   }
 }
 

@@ -168,6 +168,28 @@ export const fromOffer = (offer: CarrierOffer, origin: Origin, version = 1): Quo
   }
 }
 
+/** The offer of a quote's version: the reverse of `fromOffer`. */
+export const offerOf = (
+  { availability, coverage, evidence, next_actions, price, source }: Quote,
+  kept: OfferRecord
+) => {
+  const { comparison: _, ...priced } = price
+  const offer: CarrierOffer = {
+    ...{ offer_ref: kept.offer_ref, handoff_url: kept.handoff_url },
+    ...priced,
+    ...coverage,
+    product: source.product,
+    assumptions: evidence.assumptions,
+    expires_at: availability.expires_at,
+    evidence_label: evidence.label,
+    extra_actions: next_actions.filter(({ type }) => !ownActions.includes(type))
+  }
+  return offer
+}
+
+/** The types of the actions that the service adds itself. */
+const ownActions = ["continue_on_carrier_site", "request_assistance"]
+
 const messageOf = (reason: string): string => {
   const known: Readonly<Record<string, string>> = reasons
   return known[reason] ?? "This price is available until the date shown."

@@ -6,6 +6,7 @@ import type { Call } from "../calls/Call.ts"
 import * as Fingerprint from "../calls/Fingerprint.ts"
 import { CarrierAdapters } from "../carriers/Carrier.ts"
 import { needsOfAll } from "../carriers/Eligibility.ts"
+import { scenariosOf } from "../carriers/OwnScenarios.ts"
 import * as Scenario from "../carriers/Scenario.ts"
 import { find, Lines } from "../lines/Lines.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
@@ -41,6 +42,12 @@ export class QuoteStarts extends Context.Service<
       call: Call,
       input: Start.StartInput
     ) => Effect.Effect<Json.Json<Start.StartedQuoteRequest>, ApiError.ApiError | StorageUnavailable>
+    /** Checks the remaining fields of an input that has malformed fields. */
+    readonly validateRest: (
+      call: Call,
+      input: unknown,
+      refused: ReadonlyArray<ApiError.FieldError>
+    ) => ApiError.WrongFields
   }
 >()("@quotewire/core/QuoteStarts") {
   static readonly layer: Layer.Layer<QuoteStarts, never, Storage | Workspaces | Seal | Ids | CarrierAdapters> =
@@ -50,6 +57,7 @@ export class QuoteStarts extends Context.Service<
         const storage = yield* Storage
         const workspaces = yield* Workspaces
         const decide = yield* makeDecide
+        const offered = yield* makeOffered
 
         /** Decides with stored data: the current workspace, and the record of the key. */
         const reloadAndDecide = Effect.fnUntraced(function* (before: Call, input: Start.StartInput) {
@@ -69,7 +77,10 @@ export class QuoteStarts extends Context.Service<
               : Effect.fail(error)
           )
 
-        return QuoteStarts.of({ start })
+        return QuoteStarts.of({
+          start,
+          validateRest: (call, input, refused) => Start.validateRest(input, refused, call, offered)
+        })
       })
     )
 }
@@ -131,18 +142,35 @@ const makeDecide = Effect.gen(function* () {
   })
 })
 
+/** The lines of a host with what its carriers need and can play. They do not change while it runs. */
+const makeOffered = Effect.gen(function* () {
+  const lines = yield* Lines
+  const adapters = yield* CarrierAdapters
+  const needs = needsOfAll(adapters, lines.keys())
+  return new Map(
+    Array.from(lines, ([name, line]): [string, Start.OfferedLine] => [
+      name,
+      {
+        line,
+        needs: { sandbox: needs.sandbox.get(name) ?? [], live: needs.live.get(name) ?? [] },
+        scenarios: scenariosOf(adapters, name)
+      }
+    ])
+  )
+})
+
 /** Checks consents, scenario and facts, including the facts that every carrier needs. */
 const makeCheck = Effect.gen(function* () {
   const lines = yield* Lines
+  const offered = yield* makeOffered
   const seal = yield* Seal
-  // A host's carriers do not change while it runs.
-  const needs = needsOfAll(yield* CarrierAdapters, lines.keys())
   const disclosure = Consent.quoteDisclosure(yield* seal.hash(Consent.quoteDisclosureText))
 
   return ({ caller, moment }: Call, input: Start.StartInput) =>
-    Result.flatMap(find(lines, input.line), (line) =>
-      Start.check(input, line, caller, moment, disclosure, needs[caller.environment].get(line.name) ?? [])
-    )
+    Result.flatMap(find(lines, input.line), (line) => {
+      const terms = offered.get(line.name) ?? { line, needs: { sandbox: [], live: [] }, scenarios: [] }
+      return Start.check(input, terms, caller, moment, disclosure)
+    })
 })
 
 /**

@@ -1,14 +1,13 @@
 import { Option, Predicate, Result, Schema } from "effect"
-import type { Caller } from "../access/Caller.ts"
+import type { Caller, Environment } from "../access/Caller.ts"
 import { KeptHandle } from "../access/ReadHandle.ts"
 import type { Moment } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
-import * as Scenario from "../carriers/Scenario.ts"
+import type { ScenarioName } from "../carriers/Scenario.ts"
 import { type Application, missingOf, type Problems, type Refusal, refusalOf } from "../lines/Application.ts"
 import { dependsOnLines } from "../lines/HostSchema.ts"
 import type { Line } from "../lines/Line.ts"
 import { LineName } from "../lines/LineName.ts"
-import type { LineSet } from "../lines/Lines.ts"
 import type { Expectation, StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
 import type { RecordKey } from "../storage/Storage.ts"
@@ -202,7 +201,15 @@ export interface CheckedStart {
   readonly input: StartInput
   readonly application: Application
   /** The scenario to play; null if the carriers' own rules decide. */
-  readonly scenario: Scenario.ScenarioName | null
+  readonly scenario: ScenarioName | null
+}
+
+/** A line with what its carriers need and can play. */
+export interface OfferedLine {
+  readonly line: Line
+  /** The facts that every carrier needs. */
+  readonly needs: { readonly [E in Environment]: ReadonlyArray<string> }
+  readonly scenarios: ReadonlyArray<ScenarioName>
 }
 
 /**
@@ -213,20 +220,20 @@ export interface CheckedStart {
  */
 export const check = (
   input: StartInput,
-  line: Line,
+  offered: OfferedLine,
   caller: Caller,
   moment: Moment,
-  disclosure: Consent.Disclosure,
-  needs: ReadonlyArray<string>
+  disclosure: Consent.Disclosure
 ): Result.Result<CheckedStart, Refusal> => {
-  const scenario = scenarioOf(input, caller, moment)
+  const { line, needs, scenarios } = offered
+  const scenario = scenarioOf(input, caller, moment, scenarios)
   const scripted = scriptedRefusal(scenario, line)
   if (scripted !== null) return Result.fail(scripted)
   const application = line.read(input.application, dayOf(moment.now))
-  const wrong = wrongFields(input, line, application, caller, disclosure)
+  const wrong = wrongFields(input, offered, application, caller, disclosure)
   if (countOf(wrong) > 0) return Result.fail(Consent.refuse(wrong))
   return Result.flatMap(Result.mapError(application, refusalOf), (facts) => {
-    const missing = missingOf(facts, needs)
+    const missing = missingOf(facts, needs[caller.environment])
     return missing.length > 0
       ? Result.fail(
           ApiError.needsInformation(missing.map((path) => ({ path, message: "Every carrier needs this fact." })))
@@ -237,21 +244,21 @@ export const check = (
 
 const wrongFields = (
   input: StartInput,
-  line: Line,
+  { line, scenarios }: OfferedLine,
   application: Result.Result<Application, Problems>,
   caller: Caller,
   disclosure: Consent.Disclosure
 ): ApiError.WrongFields =>
   joinWrongFields(
     Consent.check(input, caller.kind, line, disclosure),
-    checkScenario(input, caller),
+    checkScenario(input, caller, scenarios),
     checkKey(input, caller),
     Result.isFailure(application) ? { found: application.failure.wrong, more: application.failure.more } : []
   )
 
 /** Valid values in place of the refused fields. What the checks say about those fields is dropped. */
-const placeholders = (lines: LineSet) => ({
-  line: [...lines.keys()][0],
+const placeholders = (offered: ReadonlyMap<string, OfferedLine>) => ({
+  line: [...offered.keys()][0],
   consent_receipt_id: "stand-in",
   request_key: "stand-in",
   application: {}
@@ -266,9 +273,8 @@ const decodeInput = Schema.decodeUnknownOption(StartInput)
 export const validateRest = (
   input: unknown,
   refused: ReadonlyArray<ApiError.FieldError>,
-  caller: Caller,
-  moment: Moment,
-  lines: LineSet
+  { caller, moment }: Call,
+  offered: ReadonlyMap<string, OfferedLine>
 ): ApiError.WrongFields => {
   const names = new Set(refused.map(({ path }) => fieldOf(path)))
   // The channels cannot be checked without the consent that covers them.
@@ -279,22 +285,25 @@ export const validateRest = (
   const known = Object.keys(StartInput.fields).filter((name) => !names.has(name) && sent[name] !== undefined)
   const rest = decodeInput({
     ...Object.fromEntries(known.map((name) => [name, sent[name]])),
-    ...Object.fromEntries(Object.entries(placeholders(lines)).filter(([name]) => names.has(name)))
+    ...Object.fromEntries(Object.entries(placeholders(offered)).filter(([name]) => names.has(name)))
   })
-  const line = Option.isNone(rest) ? undefined : lines.get(rest.value.line)
-  if (Option.isNone(rest) || line === undefined) return joinWrongFields()
-  const facts = line.read(rest.value.application, dayOf(moment.now))
-  const wrong = wrongFields(rest.value, line, facts, caller, { version: Consent.disclosureVersion })
+  const terms = Option.isNone(rest) ? undefined : offered.get(rest.value.line)
+  if (Option.isNone(rest) || terms === undefined) return joinWrongFields()
+  const facts = terms.line.read(rest.value.application, dayOf(moment.now))
+  const wrong = wrongFields(rest.value, terms, facts, caller, { version: Consent.disclosureVersion })
   return { ...wrong, found: wrong.found.filter(({ path }) => !names.has(fieldOf(path))) }
 }
 
 const fieldOf = (path: string): string => path.split(".")[0] ?? ""
 
-const checkScenario = (input: StartInput, caller: Caller): ReadonlyArray<ApiError.FieldError> => {
+const checkScenario = (
+  input: StartInput,
+  caller: Caller,
+  allowed_values: ReadonlyArray<ScenarioName>
+): ReadonlyArray<ApiError.FieldError> => {
   if (input.scenario === undefined) return []
   if (caller.environment !== "sandbox") return [{ path: "scenario", message: "Allowed only in the sandbox." }]
-  const allowed_values = Scenario.namesOf(input.line)
-  return playable(input.scenario, input) !== null
+  return playable(input.scenario, allowed_values) !== null
     ? []
     : [{ path: "scenario", message: "Must be a scenario of this line.", allowed_values }]
 }
@@ -307,14 +316,19 @@ const checkKey = (input: StartInput, caller: Caller): ReadonlyArray<ApiError.Fie
     : []
 
 /** The scenario to play. The workspace's active scenario is ignored if the line cannot play it. */
-const scenarioOf = (input: StartInput, caller: Caller, { workspace }: Moment): Scenario.ScenarioName | null =>
-  caller.environment === "sandbox" ? playable(input.scenario ?? workspace.active_scenario, input) : null
+const scenarioOf = (
+  input: StartInput,
+  caller: Caller,
+  { workspace }: Moment,
+  scenarios: ReadonlyArray<ScenarioName>
+): ScenarioName | null =>
+  caller.environment === "sandbox" ? playable(input.scenario ?? workspace.active_scenario, scenarios) : null
 
-const playable = (scenario: string | null, { line }: StartInput): Scenario.ScenarioName | null =>
-  Scenario.namesOf(line).find((name) => name === scenario) ?? null
+const playable = (scenario: string | null, scenarios: ReadonlyArray<ScenarioName>): ScenarioName | null =>
+  scenarios.find((name) => name === scenario) ?? null
 
 /** The refusals that scenarios play for every input. */
-const scriptedRefusal = (scenario: Scenario.ScenarioName | null, line: Line): Refusal | null => {
+const scriptedRefusal = (scenario: ScenarioName | null, line: Line): Refusal | null => {
   if (scenario === "needs_information") {
     return ApiError.needsInformation(line.price_paths.map((path) => ({ path, message: "This fact is required." })))
   }
@@ -325,5 +339,5 @@ const scriptedRefusal = (scenario: Scenario.ScenarioName | null, line: Line): Re
 }
 
 /** Whether a scenario refuses the first attempt with a `request_key`, and with which code. */
-export const refusesFirst = (scenario: Scenario.ScenarioName | null): "rate_limited" | "service_unavailable" | null =>
+export const refusesFirst = (scenario: ScenarioName | null): "rate_limited" | "service_unavailable" | null =>
   scenario === "rate_limited" || scenario === "service_unavailable" ? scenario : null

@@ -20,7 +20,9 @@ const OfCarrier = Schema.Struct({
 const OfAsk = Schema.Struct({
   ...OfCarrier.fields,
   /** Whether it waits because the carrier's limits left no room; false by default. */
-  had_no_room: Schema.optionalKey(Schema.Boolean)
+  had_no_room: Schema.optionalKey(Schema.Boolean),
+  /** Whether it only waits, on the sandbox's clock, to queue the ask; false by default. */
+  put_off: Schema.optionalKey(Schema.Boolean)
 })
 
 const OfAcceptedAsk = Schema.Struct({

@@ -1,10 +1,10 @@
 import { Schema } from "effect"
 import { declineReasons, Question } from "../carriers/Carrier.ts"
+import type { Part } from "../carriers/script.ts"
 import { fictionalPlans } from "../rating/fictionalPlans.ts"
 import type { RatePlan } from "../rating/RatePlan.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 import lineup from "./data/lineup.json" with { type: "json" }
-import type { Part } from "./script.ts"
 
 /** A fictional carrier and how it answers. */
 export interface FictionalCarrier {

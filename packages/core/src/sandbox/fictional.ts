@@ -1,18 +1,15 @@
 import { Effect } from "effect"
 import { Mac } from "effect/crypto"
-import type { CarrierAdapter, CarrierAsk, CarrierLine, CarrierRefresh, CarrierReply } from "../carriers/Carrier.ts"
+import type {
+  CarrierAdapter,
+  CarrierAsk,
+  CarrierLine,
+  CarrierOffer,
+  CarrierRefresh,
+  CarrierReply
+} from "../carriers/Carrier.ts"
 import { type SignedCallbacks, signedCallbacks } from "../carriers/SignedCallbacks.ts"
-import { mul } from "../rating/Amount.ts"
-import { answerOf, riskOf } from "../rating/Answer.ts"
-import { offerRefOf } from "../rating/offer.ts"
-import type { RatePlan } from "../rating/RatePlan.ts"
-import { carrierOf } from "../rating/ratePlanCarrier.ts"
-import type { Risk } from "../rating/Variable.ts"
-import { dayOf } from "../wire/CalendarDay.ts"
-import { cents } from "../wire/Money.ts"
-import { secondMs } from "../wire/Timestamp.ts"
-import { fictionalOffer } from "./fictionalOffer.ts"
-import { type FictionalCarrier, fictionalCarrierList, type PlayedLine, partOf, playedLine } from "./Lineup.ts"
+import { scenarioOffer } from "../carriers/scenarioOffer.ts"
 import {
   changeOf,
   ignoresRules,
@@ -22,7 +19,17 @@ import {
   type Script,
   scriptOf,
   startMs
-} from "./script.ts"
+} from "../carriers/script.ts"
+import { mul } from "../rating/Amount.ts"
+import { answerOf, priceOf, riskOf } from "../rating/Answer.ts"
+import { offerOf, offerRefOf } from "../rating/offer.ts"
+import type { RatePlan } from "../rating/RatePlan.ts"
+import { carrierOf } from "../rating/ratePlanCarrier.ts"
+import type { Risk } from "../rating/Variable.ts"
+import { dayOf } from "../wire/CalendarDay.ts"
+import { cents } from "../wire/Money.ts"
+import { secondMs } from "../wire/Timestamp.ts"
+import { type FictionalCarrier, fictionalCarrierList, type PlayedLine, partOf, playedLine } from "./Lineup.ts"
 
 const attemptTimeoutMs = 15 * secondMs
 const retryAfterMs = 10 * secondMs
@@ -55,9 +62,13 @@ const playOf = (carrier: FictionalCarrier, ask: CarrierAsk): Play | null => {
   return { carrier, line, plan, risk, part, script, ask, origin, ready_at }
 }
 
+/** The offer of the carrier's plan, made at `answeredAt`, as the scenario changes it. */
+const offerAt = ({ ask, part, plan, risk }: Play, answeredAt: number): CarrierOffer =>
+  scenarioOffer(offerOf(plan, priceOf(plan, risk), ask, answeredAt), ask.scenario, part, answeredAt)
+
 const offers = (play: Play): CarrierReply => {
-  const { ask, part, plan, risk } = play
-  const offer = fictionalOffer(plan, risk, part, ask, ask.now)
+  const { ask, part } = play
+  const offer = offerAt(play, ask.now)
   const change = changeOf(ask.scenario, part)
   if (change === null) return { kind: "offers", offers: [offer] }
   const refresh_after_ms = Math.max(0, play.origin + change.at_ms - ask.now)
@@ -112,9 +123,9 @@ const latency = (play: Play | null): number => {
 
 /** A refreshed offer: unchanged, unless the scenario changes it. */
 const refreshed = (play: Play, offerRef: string): CarrierRefresh => {
-  const { ask, part, plan, risk } = play
+  const { ask, part } = play
   if (offerRef !== offerRefOf(ask)) return { kind: "withdrawn" }
-  const offer = fictionalOffer(plan, risk, part, ask, play.ready_at ?? ask.now)
+  const offer = offerAt(play, play.ready_at ?? ask.now)
   const change = changeOf(ask.scenario, part)
   if (change === null || ask.now < play.origin + change.at_ms || offer.premium === null) {
     return { kind: "offer", reason: "rechecked", offer }

@@ -302,10 +302,10 @@ describe("a line of the host's own", () => {
   )
 
   testInWorld(
-    "is refused a wrong fact at its path, and a scenario that only fictional carriers play",
+    "is refused a wrong fact at its path, and a scenario for which it has too few carriers",
     Effect.gen(function* () {
       const wrong = yield* refusal(
-        startBicycle({ scenario: "price_update", application: { bicycle: { value_usd: 1 } } })
+        startBicycle({ scenario: "some_carriers_silent", application: { bicycle: { value_usd: 1 } } })
       )
       assert.deepStrictEqual(pathsOf(wrong), ["scenario", "application.bicycle.value_usd"])
       const { id } = yield* startBicycle({ scenario: "cannot_start" })

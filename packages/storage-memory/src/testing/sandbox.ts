@@ -28,7 +28,7 @@ export interface SandboxOptions<OwnLine extends AnyLine = StandardLine> extends 
    * sent. Without cassettes, your carriers are asked through `carrier_transport`.
    */
   readonly cassettes?: CassettesByCarrier
-  /** What the fictional carriers play, such as `zero_quotes`; by default they follow their own rules. */
+  /** What the carriers play, such as `zero_quotes`; by default they follow their own rules. */
   readonly scenario?: InputOf<"select_scenario">["scenario"]
   /** Where the log goes; by default to standard output. */
   readonly logger?: EmbedOptions["logger"]

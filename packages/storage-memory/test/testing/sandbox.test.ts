@@ -226,6 +226,22 @@ describe("a sandbox", () => {
     await copy.close()
   })
 
+  it("plays scenarios with the carriers of your own lines", async () => {
+    await using world = await sandbox({ ...bicycles, lines: [...standardLines, bicycle], scenario: "price_update" })
+    const { id } = await world.client.start_quote_request({
+      line: "bicycle",
+      consent_receipt_id: "receipt-0001",
+      request_key: "the-request",
+      application: { home: { state: "NY", zip: "10001" }, bicycle: { value_usd: 1_200, electric: true } }
+    })
+    await world.advance("15 minutes")
+    const { quotes } = await world.client.get_quote_request({ id })
+    assert.deepStrictEqual(
+      quotes.map(({ price, version }) => [version, price.premium?.amount_minor]),
+      [[2, 11_777]]
+    )
+  })
+
   it("logs where it is told to", async () => {
     const warnings: Array<string> = []
     const ignore = () => {}

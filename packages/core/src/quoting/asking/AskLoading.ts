@@ -3,7 +3,8 @@ import { Seal } from "../../access/Seal.ts"
 import { askTokens } from "../../access/Token.ts"
 import { CarrierAdapters, type CarrierAsk } from "../../carriers/Carrier.ts"
 import { Connections } from "../../carriers/Connections.ts"
-import { type Candidate, candidates } from "../../carriers/Eligibility.ts"
+import type { Candidate } from "../../carriers/Eligibility.ts"
+import { cast } from "../../carriers/OwnScenarios.ts"
 import * as Draft from "../../carriers/recorder/Draft.ts"
 import type { ExchangeType } from "../../carriers/recorder/Exchange.ts"
 import * as Recorder from "../../carriers/recorder/Recorder.ts"
@@ -68,7 +69,7 @@ const make = Effect.gen(function* () {
       readonly exchange: ExchangeType
     }
   ) {
-    const candidate = candidates(adapters, request.environment, request.line).find(
+    const candidate = cast(adapters, request.environment, request.line, QuoteRequest.scenarioOf(request)).find(
       ({ adapter }) => adapter.carrier.id === of.carrier_id
     )
     const askedAt = request.carriers.find(({ carrier }) => carrier.id === of.carrier_id)?.asked_at ?? null

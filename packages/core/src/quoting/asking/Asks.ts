@@ -145,6 +145,10 @@ const makeAsk = Effect.fnUntraced(function* ({ applyAndCommit, finish, load }: J
     const payload = JobPayload.read(job, "ask_carrier")
     const pending = yield* load(job, payload, at)
     if (pending === null) return
+    // A call is made outside the clock's own jobs, because those can be decided more than once.
+    if (payload.put_off === true) {
+      return yield* finish(job, { jobs: [AskLoading.job(pending, "ask_carrier", AskLoading.payloadOf(pending), at)] })
+    }
     // An earlier claim of this job, or an earlier try, may have asked.
     const unasked = { ...pending, never_asked: payload.attempt === 1 && job.lease === 1 }
     if (isTooLate(pending)) {

@@ -1,8 +1,9 @@
 import { Effect } from "effect"
 import { CarrierAdapters } from "../../carriers/Carrier.ts"
 import { CarrierClient } from "../../carriers/CarrierClient.ts"
-import { type Candidate, candidates, reasonNotAsked } from "../../carriers/Eligibility.ts"
+import { type Candidate, reasonNotAsked } from "../../carriers/Eligibility.ts"
 import type { OpenCircuit } from "../../carriers/health/CarrierHealth.ts"
+import { cast, delayOf } from "../../carriers/OwnScenarios.ts"
 import * as Fault from "../../concurrency/Fault.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob, NewJob } from "../../storage/Job.ts"
@@ -44,13 +45,14 @@ const unreadable = Effect.logError(
   "A quote request could not start: its facts are missing, cannot be opened, or no longer match their line"
 )
 
-const makeCollection = Effect.gen(function* () {
-  const ids = yield* Ids
-  const adapters = yield* CarrierAdapters
-  const { askFor, isAppointed } = yield* AskLoading.AskLoading
+/**
+ * The job of a carrier's first ask. A simulated carrier's job is due when its answer arrives, in workspace time. A
+ * scenario can put off the ask to a real one.
+ */
+const makeFirstAsk = Effect.gen(function* () {
+  const { askFor } = yield* AskLoading.AskLoading
 
-  /** The job of a carrier's first ask. A simulated carrier's job is due when its answer arrives, in workspace time. */
-  const firstAsk = Effect.fnUntraced(function* (
+  return Effect.fnUntraced(function* (
     opened: AskLoading.OpenedRequest,
     candidate: Candidate,
     at: number,
@@ -59,12 +61,22 @@ const makeCollection = Effect.gen(function* () {
     const { adapter } = candidate
     const ask = yield* askFor(opened, candidate, { attempt: 1, asked_at: at, now: at, deadline })
     const latencyMs = Fault.redactThrown(() => adapter.simulation?.latency_ms(ask) ?? 0)
-    return JobPayload.make(
-      "ask_carrier",
-      { quote_request_id: opened.request.id, carrier_id: adapter.carrier.id, attempt: 1 },
-      { due_at: at + latencyMs, ...AskLoading.queueOf(candidate, opened.request) }
-    )
+    const payload = { quote_request_id: opened.request.id, carrier_id: adapter.carrier.id, attempt: 1 }
+    const delayMs = delayOf(candidate, ask.scenario)
+    return delayMs > 0
+      ? JobPayload.make("ask_carrier", { ...payload, put_off: true }, { due_at: at + delayMs, ordered: true })
+      : JobPayload.make("ask_carrier", payload, {
+          due_at: at + latencyMs,
+          ...AskLoading.queueOf(candidate, opened.request)
+        })
   })
+})
+
+const makeCollection = Effect.gen(function* () {
+  const ids = yield* Ids
+  const adapters = yield* CarrierAdapters
+  const { isAppointed } = yield* AskLoading.AskLoading
+  const firstAsk = yield* makeFirstAsk
 
   return Effect.fnUntraced(function* (
     opened: AskLoading.OpenedRequest,
@@ -89,7 +101,10 @@ const makeCollection = Effect.gen(function* () {
           : [CircuitNote.toStored(about, "kept_out", circuit)]
       return { candidate, notAsked, notes }
     })
-    const all = yield* Effect.forEach(candidates(adapters, request.environment, request.line), decide)
+    const all = yield* Effect.forEach(
+      cast(adapters, request.environment, request.line, QuoteRequest.scenarioOf(request)),
+      decide
+    )
     const results = all.map(({ candidate: { adapter }, notAsked }) =>
       notAsked === null
         ? QuoteRequest.asked(adapter.carrier, at)

@@ -1,12 +1,17 @@
 import { Effect, Option } from "effect"
-import type { CarrierRefresh } from "../../carriers/Carrier.ts"
+import type { CarrierOffer, CarrierRefresh } from "../../carriers/Carrier.ts"
 import { CarrierClient } from "../../carriers/CarrierClient.ts"
 import * as Failure from "../../carriers/Failure.ts"
+import { dueChange } from "../../carriers/OwnScenarios.ts"
 import * as Recorder from "../../carriers/recorder/Recorder.ts"
+import { priceUpdateFactor } from "../../carriers/script.ts"
+import { mul } from "../../rating/Amount.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
+import type { StoredRecord } from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import { Storage } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
+import { cents } from "../../wire/Money.ts"
 import { minuteMs } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
 import * as Start from "../Start.ts"
@@ -20,7 +25,7 @@ export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const ids = yield* Ids
   const loading = yield* AskLoading.AskLoading
-  const loadOrigin = yield* makeOriginLoader
+  const newVersion = yield* makeNewVersion
   const { finish } = yield* Asks
   const recorder = yield* Recorder.Recorder
 
@@ -43,6 +48,16 @@ export const make = Effect.gen(function* () {
             exchange: "refresh"
           })
     if (pending === null || AskLoading.lacksConnection(pending)) return yield* finish(job)
+    const change = dueChange(pending.candidate, pending.ask)
+    if (change === "withdrawn") {
+      return yield* finish(job, Quote.deactivationChange(ids, pending.line, stored.value, "withdrawn_by_carrier", at))
+    }
+    if (change === "price_updated") {
+      return yield* finish(
+        job,
+        yield* newVersion(pending, stored.value, raised(quote, Quote.offerKind.value(offer.value)), at)
+      )
+    }
     const asked = yield* AskLoading.logged(pending, client.refresh(pending, offer_ref))
     if (asked._tag === "no_room") {
       const due = { ...pending.queue, due_at: at + asked.again_after_ms }
@@ -65,19 +80,42 @@ export const make = Effect.gen(function* () {
       const jobs = waitMs === null ? [] : [JobPayload.make("refresh_quote", { quote_id, attempt: attempt + 1 }, due)]
       return yield* end({ ...nothing, jobs })
     }
-    const origin = yield* loadOrigin(pending, quote.id, checked, at)
-    const made = {
-      quote: Quote.fromOffer(checked, origin, quote.version + 1),
-      offer: checked,
-      carrier_id,
-      line: pending.line,
-      created_at: stored.value.created_at,
-      at,
-      queue: pending.queue
-    }
-    yield* end(Quote.versionChange(ids, made))
+    yield* end(yield* newVersion(pending, stored.value, checked, at))
   })
 })
+
+/** Makes the next version of a quote from a refreshed offer. */
+const makeNewVersion = Effect.gen(function* () {
+  const ids = yield* Ids
+  const loadOrigin = yield* makeOriginLoader
+
+  return Effect.fnUntraced(function* (
+    pending: AskLoading.PendingAsk,
+    stored: StoredRecord,
+    offer: CarrierOffer,
+    at: number
+  ) {
+    const { id, version } = Quote.kind.value(stored)
+    const origin = yield* loadOrigin(pending, id, offer, at)
+    return Quote.versionChange(ids, {
+      quote: Quote.fromOffer(offer, origin, version + 1),
+      offer,
+      carrier_id: pending.candidate.adapter.carrier.id,
+      line: pending.line,
+      created_at: stored.created_at,
+      at,
+      queue: pending.queue
+    })
+  })
+})
+
+/** The offer of a quote at the higher price of a scenario. */
+const raised = (quote: Quote.Quote, record: Quote.OfferRecord): CarrierOffer => {
+  const offer = Quote.offerOf(quote, record)
+  if (offer.premium === null) return offer
+  const premium = cents(mul(offer.premium.amount_minor, priceUpdateFactor))
+  return { ...offer, premium, reason: "price_updated" }
+}
 
 /** The maximum number of tries of a refresh while the carrier is unreachable. */
 const maxTries = 3

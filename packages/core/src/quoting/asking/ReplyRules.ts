@@ -5,6 +5,7 @@ import * as AnswerRules from "../../carriers/AnswerRules.ts"
 import type { CarrierOffer, CarrierReply, Decline } from "../../carriers/Carrier.ts"
 import { attemptMs } from "../../carriers/CarrierClient.ts"
 import * as Offer from "../../carriers/Offer.ts"
+import { changed } from "../../carriers/OwnScenarios.ts"
 import * as Reply from "../../carriers/Reply.ts"
 import type { SecretForms } from "../../carriers/secrets/SecretForms.ts"
 import * as ClockHold from "../../runner/ClockHold.ts"
@@ -64,7 +65,9 @@ export const checkReply = (
     ...checked.flatMap((offer, index) => (Result.isFailure(offer) ? under(`offers.${index}`, offer.failure) : []))
   ]
   if (broken.length > 0) return Effect.as(AnswerRules.log(broken), unreadable)
-  const offers = checked.flatMap((offer) => (Result.isSuccess(offer) ? [offer.success] : []))
+  const offers = checked.flatMap((offer) =>
+    Result.isSuccess(offer) ? [changed(pending.candidate, pending.ask, offer.success, now)] : []
+  )
   const taken: CarrierReply = { kind: "offers", offers }
   return reply.offers.length <= maxOffers
     ? Effect.succeed(taken)
@@ -190,7 +193,9 @@ export const makeOriginLoader = Effect.gen(function* () {
   ): Effect.fn.Return<Quote.Origin> {
     const base_url = yield* baseUrl
     const { adapter } = pending.candidate
-    const hasLink = offer.handoff_url !== null || adapter.handoff !== undefined
+    // In the scenario without a price, an adapter that makes links at the click gets none either.
+    const isHidden = pending.ask.scenario === "price_unknown" && offer.premium === null
+    const hasLink = !isHidden && (offer.handoff_url !== null || adapter.handoff !== undefined)
     const token = hasLink ? yield* goTokens.write(seal, pending.workspace_id, id) : null
     return {
       id,

@@ -1,8 +1,8 @@
-import type { ScenarioName } from "../carriers/Scenario.ts"
 import { minuteMs, secondMs } from "../wire/Timestamp.ts"
+import type { ScenarioName } from "./Scenario.ts"
 
 /*
- * What fictional carriers do in the named scenarios. All times count from the origin: one second before the carrier is
+ * What carriers do in the named scenarios. All times count from the origin: one second before the carrier is
  * asked. That is the moment of the start, unless the request waited in the queue.
  */
 
@@ -69,7 +69,8 @@ export const scriptOf = (scenario: ScenarioName | null, part: Part): Script => {
     case "slow_quotes":
       return { act: "quote", at_ms: slowly(part) }
     case "action_required":
-      return at(part.position === 1 ? "question" : "quote")
+      // The only carrier of a line asks the question itself.
+      return at(part.position === Math.min(1, part.count - 1) ? "question" : "quote")
     case "late_answer":
       return isLast ? { act: "quote", at_ms: lateMs } : at("quote")
     // These act before carriers are asked, or change the content of an offer.

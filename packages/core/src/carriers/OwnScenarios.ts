@@ -1,0 +1,149 @@
+import { Effect } from "effect"
+import type { Environment } from "../access/Caller.ts"
+import { minuteMs, secondMs } from "../wire/Timestamp.ts"
+import type { CarrierAdapter, CarrierAsk, CarrierOffer, CarrierReply } from "./Carrier.ts"
+import { type Candidate, candidates } from "./Eligibility.ts"
+import * as Scenario from "./Scenario.ts"
+import { scenarioOffer } from "./scenarioOffer.ts"
+import { type Act, changeOf, type Part, type Script, scriptOf, startMs } from "./script.ts"
+
+/*
+ * How a host's own carriers play the scenarios of a sandbox. If the scenario says that a carrier gives no offer, a
+ * stand-in answers on the workspace's clock and the carrier is not called. Otherwise the carrier is asked in real time,
+ * and the scenario changes its offers.
+ */
+
+const isOwn = ({ adapter }: Candidate): boolean => adapter.simulation === undefined
+
+/** On a line with fictional carriers, those are the first three and the last. Own carriers are between them. */
+const leadingParts = 3
+
+/** The longest time that a stand-in takes to answer, so that it answers before the deadline. */
+const maxLatencyMs = 20 * secondMs
+
+/** The part of the own carrier at `index` in the scenarios of a line. */
+const partOf = (line: string, own: ReadonlyArray<Candidate>, all: number, index: number): Part => {
+  const isAlone = own.length === all
+  const typicalMs = own[index]?.line.typical_ms ?? 0
+  return {
+    line,
+    position: isAlone ? index : leadingParts + index,
+    count: isAlone ? own.length : leadingParts + own.length + 1,
+    latency_ms: startMs + Math.min(maxLatencyMs, typicalMs)
+  }
+}
+
+/** The carriers of a request, fastest first, as they play its scenario. */
+export const cast = (
+  adapters: ReadonlyArray<CarrierAdapter>,
+  environment: Environment,
+  line: string,
+  scenario: Scenario.ScenarioName | null
+): ReadonlyArray<Candidate> => {
+  const all = candidates(adapters, environment, line)
+  if (scenario === null || environment === "live") return all
+  const own = all.filter(isOwn)
+  return all.map((candidate) => {
+    const index = own.indexOf(candidate)
+    if (index === -1) return candidate
+    const part = partOf(line, own, all.length, index)
+    const script = scriptOf(scenario, part)
+    return script.act === "quote" ? { ...candidate, part } : standIn(candidate, script)
+  })
+}
+
+/** The carrier of a candidate without its functions: it answers as the script says. */
+const standIn = ({ adapter, line }: Candidate, script: Script): Candidate => {
+  const { carrier, connection, environments, handoff_hosts, lines } = adapter
+  const latencyMs = script.at_ms === null ? 0 : script.at_ms - startMs
+  return {
+    // A failed ask is repeated once, whatever the carrier recognizes.
+    line: { ...line, idempotent: true },
+    adapter: {
+      ...{ carrier, environments, handoff_hosts, lines },
+      ...(connection !== undefined && { connection }),
+      ask: (ask) => Effect.succeed(replyOf(script.act, ask)),
+      simulation: {
+        latency_ms: ({ attempt }) => (attempt > 1 ? 0 : latencyMs),
+        ignoresRules: () => true,
+        callback: () => Effect.die(new Error("A stand-in sends no callback"))
+      }
+    }
+  }
+}
+
+const retryAfterMs = 10 * secondMs
+
+/** The reply of an act that makes no offer. Silence is an accepted ask that is never answered. */
+const replyOf = (act: Act, { idempotency_key }: CarrierAsk): CarrierReply => {
+  switch (act) {
+    case "decline":
+      return { kind: "declined", reason: "risk_outside_guidelines" }
+    case "question":
+      return { kind: "question", questions: [{ path: "application", label: "Are all facts still correct?" }] }
+    case "error":
+      return { kind: "unavailable", reason: "carrier_error", retry_after_ms: retryAfterMs }
+    default:
+      return { kind: "pending", ref: idempotency_key, poll_after_ms: null }
+  }
+}
+
+/** How long the ask to an own carrier is put off in workspace time, so that its answer comes when the script says. */
+export const delayOf = ({ line, part }: Candidate, scenario: Scenario.ScenarioName | null): number => {
+  const atMs = part === undefined ? null : scriptOf(scenario, part).at_ms
+  if (part === undefined || atMs === null || atMs <= part.latency_ms) return 0
+  return Math.max(0, atMs - startMs - line.typical_ms)
+}
+
+/** The change of an own carrier's offers that a scenario makes, and when, in milliseconds of workspace time. */
+const changeFor = ({ part }: Candidate, { asked_at, scenario }: CarrierAsk) => {
+  const change = part === undefined ? null : changeOf(scenario, part)
+  return change === null ? null : { kind: change.kind, at: asked_at - startMs + change.at_ms }
+}
+
+/** The change that is due now; null if there is none. */
+export const dueChange = (candidate: Candidate, ask: CarrierAsk): "price_updated" | "withdrawn" | null => {
+  const change = changeFor(candidate, ask)
+  return change !== null && ask.now >= change.at ? change.kind : null
+}
+
+/** A checked offer of an own carrier, made at `now`, as the scenario changes it. */
+export const changed = (candidate: Candidate, ask: CarrierAsk, offer: CarrierOffer, now: number): CarrierOffer => {
+  if (candidate.part === undefined) return offer
+  const change = changeFor(candidate, ask)
+  const played = scenarioOffer(offer, ask.scenario, candidate.part, now)
+  return change === null ? played : { ...played, refresh_after_ms: Math.max(minuteMs, change.at - now) }
+}
+
+/** Scenarios in which one carrier answers and another does not. */
+const needTwo: ReadonlyArray<Scenario.ScenarioName> = ["some_carriers_silent", "incomplete_no_quotes"]
+
+/** The names of the scenarios that a line can play with these carriers. */
+export const scenariosOf = (
+  adapters: ReadonlyArray<CarrierAdapter>,
+  line: string
+): ReadonlyArray<Scenario.ScenarioName> => {
+  const always = Scenario.namesOf(line)
+  const offered = candidates(adapters, "sandbox", line)
+  if (offered.length === 0) return always
+  return Scenario.namesOf().filter((name) => {
+    if (always.includes(name)) return true
+    if (name === "credit_disclosure") return offered.some((candidate) => candidate.line.uses_credit)
+    return offered.length > 1 || !needTwo.includes(name)
+  })
+}
+
+/** The catalogue of a host with these carriers and lines, without scenarios that none of its lines can play. */
+export const catalogueOf = (
+  adapters: ReadonlyArray<CarrierAdapter>,
+  lines: Iterable<string>
+): typeof Scenario.catalogue => {
+  const playable = Array.from(lines, (line) => ({ line, names: scenariosOf(adapters, line) }))
+  return {
+    ...Scenario.catalogue,
+    scenarios: Scenario.catalogue.scenarios.flatMap((scenario) => {
+      const playing = playable.filter(({ names }) => names.some((name) => name === scenario.name))
+      return playing.length === 0 ? [] : [{ ...scenario, lines: playing.map(({ line }) => line) }]
+    })
+  }
+}
