@@ -122,3 +122,14 @@ const nameOf = (flag: string): string => `--${flag} (or ${Settings.variableOf(fl
 
 /** Whether a failure is a refusal by the host. */
 export const isRefusal = (error: unknown): error is ApiError.ApiError => Predicate.hasProperty(error, "retry_action")
+
+/** Calls an operation. A refusal fails with a sentence that names its fields. */
+export const told = <Answer>(...args: Parameters<typeof call>): Effect.Effect<Answer, CommandFailed> =>
+  Effect.catch(call<Answer>(...args), (error) => {
+    if (!isRefusal(error)) return Effect.fail(error)
+    const fields = (error.field_errors ?? []).map(
+      ({ allowed_values = [], message, path }) =>
+        `${path}: ${message}${allowed_values.length === 0 ? "" : ` Known: ${allowed_values.join(", ")}.`}`
+    )
+    return Effect.fail(failed([`The host refused the call (${error.code}): ${error.message}`, ...fields].join(" ")))
+  })

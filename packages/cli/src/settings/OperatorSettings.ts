@@ -10,7 +10,7 @@ import * as StorageSettings from "./StorageSettings.ts"
  */
 
 /** The token that a command calls a host with, instead of using its database. */
-const operatorToken = Settings.secret(
+export const operatorToken = Settings.secret(
   "operator-token",
   "Operator's token, to call a host instead of using its database"
 ).pipe(

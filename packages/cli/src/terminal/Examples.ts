@@ -79,6 +79,40 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   ],
   "operators list": [{ command: "quotewire operators list" }],
   "operators revoke": [{ command: "quotewire operators revoke opt_01m84v0ff8nrk5ty5ppekmrp7v" }],
+  audit: [
+    { command: "quotewire audit --base-url https://quotes.example.com --limit 50", description: "The last 50 calls" },
+    { command: "quotewire audit --operation erase_quote_request --json", description: "Who erased what, as JSON" }
+  ],
+  "recoveries preview": [
+    {
+      command: "quotewire recoveries preview sub_01m84v0ff8nrk5ty5ppekmrp7v --after 2026-11-20T08:00:00Z",
+      description: "Count failed deliveries of your own subscription"
+    }
+  ],
+  "recoveries start": [
+    {
+      command: "quotewire recoveries start sub_01m84v0ff8nrk5ty5ppekmrp7v --per-minute 120",
+      description: "Send failed deliveries of your own subscription again"
+    },
+    {
+      command:
+        "quotewire recoveries start sub_01m84v0ff8nrk5ty5ppekmrp7v --organization org_01m84v0ff8nrk5ty5ppekmrp7v --environment live",
+      description: "The same for an organization, with an operator's token"
+    }
+  ],
+  "recoveries list": [{ command: "quotewire recoveries list sub_01m84v0ff8nrk5ty5ppekmrp7v" }],
+  "recoveries show": [
+    { command: "quotewire recoveries show sub_01m84v0ff8nrk5ty5ppekmrp7v rcv_01m84v0ff8nrk5ty5ppekmrp7v" }
+  ],
+  "recoveries pause": [
+    { command: "quotewire recoveries pause sub_01m84v0ff8nrk5ty5ppekmrp7v rcv_01m84v0ff8nrk5ty5ppekmrp7v" }
+  ],
+  "recoveries resume": [
+    { command: "quotewire recoveries resume sub_01m84v0ff8nrk5ty5ppekmrp7v rcv_01m84v0ff8nrk5ty5ppekmrp7v" }
+  ],
+  "recoveries stop": [
+    { command: "quotewire recoveries stop sub_01m84v0ff8nrk5ty5ppekmrp7v rcv_01m84v0ff8nrk5ty5ppekmrp7v" }
+  ],
   "keys create": [
     {
       command: "quotewire keys create --organization org_01m84v0ff8nrk5ty5ppekmrp7v --environment sandbox --kind server"

@@ -17,6 +17,14 @@ export interface Settings {
 /** The pages that `doc_url` links to: one for each error code, and a list of all (api.md, Error codes). */
 export const routes = (settings: Settings): ReadonlyArray<Route.Route> => [
   Route.make("GET", "/docs/v1/errors", () => Effect.succeed(index)),
+  // What a person tries who shortens the address of an operation.
+  Route.make("GET", "/v1/errors/{code}", ({ params, public_path }) =>
+    Effect.succeed({
+      status: 302,
+      headers: { location: `${public_path}/docs/v1/errors/${encodeURIComponent(params.code ?? "")}` },
+      body: null
+    })
+  ),
   Route.make("GET", "/docs/v1/errors/{code}", ({ params }) => Effect.succeed(pageOf(params.code ?? "", settings)))
 ]
 

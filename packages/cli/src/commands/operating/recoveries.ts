@@ -1,0 +1,148 @@
+import { Caller, Ids } from "@quotewire/core"
+import { Console, Effect, Option, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import * as HostClient from "../../remote/HostClient.ts"
+import * as Listing from "../../remote/Listing.ts"
+import * as RecoveryCalls from "../../remote/RecoveryCalls.ts"
+import { CommandFailed } from "../../settings/CommandErrors.ts"
+import * as OperatorSettings from "../../settings/OperatorSettings.ts"
+import { reportAllErrors } from "../../settings/Parameters.ts"
+import { word } from "../../settings/Settings.ts"
+import { organization } from "../../settings/StorageSettings.ts"
+import * as Output from "../../terminal/Output.ts"
+import * as Style from "../../terminal/Style.ts"
+
+const subscriptionArgument = Argument.String("subscription_id").pipe(
+  Argument.filterMap(
+    Schema.decodeUnknownOption(Ids.SubscriptionId),
+    () => "<subscription_id> must be the id of a subscription, such as sub_01…"
+  ),
+  Argument.withDescription("Id of the subscription, sub_…")
+)
+
+const recoveryArgument = Argument.String("recovery_id").pipe(
+  Argument.filterMap(
+    Schema.decodeUnknownOption(Ids.RecoveryId),
+    () => "<recovery_id> must be the id of a recovery, such as rcv_01…"
+  ),
+  Argument.withDescription("Id of the recovery, rcv_…")
+)
+
+const flags = {
+  organization: Flag.optional(organization),
+  environment: word("environment", Caller.Environment.literals, "With --organization, its environment").pipe(
+    Flag.optional
+  ),
+  operator_token: OperatorSettings.reach.operator_token,
+  ...HostClient.flags,
+  api_key: Flag.optional(HostClient.flags.api_key)
+}
+
+const choice = {
+  statuses: Listing.text("statuses", "Only deliveries in these states, comma-separated; failed,cancelled by default"),
+  types: Listing.text("types", "Only deliveries of these types of event, comma-separated; all by default"),
+  after: Listing.text("after", "Only deliveries created at or after this time, such as 2026-11-20T08:00:00Z"),
+  before: Listing.text("before", "Only deliveries created before this time; until now by default"),
+  per_minute: Flag.Int("per-minute").pipe(
+    Flag.optional,
+    Flag.withDescription("How many deliveries to send in a minute; 60 by default")
+  )
+}
+
+const listOf = (text: string): ReadonlyArray<string> => text.split(",").map((part) => part.trim())
+
+const choiceOf = (settings: {
+  readonly statuses: Option.Option<string>
+  readonly types: Option.Option<string>
+  readonly after: Option.Option<string>
+  readonly before: Option.Option<string>
+  readonly per_minute: Option.Option<number>
+}): RecoveryCalls.Choice => ({
+  ...(Option.isSome(settings.statuses) && { statuses: listOf(settings.statuses.value) }),
+  ...(Option.isSome(settings.types) && { event_types: listOf(settings.types.value) }),
+  ...(Option.isSome(settings.after) && { created_after: settings.after.value }),
+  ...(Option.isSome(settings.before) && { created_before: settings.before.value }),
+  ...(Option.isSome(settings.per_minute) && { per_minute: settings.per_minute.value })
+})
+
+const lineOf = (of: RecoveryCalls.Recovery): string =>
+  [
+    of.id,
+    of.reason === null ? of.state : `${of.state} (${of.reason})`,
+    `${of.resent} of ${of.matched} sent again`,
+    ...(of.skipped === 0 ? [] : [`${of.skipped} skipped`]),
+    `${of.per_minute} a minute`,
+    ...(of.left_seconds === 0 ? [] : [`about ${of.left_seconds} s left`]),
+    `started ${of.created_at}`
+  ].join("  ")
+
+const printed = Effect.fnUntraced(function* (settings: { readonly json: boolean }, recovery: RecoveryCalls.Recovery) {
+  const style = yield* Style.style
+  yield* Output.result(settings, recovery, [lineOf(recovery)], Style.ofStatus(style, recovery.state))
+})
+
+const preview = Command.make(
+  "preview",
+  reportAllErrors({ subscription_id: subscriptionArgument, ...choice, ...flags }),
+  (settings) =>
+    Effect.gen(function* () {
+      const calls = yield* RecoveryCalls.of(settings, settings.subscription_id)
+      const found = yield* calls.preview(choiceOf(settings))
+      const matched = `${found.matched}${found.is_complete ? "" : " or more"} deliveries match`
+      const pace = `${found.takes_seconds} s at ${found.per_minute} a minute`
+      yield* Output.result(settings, found, [`${matched}; sending them takes ${pace}. Nothing was sent.`])
+    })
+).pipe(Command.withDescription("Count what a recovery would send again, and how long it would take"))
+
+const start = Command.make(
+  "start",
+  reportAllErrors({ subscription_id: subscriptionArgument, ...choice, ...flags }),
+  (settings) =>
+    Effect.gen(function* () {
+      const calls = yield* RecoveryCalls.of(settings, settings.subscription_id)
+      yield* printed(settings, yield* calls.start(choiceOf(settings)))
+    })
+).pipe(Command.withDescription("Send deliveries of a subscription again, for example after its endpoint was down"))
+
+const list = Command.make("list", reportAllErrors({ subscription_id: subscriptionArgument, ...flags }), (settings) =>
+  Effect.gen(function* () {
+    const calls = yield* RecoveryCalls.of(settings, settings.subscription_id)
+    const recoveries = yield* calls.list
+    if (settings.json) return yield* Output.json({ recoveries })
+    if (recoveries.length === 0) return yield* Console.error("This subscription has had no recovery.")
+    yield* Effect.forEach(recoveries, (recovery) => printed(settings, recovery))
+  })
+).pipe(Command.withDescription("List the recoveries of a subscription with their progress, newest first"))
+
+const one = { subscription_id: subscriptionArgument, recovery_id: recoveryArgument, ...flags }
+
+const show = Command.make("show", reportAllErrors(one), (settings) =>
+  Effect.gen(function* () {
+    const calls = yield* RecoveryCalls.of(settings, settings.subscription_id)
+    const found = (yield* calls.list).find(({ id }) => id === settings.recovery_id)
+    if (found === undefined) return yield* new CommandFailed({ message: "This subscription has no such recovery." })
+    yield* printed(settings, found)
+  })
+).pipe(Command.withDescription("Show how far a recovery is"))
+
+const changing = <const Name extends RecoveryCalls.Action>(action: Name, description: string) =>
+  Command.make(action, reportAllErrors(one), (settings) =>
+    Effect.gen(function* () {
+      const calls = yield* RecoveryCalls.of(settings, settings.subscription_id)
+      yield* printed(settings, yield* calls.change(settings.recovery_id, action))
+    })
+  ).pipe(Command.withDescription(description))
+
+/** `quotewire recoveries` sends many deliveries of a subscription again, for its owner or for an operator. */
+export const recoveries = Command.make("recoveries").pipe(
+  Command.withDescription("Send many deliveries of a subscription again, after its endpoint was down"),
+  Command.withSubcommands([
+    preview,
+    start,
+    list,
+    show,
+    changing("pause", "Pause a recovery"),
+    changing("resume", "Resume a paused recovery"),
+    changing("stop", "Stop a recovery for good")
+  ])
+)
