@@ -1,5 +1,5 @@
 import type { Ids, Job, Storage } from "@quotewire/core"
-import { type Compare, SortedList } from "./SortedList.ts"
+import { type Compare, compareText, SortedList } from "./SortedList.ts"
 
 const never = Number.POSITIVE_INFINITY
 
@@ -71,9 +71,7 @@ class Lane {
 
   /** The first waiting jobs, and all leased ones. */
   first(limit: number): ReadonlyArray<StoredJob> {
-    const waiting: Array<StoredJob> = []
-    for (const job of this.waiting.upwards()) if (waiting.push(job) >= limit) break
-    return [...waiting, ...this.leased]
+    return [...take(this.waiting.upwards(), limit), ...this.leased]
   }
 
   /** All jobs, waiting and leased. */
@@ -194,6 +192,30 @@ export class JobQueue {
       .toSorted(byDueTime)
       .slice(0, limit)
       .map(({ due_at, kind, lease, payload }) => ({ due_at, kind, lease, payload }))
+  }
+
+  /** The jobs that are due and could be claimed, by kind. */
+  backlog({ limit, now }: Storage.BacklogQuery): ReadonlyArray<Storage.Backlog> {
+    const byKind = new Map<Job.JobKind, Storage.Backlog>()
+    for (const { kind, due_at } of take(this.dueJobs(now), limit)) {
+      const { due = 0, oldest_due_at = due_at } = byKind.get(kind) ?? {}
+      byKind.set(kind, { kind, due: due + 1, oldest_due_at: Math.min(oldest_due_at, due_at) })
+    }
+    return [...byKind.values()].sort((one, other) => compareText(one.kind, other.kind))
+  }
+
+  /** The jobs of lanes that are not full, in real time. */
+  private *dueJobs(now: number): Generator<Pick<StoredJob, "kind" | "due_at">> {
+    for (const lanes of [this.urgent, this.ready]) {
+      for (const { ready_at, waiting, workspace } of lanes.upwards()) {
+        if (ready_at > now) break
+        for (const { due_at, kind } of waiting.upwards()) {
+          const at = due_at - workspace.clock_offset_ms
+          if (at > now) break
+          yield { kind, due_at: at }
+        }
+      }
+    }
   }
 
   /** Whether no job is leased, and none is due at this real time. */
@@ -330,6 +352,12 @@ export class JobQueue {
   private orderOf({ queue }: Lane): SortedList<ReadyTime, Lane> {
     return queue.lane?.urgent === true ? this.urgent : this.ready
   }
+}
+
+const take = <A>(items: Iterable<A>, limit: number): ReadonlyArray<A> => {
+  const taken: Array<A> = []
+  for (const item of items) if (taken.push(item) >= limit) break
+  return taken
 }
 
 const earliest = (moments: ReadonlyArray<number>): number | null => {

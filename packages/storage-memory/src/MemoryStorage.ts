@@ -52,6 +52,7 @@ const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
       feed: (query) => Effect.sync(() => store.workspace(query.workspace_id).feed.read(query)),
       claim: (query) => Effect.sync(() => store.jobs.claim(query)),
       lane: (query) => Effect.sync(() => store.jobs.list(query)),
+      backlog: (query) => Effect.sync(() => store.jobs.backlog(query)),
       release: (leases) => Effect.sync(() => store.jobs.release(leases)),
       erase: (erasure) =>
         Effect.suspend(() => {

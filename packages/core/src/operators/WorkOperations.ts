@@ -1,9 +1,10 @@
 import { Effect, Schema } from "effect"
+import { jobKinds } from "../storage/Job.ts"
 import { Nothing } from "../wire/Input.ts"
 import * as Json from "../wire/Json.ts"
 import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
 import * as OperatorOperation from "./OperatorOperation.ts"
-import { WorkReports } from "./WorkReports.ts"
+import { maxCounted, WorkReports } from "./WorkReports.ts"
 
 const days = (description: string) => Schema.Int.annotateKey({ description })
 
@@ -13,6 +14,17 @@ const Report = Schema.Struct({
   }),
   waits_ms: Schema.Int.annotateKey({
     description: "How long it has waited, in milliseconds. If it grows, no process runs jobs"
+  }),
+  backlog: Schema.NullOr(
+    Schema.Array(
+      Schema.Struct({
+        kind: Schema.Literals(jobKinds).annotateKey({ description: "The kind of job" }),
+        due: Schema.Int.annotateKey({ description: "How many are due" }),
+        oldest_due_at: Timestamp.annotateKey({ description: "When the oldest of them was due" })
+      })
+    )
+  ).annotateKey({
+    description: `The jobs that are due and that nobody has claimed, by kind; at most ${maxCounted} are counted in each cell. Null if the storage does not count them`
   }),
   retention: Schema.Struct({
     events_days: days("Events and deliveries"),
@@ -35,7 +47,7 @@ const Report = Schema.Struct({
 export const getWork = OperatorOperation.make({
   name: "get_work",
   summary: "Check whether due work gets done",
-  description: "The oldest job that waits, the cells of the storage, and how long data is kept.",
+  description: "The oldest job that waits, the due jobs by kind, the cells of the storage, and how long data is kept.",
   tag: "Work",
   route: { method: "GET", path: "/operator/v1/work", query: {}, status: 200 },
   scope: "read",
@@ -45,8 +57,12 @@ export const getWork = OperatorOperation.make({
   errors: [],
   run: () =>
     Effect.flatMap(WorkReports, ({ read }) =>
-      Effect.map(read, ({ next_due_at, ...report }) =>
-        Json.encode({ ...report, next_due_at: next_due_at === null ? null : fromMillis(next_due_at) })
+      Effect.map(read, ({ backlog, next_due_at, ...report }) =>
+        Json.encode({
+          ...report,
+          next_due_at: next_due_at === null ? null : fromMillis(next_due_at),
+          backlog: backlog?.map((of) => ({ ...of, oldest_due_at: fromMillis(of.oldest_due_at) })) ?? null
+        })
       )
     )
 })

@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { type Periods, RetentionPeriods } from "../runner/RetentionPeriods.ts"
 import * as CellReadiness from "../storage/CellReadiness.ts"
-import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { type Backlog, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 
 /** Whether a service's due work gets done, and how long it keeps data. */
 export interface WorkReport {
@@ -9,10 +9,15 @@ export interface WorkReport {
   readonly next_due_at: number | null
   /** How long it has waited, in milliseconds; 0 if it is not due yet. */
   readonly waits_ms: number
+  /** The jobs that are due and that nobody has claimed, by kind; null if the storage does not count them. */
+  readonly backlog: ReadonlyArray<Backlog> | null
   readonly retention: Periods
   /** The cells of the storage; empty if it has none. */
   readonly cells: ReadonlyArray<CellReadiness.CellReadiness>
 }
+
+/** At most this many due jobs are counted, in each cell. */
+export const maxCounted = 10_000
 
 /** Tells operators about due work, cells and retention. */
 export class WorkReports extends Context.Service<
@@ -33,8 +38,9 @@ export class WorkReports extends Context.Service<
         const { next_due_at } = yield* storage.claim({ now: 0, lease_ms: 1, limit: 1 })
         const cells = yield* CellReadiness.ask(storage.cells ?? [])
         const now = yield* Clock.currentTimeMillis
+        const backlog = storage.backlog === undefined ? null : yield* storage.backlog({ now, limit: maxCounted })
         const waits_ms = next_due_at === null ? 0 : Math.max(0, now - next_due_at)
-        return { next_due_at, waits_ms, retention, cells } satisfies WorkReport
+        return { next_due_at, waits_ms, backlog, retention, cells } satisfies WorkReport
       }).pipe(Effect.withSpan("WorkReports.read"))
 
       return WorkReports.of({ read })

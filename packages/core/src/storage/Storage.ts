@@ -1,7 +1,7 @@
 import { Context, Data, Effect, Option, type Scope } from "effect"
 import { WorkspaceId } from "../wire/Ids.ts"
 import type { Change, Expectation, Hint, StoredRecord } from "./Change.ts"
-import type { ClaimedJob, Lease, NewJob } from "./Job.ts"
+import type { ClaimedJob, JobKind, Lease, NewJob } from "./Job.ts"
 import type { Kind } from "./Kind.ts"
 import type { FeedPage, FeedQuery, RecordPage, RecordQuery } from "./Page.ts"
 
@@ -74,6 +74,22 @@ export interface LaneQuery {
 export interface LaneJob extends Pick<NewJob, "kind" | "due_at" | "payload"> {
   /** How often it was claimed, including the current claim; 0 if nobody can have run it. */
   readonly lease: number
+}
+
+/** A request for the jobs that are due in any workspace. */
+export interface BacklogQuery {
+  /** In milliseconds of real time. */
+  readonly now: number
+  /** At most this many jobs are counted, in each cell. */
+  readonly limit: number
+}
+
+/** The jobs of one kind that are due and that nobody has claimed. */
+export interface Backlog {
+  readonly kind: JobKind
+  readonly due: number
+  /** When the first of them was due, in milliseconds of real time. */
+  readonly oldest_due_at: number
 }
 
 /** What to erase. */
@@ -216,6 +232,11 @@ export class Storage extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<WorkspaceId>, StorageUnavailable>
     /** Whether storage answers and has the schema that this program needs. */
     readonly ready: Effect.Effect<void, StorageUnavailable>
+    /**
+     * Counts the jobs of all workspaces that are due and could be claimed, by kind, sorted by its name. Optional: without
+     * it, operators only see when the oldest job was due.
+     */
+    readonly backlog?: (query: BacklogQuery) => Effect.Effect<ReadonlyArray<Backlog>, StorageUnavailable>
     /**
      * The cells of a storage that consists of several. `ready` is then the readiness of the first cell, which all
      * others need.

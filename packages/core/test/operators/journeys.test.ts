@@ -158,13 +158,15 @@ describe("an operator", () => {
   )
 
   testInWorld(
-    "sees how long work has waited",
+    "sees how long work has waited, and of which kind it is",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
-      assert.deepInclude(yield* callWith(token, getWork), { next_due_at: null, waits_ms: 0, cells: [] })
+      assert.deepInclude(yield* callWith(token, getWork), { next_due_at: null, waits_ms: 0, backlog: [], cells: [] })
       yield* start({}, live)
       yield* pass(7_000)
-      assert.strictEqual((yield* callWith(token, getWork)).waits_ms, 7_000)
+      const { backlog, waits_ms } = yield* callWith(token, getWork)
+      assert.strictEqual(waits_ms, 7_000)
+      assert.deepStrictEqual(backlog, [{ kind: "collect", due: 1, oldest_due_at: "2026-11-20T12:00:00.000Z" }])
     })
   )
 })

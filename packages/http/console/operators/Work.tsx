@@ -1,4 +1,5 @@
 import { Facts, Show, Tag, Time } from "../parts/basics.tsx"
+import { ListTable } from "../parts/ListTable.tsx"
 import { useLive } from "../state/loading.ts"
 import type { Call } from "../state/operatorCalls.ts"
 import { count, duration, title } from "../words/format.ts"
@@ -10,7 +11,7 @@ export const Work = ({ call }: { readonly call: Call }) => {
     <section class="page">
       <h1 tabIndex={-1}>Work</h1>
       <Show of={work}>
-        {({ cells, next_due_at, retention, waits_ms }) => (
+        {({ backlog, cells, next_due_at, retention, waits_ms }) => (
           <>
             <div class="card">
               <Facts
@@ -31,6 +32,25 @@ export const Work = ({ call }: { readonly call: Call }) => {
                 ]}
               />
             </div>
+            {backlog !== null && backlog.length > 0 && (
+              <div class="card">
+                <h2>Due jobs</h2>
+                <ListTable
+                  label="Due jobs"
+                  columns={["Kind", "Due", "Oldest"]}
+                  items={backlog}
+                  row={({ due, kind, oldest_due_at }) => (
+                    <tr key={kind}>
+                      <td>{title(kind)}</td>
+                      <td class="number">{due.toLocaleString("en-US")}</td>
+                      <td>
+                        <Time at={oldest_due_at} />
+                      </td>
+                    </tr>
+                  )}
+                />
+              </div>
+            )}
             {cells.length > 0 && (
               <div class="card">
                 <h2>Cells</h2>

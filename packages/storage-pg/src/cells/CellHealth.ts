@@ -69,6 +69,7 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
 
   return (cell, storage) => {
     const name = cell.name === home ? {} : { cell: cell.name }
+    const { backlog } = storage
     const guarded = <A, E>(
       call: Effect.Effect<A, E | Storage.StorageUnavailable>
     ): Effect.Effect<A, E | Storage.StorageUnavailable> =>
@@ -91,6 +92,7 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
       feed: (query) => guarded(storage.feed(query)),
       claim: (query) => guarded(query.workspace_id === undefined ? claimWithTimeout(query) : storage.claim(query)),
       lane: (query) => guarded(storage.lane(query)),
+      ...(backlog && { backlog: (query) => guarded(backlog(query)) }),
       release: (leases) => guarded(storage.release(leases)),
       erase: (erasure) => guarded(storage.erase(erasure)),
       rewrite: (workspaceId, rewrites) => guarded(storage.rewrite(workspaceId, rewrites)),

@@ -1,5 +1,5 @@
 import { Cell, type Ids, type Job, Storage } from "@quotewire/core"
-import { type Array, Effect, type Scope } from "effect"
+import { type Array as Arrays, Effect, type Scope } from "effect"
 import * as CellSet from "./CellSet.ts"
 import { type CellSource, type CellState, unavailable, type WrongCell } from "./CellState.ts"
 import * as Claims from "./Claims.ts"
@@ -18,7 +18,7 @@ type Port = Storage.Storage["Service"]
  * Work is claimed only from the cells in `work_cells`, by default from all.
  */
 export const make = <E>(
-  sources: Array.NonEmptyReadonlyArray<CellSource<E>>,
+  sources: Arrays.NonEmptyReadonlyArray<CellSource<E>>,
   workCells: ReadonlyArray<string> = sources.map(({ name }) => name)
 ): Effect.Effect<Port, E | WrongCell | Storage.StorageUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
@@ -89,6 +89,11 @@ export const make = <E>(
       feed: (query) => Effect.flatMap(placeOf(query.workspace_id), (storage) => storage.feed(query)),
       claim: (query) => (query.workspace_id === undefined ? claimAnywhere(query) : claimIn(query.workspace_id, query)),
       lane: (query) => Effect.flatMap(placeOf(query.workspace_id), (storage) => storage.lane(query)),
+      backlog: (query) =>
+        Effect.map(
+          Effect.forEach(cells, (cell) => backlogIn(cell, query), { concurrency: "unbounded" }),
+          (lists) => sumOf(lists.flat())
+        ),
       release,
       erase: (erasure) => Effect.flatMap(placeOf(erasure.workspace_id), (storage) => storage.erase(erasure)),
       rewrite: (workspaceId, rewrites) =>
@@ -110,6 +115,23 @@ export const make = <E>(
   })
 
 /** A cell as `Storage.cells` shows it. */
+/** The due jobs of one cell; none if it cannot be asked, as `cells` says. */
+const backlogIn = (cell: CellState, query: Storage.BacklogQuery) =>
+  CellSet.storageOf(cell).pipe(
+    Effect.flatMap(({ backlog }) => (backlog === undefined ? Effect.succeed([]) : backlog(query))),
+    Effect.catchTag("StorageUnavailable", () => Effect.succeed<ReadonlyArray<Storage.Backlog>>([]))
+  )
+
+const sumOf = (backlogs: ReadonlyArray<Storage.Backlog>): ReadonlyArray<Storage.Backlog> =>
+  Array.from(
+    Map.groupBy(backlogs, ({ kind }) => kind),
+    ([kind, its]) => ({
+      kind,
+      due: its.reduce((sum, { due }) => sum + due, 0),
+      oldest_due_at: Math.min(...its.map(({ oldest_due_at }) => oldest_due_at))
+    })
+  ).sort((one, other) => (one.kind < other.kind ? -1 : 1))
+
 const storageCellOf = (cell: CellState): Storage.StorageCell => ({
   name: cell.name,
   ready: Effect.flatMap(CellSet.storageOf(cell), ({ ready }) => (cell.isUnavailable ? unavailable : ready)),

@@ -17,6 +17,10 @@ const listWorkspaces = query("workspaces")
 const workspaces = Columns.rowsReader(Schema.Struct({ workspace_id: Ids.WorkspaceId }))
 const listLane = query("lane")
 const listLanes = query("lanes")
+const countBacklog = query("backlog")
+const backlogs = Columns.rowsReader(
+  Schema.Struct({ kind: Schema.Literals(Job.jobKinds), due: Schema.Int, oldest_due_at: Schema.Int })
+)
 
 // Omits jobs of kinds that this program does not know.
 const laneJob = Schema.decodeUnknownOption(
@@ -35,6 +39,8 @@ const readLane = (
     (rows) => rows.flatMap((row) => Option.toArray(laneJob(row)))
   )
 
+const numberColumn = Columns.int8(Schema.Int)
+
 /** A page as a lookup of children, if it can share a statement: the parent must be its only filter. */
 const childrenOf = (page: Page.RecordQuery): Lookups.Children | null => {
   const { workspace_id, kind, parent, after, limit, order } = page
@@ -43,7 +49,7 @@ const childrenOf = (page: Page.RecordQuery): Lookups.Children | null => {
     : { workspace_id, kind, parent, after: after ?? "", most: limit + 1 }
 }
 
-type Reading = Pick<Storage.Storage["Service"], "get" | "page" | "feed" | "lane" | "workspaces" | "ready">
+type Reading = Pick<Storage.Storage["Service"], "get" | "page" | "feed" | "lane" | "backlog" | "workspaces" | "ready">
 
 /** The reading part of the storage port. */
 export const make = Effect.fnUntraced(function* (database: Database): Effect.fn.Return<Reading, never, Scope.Scope> {
@@ -65,6 +71,8 @@ export const make = Effect.fnUntraced(function* (database: Database): Effect.fn.
 
     feed: (feed) => readFeed(database, feed),
     lane: (lane) => readLane(database, lane),
+    backlog: ({ limit, now }) =>
+      Effect.map(database.read(countBacklog, [numberColumn.one(now), limit]), (rows) => backlogs(rows)),
 
     workspaces: (after, limit) =>
       Effect.map(database.read(listWorkspaces, [after ?? "", limit]), (rows) =>

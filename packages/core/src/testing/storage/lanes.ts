@@ -78,6 +78,43 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
+    "counts the jobs that could be claimed by kind, if it counts them at all",
+    Effect.fnUntraced(function* (storage) {
+      const { backlog } = storage
+      if (backlog === undefined) return
+      const counted = (now: number, limit = 100) =>
+        Effect.map(backlog({ now, limit }), (kinds) => kinds.map((of) => [of.kind, of.due, of.oldest_due_at]))
+      expectSame("nothing", yield* counted(1_000), [])
+      const jobs = [
+        ...[10, 20, 30].map((due) => inLane(due)),
+        Sample.job(5, { kind: "collect" }),
+        Sample.job(15, { kind: "collect" }),
+        Sample.timer(7)
+      ]
+      yield* storage.commit(Sample.change({ jobs }))
+      yield* storage.commit(
+        Sample.change({ workspace_id: Sample.elsewhere, jobs: [inLane(2_000)], clock_offset_ms: 1_990 })
+      )
+      expectSame("nothing is due", yield* counted(4), [])
+      const waiting = [
+        ["close_request", 1, 7],
+        ["collect", 2, 5],
+        ["deliver", 3, 10]
+      ]
+      expectSame("what is due, whatever the clock of its workspace", yield* counted(25), waiting)
+      const some = yield* counted(9, 1)
+      expectSame(
+        "at most as many as wanted",
+        some.reduce((sum, [, many]) => sum + Number(many), 0),
+        1
+      )
+      const claim = yield* storage.claim(Sample.claimAt(25))
+      expectSame("all are leased", [claim.jobs.length, yield* counted(25)], [6, []])
+      yield* storage.release(claim.jobs.map(Sample.leaseOf))
+      expectSame("they are released", yield* counted(25), waiting)
+    })
+  ),
+  rule(
     "leaves the rest of a lane's room to the next claim if a claim takes less",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30, 40].map((due) => inLane(due, "wide", 3)) }))
