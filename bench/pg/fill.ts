@@ -1,7 +1,7 @@
 import { Client } from "pg"
 import { counted, workspaceOf } from "./start.ts"
 
-/** What is to be multiplied. */
+/** The number to multiply. */
 export interface Filling {
   readonly url: string
   /** The workspace whose rows are repeated. */
