@@ -20,13 +20,13 @@ const sections = [
   { name: "calls", text: "Calls" }
 ] as const
 
-/** The console: who you are, where you are, and the page. */
+/** The frame of the console: the session, the navigation, and the page. */
 export const App = () => {
   const user = session.value
   const { path } = place.value
   const [section = "requests", id] = path
   const heading = `${section}/${id ?? ""}`
-  // A new page begins at its heading, for readers of screens, too. At once: later, the focus may be in a field already.
+  // Focuses the heading of a new page, so that screen readers start there. At once: later, the focus may already be in a field.
   useLayoutEffect(() => {
     document.querySelector<HTMLElement>("h1")?.focus()
     document.title = `${document.querySelector("h1")?.textContent ?? "Console"} · Quotewire`

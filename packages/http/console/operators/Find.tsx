@@ -25,7 +25,7 @@ const names = [
 
 const dayAgo = (): string => new Date(Date.now() - 86_400_000).toISOString()
 
-/** Questions that support is asked most, as filters. */
+/** Filters for the questions that support gets most often. */
 const questions = [
   { text: "All", filter: (): Record<string, string> => ({}) },
   { text: "Ended without a quote, last day", filter: () => ({ ended: "without_quotes", created_after: dayAgo() }) },

@@ -18,7 +18,7 @@ export const operatorSections = [
   { name: "audit", text: "Audit log" }
 ] as const
 
-/** The page that an operator looks at. */
+/** The operator's current page. */
 export const OperatorPage = ({ call, place: { path, query } }: { readonly call: Call; readonly place: Place }) => {
   const [section = "requests", id] = path
   switch (section) {

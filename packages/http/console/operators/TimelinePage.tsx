@@ -12,7 +12,7 @@ type Entry = Timeline["entries"][number]
 
 const limit = 1_000
 
-/** What happened to a request of any organization, and on request what carriers were sent and wrote. */
+/** The timeline of any organization's request and, on demand, the exchanges with its carriers. */
 export const TimelinePage = ({ call, id }: { readonly call: Call; readonly id: string }) => {
   const timeline = useOnce(`timeline ${id}`, (signal) => call("get_quote_request_timeline", { id, limit }, signal))
   const [whole, setWhole] = useState<Timeline | null>(null)

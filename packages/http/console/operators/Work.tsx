@@ -4,7 +4,7 @@ import { useLive } from "../state/loading.ts"
 import type { Call } from "../state/operatorCalls.ts"
 import { count, duration, title } from "../words/format.ts"
 
-/** Whether work waits, where it is stored, and how long it is kept. */
+/** The work that waits, cell by cell, and the retention periods. */
 export const Work = ({ call }: { readonly call: Call }) => {
   const work = useLive("work", { read: (signal) => call("get_work", {}, signal), next: () => 5_000 })
   return (

@@ -9,10 +9,10 @@ import { title } from "../words/format.ts"
 
 type Event = AnswerOf<"list_events">["events"][number]
 
-/** How many events are kept and shown: the newest. */
+/** How many of the newest events are kept and shown. */
 const maxShown = 10_000
 
-/** The feed as it has been read. */
+/** The feed as read so far. */
 interface Feed {
   /** Newest first. */
   readonly events: ReadonlyArray<Event>
@@ -22,7 +22,7 @@ interface Feed {
 
 const begun: Feed = { events: [], cursor: null, caughtUp: false }
 
-/** The newest events, and every later one as it comes, newest first. */
+/** The newest events, and each later one as it arrives, newest first. */
 export const Events = ({ query, session }: { readonly session: Session; readonly query: URLSearchParams }) => {
   const type = query.get("type") ?? ""
   const feed = useLive(`feed ${bump.value}`, {

@@ -101,7 +101,7 @@ const Whole = ({
   )
 }
 
-/** The state in words, then what it is, then the counts. */
+/** The state, the subject and the counts of a request. */
 const Head = ({ request }: { readonly request: Request }) => {
   const of = (outcome: string) => request.carriers.filter((one) => one.outcome === outcome).length
   const counts = [

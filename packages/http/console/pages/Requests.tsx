@@ -108,7 +108,7 @@ const Find = () => {
 
 const idOf = ({ id }: Request): string => id
 
-/** The newest page, which stays up to date, and the older ones that were asked for. */
+/** The newest page, kept up to date, and the older ones that the user has loaded. */
 const List = ({
   cursor,
   filter,

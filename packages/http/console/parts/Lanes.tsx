@@ -8,9 +8,9 @@ export interface Mark {
   readonly from: number
   readonly to?: number
   readonly tone: Tone
-  /** What it is, for the hover. */
+  /** Its tooltip. */
   readonly label: string
-  /** How it is drawn, besides its tone. */
+  /** Its style, apart from its tone. */
   readonly kind: "bar" | "open" | "silent" | "tick" | "dot"
 }
 
@@ -27,7 +27,7 @@ const steps = [
   86_400_000
 ]
 
-/** The moments that the axis names: at most six. */
+/** The labelled moments of the axis: at most six. */
 const ticksOf = (spanMs: number): ReadonlyArray<number> => {
   const step = steps.find((one) => spanMs / one <= 6) ?? spanMs / 4
   return Array.from({ length: Math.floor(spanMs / step) + 1 }, (_, index) => index * step)
@@ -58,7 +58,7 @@ const Line = ({ at, span }: { readonly at: number; readonly span: number }) => {
   return <span ref={ref} class="mark line" />
 }
 
-/** Lanes over one axis of time. The words beside each lane say all that its marks show. */
+/** Lanes over one axis of time. The words beside each lane say everything that its marks show. */
 export const Lanes = ({
   deadline,
   lanes,

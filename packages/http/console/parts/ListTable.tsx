@@ -6,7 +6,7 @@ import { usePlaced, Wide } from "./basics.tsx"
 const chunkRows = 50
 /** Shorter lists are in the page as a whole, so that the browser's own search finds everything. */
 const longRows = 1_000
-/** How far from the window rows are already in the page. */
+/** How far outside the window rows are rendered. */
 const margin = "1500px"
 
 /** A list as a table. Of a long list, only the rows near the window are in the page, so that it stays smooth. */
@@ -44,7 +44,7 @@ export const ListTable = <A,>({
   </Wide>
 )
 
-/** Some rows of a long list: all of them, or a gap of their height. */
+/** A group of rows of a long list: rendered, or replaced by a gap of the same height. */
 const Chunk = <A,>({
   columns,
   first,
@@ -65,7 +65,7 @@ const Chunk = <A,>({
     const observer = new IntersectionObserver(
       (entries) => {
         const isNear = entries.at(-1)?.isIntersecting === true
-        // A row that has the focus stays.
+        // A row that has the focus stays rendered.
         if (isNear) setHeight(null)
         else if (!element.contains(document.activeElement)) setHeight(element.getBoundingClientRect().height)
       },

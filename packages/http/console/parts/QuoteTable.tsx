@@ -3,7 +3,7 @@ import { duration, moment, money, title, words } from "../words/format.ts"
 import { ofQuote } from "../words/states.ts"
 import { Id, Outside, Tag, Wide } from "./basics.tsx"
 
-/** A quote, as the API has it. */
+/** A quote as the API returns it. */
 export type Quote = AnswerOf<"get_quote">
 
 interface Row {
@@ -22,7 +22,7 @@ const coverLabel = (cover: Quote["coverage"]["subjects"][number]["coverages"][nu
   return cover.included === true ? "covered" : "unknown"
 }
 
-/** The covers of a quote by a name that says what is insured. */
+/** The covers of a quote, named by what they insure. */
 const coversOf = ({ coverage }: Quote): ReadonlyMap<string, string> =>
   new Map(
     coverage.subjects.flatMap((subject) =>
@@ -72,7 +72,7 @@ const inTime = (ms: number): string => (ms < 0 ? `${duration(-ms)} ago` : `in ${
 /** These are always shown: every quote has its own. */
 const always: ReadonlyArray<string> = ["Term", "Premium", "Expires"]
 
-/** Whether quotes differ in something that is worth a comparison. */
+/** Whether quotes differ in anything worth comparing. */
 const differs = ({ cells, name }: Row): boolean => !["Premium", "Expires"].includes(name) && new Set(cells).size > 1
 
 const Rows = ({ rows }: { readonly rows: ReadonlyArray<Row> }) => (

@@ -25,7 +25,7 @@ export interface Choice {
 export interface RecoveryCalls {
   /** The endpoint. */
   readonly id: string
-  /** The highest pace that the caller may choose. */
+  /** The fastest rate that the caller may choose. */
   readonly maxPerMinute: number
   readonly list: (signal: AbortSignal) => Promise<{ readonly recoveries: ReadonlyArray<Recovery> }>
   readonly preview: (choice: Choice) => Promise<Preview>

@@ -9,7 +9,7 @@ import type { State } from "../words/states.ts"
 /** A state: a word on a coloured ground. */
 export const Tag = ({ text, tone }: State) => <span class={`state ${tone}`}>{visible(text)}</span>
 
-/** Text from outside, kept apart from its surroundings. */
+/** Untrusted text, isolated from the text around it. */
 export const Outside = ({ text }: { readonly text: string }) => <bdi>{visible(text)}</bdi>
 
 /** A moment, with the full date for programs and on hover. */
@@ -19,7 +19,7 @@ export const Time = ({ at, children }: { readonly at: string; readonly children?
   </time>
 )
 
-/** Copies a text. Says so for a moment, to those who listen as well. */
+/** Copies a text, and confirms that briefly, to screen readers too. */
 export const Copy = ({ label, text }: { readonly label: string; readonly text: string }) => {
   const [copied, setCopied] = useState(false)
   useEffect(() => {
@@ -39,7 +39,7 @@ export const Copy = ({ label, text }: { readonly label: string; readonly text: s
   )
 }
 
-/** An id, shortened, that can be copied whole. */
+/** A shortened id, with a button that copies all of it. */
 export const Id = ({ id }: { readonly id: string }) => (
   <span class="row tight">
     <code title={id}>{shortId(id)}</code>
@@ -47,7 +47,7 @@ export const Id = ({ id }: { readonly id: string }) => (
   </span>
 )
 
-/** Why something failed, as the API says it, and what to do. */
+/** The API's reason for a failure, and what to do. */
 export const Failure = ({ error, retry }: { readonly error: unknown; readonly retry?: (() => void) | undefined }) => {
   if (error === null || error === undefined) return null
   const message = error instanceof Error ? error.message : String(error)
@@ -86,12 +86,12 @@ export const Failure = ({ error, retry }: { readonly error: unknown; readonly re
   )
 }
 
-/** Says that there is nothing, and what to do about it. */
+/** An empty state: says that nothing is here yet, and what to do. */
 export const Empty = ({ children }: { readonly children: ComponentChildren }) => <p class="empty">{children}</p>
 
 /**
- * Shows what was read. Before the first answer it shows that something is coming; after a failure it keeps what it has, and
- * says from when that is.
+ * Shows what was read. Before the first answer it shows a loading state; after a failure it keeps the last data and says how
+ * old it is.
  */
 export const Show = <A,>({
   children,
@@ -139,7 +139,7 @@ export const Facts = ({
   </dl>
 )
 
-/** A wide table, which scrolls by itself on narrow screens. */
+/** A wide table, which scrolls sideways on narrow screens. */
 export const Wide = ({ children, label }: { readonly label: string; readonly children: ComponentChildren }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: without a mouse, only what has the focus can be scrolled
   <section class="scroll" tabIndex={0} aria-label={label}>
@@ -147,7 +147,7 @@ export const Wide = ({ children, label }: { readonly label: string; readonly chi
   </section>
 )
 
-/** The page of an address that names none. */
+/** The page for an unknown address. */
 export const NoSuchPage = () => (
   <section class="page">
     <h1 tabIndex={-1}>No such page</h1>

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals"
 
-/** Grows whenever this tab has moved the clock or started something, so that open pages read again. */
+/** Incremented whenever this tab moves the clock or starts a request, so that open pages reload. */
 export const bump = signal(0)
 
 /** How far the workspace's clock is ahead of real time, in milliseconds; 0 in live. */

@@ -2,11 +2,11 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import { isApiError } from "../../src/client/index.ts"
 import { signOut } from "./session.ts"
 
-/** What a page knows of something that it reads. */
+/** The state of the data that a page loads. */
 export interface Loaded<A> {
   /** The newest answer; null before the first one. */
   readonly value: A | null
-  /** Why the last call failed; null if it did not. The value before it stays. */
+  /** Why the last call failed; null if it did not. The previous value stays. */
   readonly error: unknown
   /** When the value was read, in milliseconds; null before the first answer. */
   readonly at: number | null
@@ -14,7 +14,7 @@ export interface Loaded<A> {
   readonly reload: () => void
 }
 
-/** Whether the tab is shown. Hidden tabs ask for nothing. */
+/** Whether the tab is shown. Hidden tabs make no calls. */
 const whenShown = (signal: AbortSignal): Promise<void> =>
   document.visibilityState === "visible"
     ? Promise.resolve()
@@ -41,10 +41,10 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   })
 
 const longestPauseMs = 15_000
-/** Also after reads that wait on the host: one that is closing answers them at once. */
+/** Also after long polls, because a host that is closing answers them at once. */
 const shortestPauseMs = 200
 
-/** How to read something, and how to go on. */
+/** How to load data, and when to load it again. */
 export interface Reading<A> {
   /** Reads it. `last` is the value before; a read that waits for a change needs its version. */
   readonly read: (signal: AbortSignal, last: A | null) => Promise<A>
@@ -56,10 +56,10 @@ export interface Reading<A> {
 }
 
 /**
- * Reads something, and keeps it up to date while the page is shown.
+ * Loads data, and keeps it up to date while the page is shown.
  *
- * After a failure it tries again, later each time, up to fifteen seconds. It starts anew when `key` changes. A refused key
- * signs out.
+ * After a failure it tries again, later each time, up to fifteen seconds. It restarts when `key` changes. A refused key signs
+ * out.
  */
 export const useLive = <A>(key: string, { next, read }: Reading<A>): Loaded<A> => {
   const [state, setState] = useState<Omit<Loaded<A>, "reload">>({ value: null, error: null, at: null })
@@ -77,7 +77,7 @@ export const useLive = <A>(key: string, { next, read }: Reading<A>): Loaded<A> =
     }
     const run = async () => {
       let failures = 0
-      // The first read of a turn must not wait for a change.
+      // The first read must return at once instead of waiting for a change.
       let known: A | null = null
       while (!signal.aborted) {
         await whenShown(signal)
@@ -109,21 +109,21 @@ export const useLive = <A>(key: string, { next, read }: Reading<A>): Loaded<A> =
   return { ...state, reload }
 }
 
-/** Reads something once, and again when `key` changes or on `reload`. */
+/** Loads data once, and again when `key` changes or on `reload`. */
 export const useOnce = <A>(key: string, read: (signal: AbortSignal) => Promise<A>): Loaded<A> =>
   useLive(key, { read, next: () => null })
 
-/** The outcome of something that a person has asked for. */
+/** The outcome of a user's action. */
 export interface Acting {
   readonly busy: boolean
   readonly error: unknown
   readonly run: (action: () => Promise<void>) => void
 }
 
-/** Does one thing at a time, and remembers why the last one failed. */
+/** Runs one action at a time, and keeps the error of the last one. */
 export const useAction = (): Acting => {
   const [state, setState] = useState<Omit<Acting, "run">>({ busy: false, error: null })
-  // The state is known only after the next drawing, and a double click comes sooner.
+  // React updates the state only at the next render, and a double click arrives sooner.
   const isBusy = useRef(false)
   const run = useCallback((action: () => Promise<void>) => {
     if (isBusy.current) return

@@ -8,10 +8,10 @@ export interface Page<A> {
   readonly next: string | null
 }
 
-/** A list with its older pages, as far as somebody has asked for them. */
+/** A list with its older pages, as far as the user has loaded them. */
 export interface Older<A> extends Pick<Acting, "busy" | "error"> {
   readonly items: ReadonlyArray<A>
-  /** Reads one more page; null if there is none. */
+  /** Reads the next page; null if there is none. */
   readonly more: (() => void) | null
 }
 

@@ -42,7 +42,7 @@ export type Call = <Name extends RouteName>(
   signal?: AbortSignal
 ) => Promise<OperatorAnswer<Name>>
 
-/** Makes the calls of a token. */
+/** Makes the function that calls operations with a token. */
 export const withToken =
   (token: string): Call =>
   async (name, input = {}, signal) => {

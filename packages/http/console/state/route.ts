@@ -2,7 +2,7 @@ import { signal } from "@preact/signals"
 import { basePath } from "./host.ts"
 
 /*
- * Each page has an address of its own below `/console`, such as `/console/requests/qreq_…`, to share and to come back to.
+ * Each page has its own address below `/console`, such as `/console/requests/qreq_…`, to share and to come back to.
  */
 
 /** A place in the console. */

@@ -3,7 +3,7 @@ import { connect, type RemoteClient } from "../../src/client/index.ts"
 import { hostUrl } from "./host.ts"
 import { type Call, withToken } from "./operatorCalls.ts"
 
-/** Who uses the console, in this tab only: somebody who integrates, with a server key. */
+/** Who uses the console, in this tab only: an integrator with a server key. */
 export interface Session {
   readonly _tag: "integrator"
   readonly client: RemoteClient
@@ -20,7 +20,7 @@ const stored = "quotewire-console-key"
 
 const current = signal<Session | OperatorSession | null>(null)
 
-/** The session; null until somebody has signed in. */
+/** The session; null until the user signs in. */
 export const session = computed(() => current.value)
 
 /** Why the last sign-in failed; null if it did not. */
@@ -34,7 +34,7 @@ const open = (key: string): Session => ({
   environment: key.startsWith("live_") ? "live" : "sandbox"
 })
 
-/** Opens a session, and tries whether the host accepts it. */
+/** Opens a session, and checks whether the host accepts it. */
 const tried = async (key: string): Promise<Session | OperatorSession> => {
   if (isOperatorToken(key)) {
     const call = withToken(key)
@@ -90,5 +90,5 @@ export const begin = async (): Promise<void> => {
   if (kept !== null) current.value = isOperatorToken(kept) ? { _tag: "operator", call: withToken(kept) } : open(kept)
 }
 
-/** The options of a call with a key of its own, so that a retry does not act twice. */
+/** The options of a call with its own idempotency key, so that a retry does not act twice. */
 export const idempotently = () => ({ idempotency_key: crypto.randomUUID() })

@@ -1,5 +1,5 @@
 /*
- * Numbers and times as people write them. Times are those of the workspace, in UTC, and say so.
+ * Formats numbers and times for people. Times are those of the workspace, marked as UTC.
  */
 
 const dollars = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" })

@@ -1,5 +1,5 @@
 /*
- * What a state is called, and how it looks. A colour always stands beside a word.
+ * The label and the colour of each state. A colour always comes with a word.
  */
 
 /** How a state looks: good, odd (waiting, or worth a look), bad, or neither. */
