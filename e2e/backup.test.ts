@@ -183,7 +183,7 @@ const keepsItsPromises = Effect.fnUntraced(function* (source: Source) {
   // Webhooks that were sent after the backup reported events that are lost. Repeated work produces different events.
   const kept = new Set(settled.feed.map(({ id }) => id))
   assert.isTrue(settled.received.some(({ bodies }) => [...bodies.keys()].some((id) => !kept.has(id))))
-  // What was accepted after the backup is lost, and the same call starts it anew.
+  // What was accepted after the backup is lost, and repeating the call starts it again.
   assert.strictEqual(again.status, 202)
   assert.notStrictEqual(again.body.id, late)
 })

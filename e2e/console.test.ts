@@ -212,7 +212,7 @@ describe("the console", () => {
     await heading("Call").waitFor()
   })
 
-  it("lets an operator find a request of any organization, see why, and read the exchanges on the record", async () => {
+  it("lets an operator find a request of any organization, see why, and read the exchanges, which is audited", async () => {
     const { id } = await start("zero_quotes")
     await host.quotewire.client(keys.server).advance_time({ seconds: 90 }, { idempotency_key: "minute" })
     const token = await operatorToken(["read", "facts"])

@@ -69,7 +69,7 @@ onEveryStorage("a sandbox's replay", (it) => {
     })
   )
 
-  it.effect("sends everything backwards, so that versions decrease", () =>
+  it.effect("sends everything in reverse order, so that versions decrease", () =>
     Effect.gen(function* () {
       const { replay, after, chosen } = yield* confirmedSubscriber()
       assert.strictEqual((yield* replay("reversed")).deliveries, chosen.length)

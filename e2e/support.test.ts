@@ -123,7 +123,7 @@ const click = async (target: Locator): Promise<void> => {
   await target.click()
 }
 
-/** Signs in as support does in the morning, and opens the request that somebody asks about: that is one click. */
+/** Signs in as support does in the morning, and opens the request in question with one click. */
 const open = async (id: string): Promise<void> => {
   await page.goto(`${host.address}/console`)
   await page.getByLabel("Server key or operator token").fill(token)
@@ -210,7 +210,7 @@ describe("support finds out why a quote never came", () => {
     await found(said("naic:10005", /not appointed/i))
   })
 
-  it("the endpoint that should have been told has a certificate that is not trusted", async () => {
+  it("the subscription's endpoint has an untrusted certificate", async () => {
     await prepare(declining)
     const client = host.quotewire.client(key)
     const endpoint = createTlsServer(Certificate.make("127.0.0.1"), (_, response) => void response.end())
@@ -237,7 +237,7 @@ describe("support finds out why a quote never came", () => {
     endpoint.close()
   })
 
-  it("the endpoint that should have been told was shut off", async () => {
+  it("the subscription's endpoint was turned off", async () => {
     await prepare(declining)
     const client = host.quotewire.client(key)
     const closed = createServer()

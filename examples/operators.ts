@@ -3,7 +3,7 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 
 const quotewire = embed({ storage: MemoryStorage.layer })
 
-// A token for somebody at the desk, for a host that serves the operators' API.
+// A token for support staff, for a host that serves the operators' API.
 const { details } = await quotewire.operators.createToken({ name: "Support desk", scopes: ["read", "write"] })
 console.log(details.scopes.join(", "))
 

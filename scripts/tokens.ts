@@ -3,9 +3,8 @@ import { layer } from "../packages/mcp/test/support/agents.ts"
 import { measured } from "../packages/mcp/test/support/journey.ts"
 
 /*
- * Prints how much a model has to read from the agent endpoint, in tokens of four characters: the lists of tools, and
- * the results of a journey. `structured` is structuredContent, `content` the texts of the same result; programs show
- * models one of the two.
+ * Prints how many tokens (of four characters) a model reads from the agent endpoint: the lists of tools, and the results of a
+ * journey. `structured` is structuredContent, `content` the texts of the same result; programs show models one of the two.
  */
 
 const { journey, lists } = await Effect.runPromise(Effect.provide(measured, layer()))

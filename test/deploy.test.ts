@@ -44,7 +44,7 @@ describe("the settings in deploy/", () => {
 describe("the Dockerfile", () => {
   const { text } = read("deploy/Dockerfile")
 
-  it("has no fault that a linter finds", () => {
+  it("passes a linter", () => {
     assert.deepStrictEqual(validate(text), [])
     // Verifies that the check can fail.
     assert.isNotEmpty(validate("FROM node\nCOPI . .\n"))

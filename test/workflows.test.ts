@@ -139,7 +139,7 @@ const runsOf = ({ jobs }: Workflow, job: string): ReadonlyArray<string> =>
 describe("a workflow", () => {
   const names = sources(".github/workflows", ".yml").map(({ path }) => path.replace(".github/workflows/", ""))
 
-  it("has the form of one, pinned actions, few rights, and scripts that exist", () => {
+  it("is valid, and has pinned actions, minimal permissions, and scripts that exist", () => {
     assert.sameMembers(names, ["release.yml", "tests.yml"])
     for (const name of names) assert.deepStrictEqual(faultsOf(name, textOf(name)), [], name)
   })

@@ -164,7 +164,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })(
       })
     )
 
-    it.effect("continues at a carrier by keyboard, and only through the program", () =>
+    it.effect("opens the carrier's page by keyboard, and only through the program", () =>
       Effect.gen(function* () {
         const { card, open, opened, page, send, strays } = yield* CardProgram
         const result = yield* shown("renters", "single_quote")
@@ -261,7 +261,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })(
       })
     )
 
-    it.effect("has nothing that axe finds, folded and unfolded", () =>
+    it.effect("passes axe, folded and unfolded", () =>
       Effect.gen(function* () {
         const { page } = yield* CardProgram
         yield* shown("personal_auto", "quotes_ready")

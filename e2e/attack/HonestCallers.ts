@@ -12,7 +12,7 @@ export interface LatencyReport {
 
 const lanes = 8
 
-/** A call that has no answer after this time has failed, in milliseconds. */
+/** The timeout of a call, in milliseconds. */
 const longestMs = 60_000
 
 const call = (baseUrl: string, key: string, agent: Agent): Promise<boolean> =>

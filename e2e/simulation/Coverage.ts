@@ -9,8 +9,8 @@ import { answers, carrierModes, type Deed, hintFaults, receiverFaults, storageFa
 export type Reached = Map<string, number>
 
 /**
- * This many seeds reach everything except what is rare: 500 seeds miss what one story in 30 reaches with a probability
- * of one in twenty million. This many also reach what is rare: at least one story in 350 reaches it.
+ * Enough seeds for common cases: 500 seeds miss a case that one story in 30 reaches with a probability of one in twenty
+ * million. Enough also for rare cases, which at least one story in 350 reaches.
  */
 export const enoughSeeds = 500
 const enoughForRare = 6_000

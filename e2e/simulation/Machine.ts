@@ -40,7 +40,7 @@ export interface Process {
   readonly setSkew: (ms: number) => void
 }
 
-/** Runs processes and what is between them. */
+/** Runs processes and the network between them. */
 export interface Machine {
   /** The true time, in milliseconds. */
   readonly now: () => number

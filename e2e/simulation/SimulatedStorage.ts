@@ -80,7 +80,7 @@ const lossOf = (fault: StorageFault | null, operation: Operation, chance: Chance
   }
 }
 
-/** Records in the ledger what is stored, at the moment when it is. */
+/** Records each stored change in the ledger at the moment it is stored. */
 export const witness = ({ ledger, machine, see }: StorageParts, stored: Stored): void => {
   for (const { id } of stored.events) {
     ledger.committed.push({ workspace_id: stored.workspace_id, id, at: machine.now(), step: machine.steps() })

@@ -26,7 +26,7 @@ export interface Answer {
 /** The maximum number of quotes that an API keeps. */
 const max_kept = 10_000
 
-/** Assigns numbers to the keys of callers: a repeat gets the number of the first. Null if there is no room. */
+/** Assigns numbers to the keys of callers: a repeat gets the same number. Null if the API is full. */
 const makeNumbers = (prefix: string) => {
   const numbers = new Map<string, string>()
   return (key: string): { readonly number: string; readonly isNew: boolean } | null => {

@@ -7,7 +7,7 @@ import { makeWeather, type Weather, weathers } from "./weather.ts"
 /*
  * A practice carrier: one server with four APIs that behaves as real carriers do, including on bad days.
  *
- * `npx node examples/carriers/server.ts` serves it, and `curl -X PUT localhost:8799/weather/burst` changes its day.
+ * `npx node examples/carriers/server.ts` serves it, and `curl -X PUT localhost:8799/weather/burst` changes its weather.
  */
 
 /** Options of the carrier. */
@@ -44,7 +44,7 @@ const max_body_bytes = 64 * 1_024
 /** How many requests the log holds. */
 const max_log = 1_000
 const callback_after_ms = 500
-/** How often a callback is sent at most, until it is accepted. */
+/** How many times a callback is sent at most, until it is accepted. */
 const callback_tries = 10
 const callback_pause_ms = 5_000
 

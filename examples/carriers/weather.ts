@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib"
 import type { Answer, Asked } from "./apis.ts"
 
-/** The carrier's mood on a day. Bad weather spoils the answers of its APIs, but not those of its token endpoint. */
+/** How the carrier behaves on a day. Bad weather spoils the answers of its APIs, but not those of its token endpoint. */
 export const weathers = {
   fair: "Answers at once.",
   token_ends: "A token is good for one request. Then 401.",

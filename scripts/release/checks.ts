@@ -57,7 +57,7 @@ export const fileFailures = ({ files, manifest: { name } }: Packed): ReadonlyArr
 
 const runAtConsumers = ["preinstall", "install", "postinstall", "prepare", "prepublish", "preprepare", "postprepare"]
 
-/** Nothing may run when somebody installs a package. npm compiles a package with a `binding.gyp`, without a script. */
+/** Nothing may run when somebody installs a package. npm compiles a package that has a `binding.gyp`, even without a script. */
 export const scriptFailures = ({ files, manifest }: Packed): ReadonlyArray<string> => [
   ...runAtConsumers
     .filter((script) => manifest.scripts?.[script] !== undefined)

@@ -95,7 +95,7 @@ const unscoped = (
       ...(engines === undefined ? {} : { engines }),
       dependencies: { [cli.name]: version },
       ...(peerDependencies === undefined ? {} : { peerDependencies }),
-      // Without it, what is optional for the command would be installed.
+      // Without it, the command's optional dependencies would be installed.
       ...(peerDependenciesMeta === undefined ? {} : { peerDependenciesMeta }),
       ...(publishConfig === undefined ? {} : { publishConfig })
     },

@@ -17,7 +17,7 @@ export default defineConfig({
   srcDir: "content",
   outDir: "dist",
   cleanUrls: true,
-  // These are made by other programs than VitePress, so it cannot know that they are there.
+  // VitePress does not build these, so it cannot know that they exist.
   ignoreDeadLinks: [/^\/(api|packages)\//],
   markdown: {
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },

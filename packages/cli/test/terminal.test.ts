@@ -59,7 +59,7 @@ describe("the style of a terminal", () => {
       canPrompt: false
     })
 
-  it.effect("colors what has failed or is open, and nothing if colors are not wanted", () =>
+  it.effect("colors failures and open states, and nothing if colors are off", () =>
     Effect.gen(function* () {
       const [colored, plain] = [yield* capable(true), yield* capable(false)]
       assert.strictEqual(ofStatus(colored, "503")("line"), "\u001b[31mline\u001b[0m")

@@ -8,7 +8,7 @@ interface Case {
   readonly what: string
   /** Request line, with or without the version. */
   readonly line: string
-  /** With `SERVER` and `WIDGET` in place of a key. */
+  /** With `SERVER` and `WIDGET` as placeholders for keys. */
   readonly headers?: ReadonlyArray<string>
   readonly body?: string | Uint8Array
   /** The header, with the same placeholders; null omits it. */

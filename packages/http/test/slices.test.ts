@@ -94,7 +94,7 @@ describe("what a connection receives", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("is answered completely, however many requests of a usual size come at once", () =>
+  it.live("is answered completely, however many requests of usual size arrive at once", () =>
     Effect.gen(function* () {
       const { port } = yield* wary()
       const text = yield* Wire.exchange(port, get(padding).repeat(300) + last)

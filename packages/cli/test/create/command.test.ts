@@ -39,7 +39,7 @@ describe("quotewire create", () => {
     })
   )
 
-  it.live("writes into an empty folder, also one with .git, and into no other", () =>
+  it.live("writes into a folder that is empty or has only .git, and into no other", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       mkdirSync(join(folder, ".git"))

@@ -63,7 +63,7 @@ describe("quotewire listen", () => {
     })
   )
 
-  it.live("says once that there is no receiver, continues, and finds the receiver when it comes up", () =>
+  it.live("says once that no receiver is running, continues, and delivers once it starts", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       const gone = yield* receiver(204)

@@ -22,7 +22,7 @@ const startMany = (count: number) =>
     return id
   })
 
-/** Fails 20 asks and one more, and then answers. */
+/** Fails 21 asks, and then answers. */
 const ailing = () =>
   carrier(
     "ailing",

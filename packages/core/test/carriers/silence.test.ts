@@ -9,7 +9,7 @@ import { logOf, only } from "../quoting/log.ts"
 import { live, pass, start, testInWorld, work } from "../quoting/support.ts"
 import { onRecord } from "./onRecord.ts"
 
-/* What the log says when a carrier gives no answer. */
+/* What the log says when a carrier does not answer. */
 
 const carrier = { id: "naic:12345", name: "Acme Mutual", lines: { renters: { states: ["NY"] } } } as const
 

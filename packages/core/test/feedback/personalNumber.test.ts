@@ -150,7 +150,7 @@ describe("the filter for personal numbers", () => {
     )
   })
 
-  it("finds a card with a valid check digit in one piece or in equal groups, and none with another", () => {
+  it("finds a card with a valid check digit in one piece or in equal groups, and none with an invalid one", () => {
     fc.assert(
       fc.property(card, fc.constantFrom("", "-", " ", "."), fc.constantFrom(...zeros), (number, separator, zero) => {
         const grouped = (text: string) => (text.match(/.{4}/g) ?? []).join(separator)

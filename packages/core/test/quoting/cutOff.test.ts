@@ -10,7 +10,7 @@ import { live, outcomes, pass, read, runDue, start, testInWorld } from "./suppor
 const leaseMs = 30_000
 const longestPauseMs = 10_000
 
-/** A host that runs what is due and dies while it waits for a carrier. It releases nothing. */
+/** A host that runs due jobs and dies while it waits for a carrier, without releasing its leases. */
 const workAndDie = Effect.gen(function* () {
   const host = yield* Effect.forkChild(runDue)
   yield* pass(0)

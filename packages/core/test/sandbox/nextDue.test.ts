@@ -11,7 +11,7 @@ const sandbox = Effect.flatMap(World, ({ call }) => call(operations.getSandbox, 
 /** Before events are old enough to be erased. */
 const longSeconds = 20 * 86_400
 
-/** Moves the clock to what is due next; null if that is far away, or nothing. */
+/** Moves the clock to the next due time; null if nothing is due soon. */
 const moveToNext = Effect.gen(function* () {
   const { next_due, workspace_time } = yield* sandbox
   if (next_due === null || toMillis(next_due.at) > beginning + longSeconds * 1_000) return null

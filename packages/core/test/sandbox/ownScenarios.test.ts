@@ -11,7 +11,7 @@ import { advanceInRealTime } from "./realTime.ts"
 const three = () =>
   ["first", "second", "third"].map((id, index) => prompt(id, offers(), { typical_ms: 1_000 * (index + 1) }))
 
-/** The carriers' outcomes of a request. */
+/** The outcome of each carrier of a request. */
 const outcomesOf = (id: string) =>
   Effect.map(read(id), ({ quote_request }) =>
     quote_request.carriers.map(({ carrier, outcome }) => `${carrier.id} ${outcome}`)

@@ -31,7 +31,7 @@ const secondsOf = <A, E, R>(body: Effect.Effect<A, E, R>) =>
     return ((yield* Clock.currentTimeMillis) - before) / 1_000
   })
 
-/** The carriers' outcomes of a request. */
+/** The outcome of each carrier of a request. */
 const outcomesOf = (id: string) =>
   Effect.map(read(id), ({ quote_request }) =>
     quote_request.carriers.map(({ carrier, outcome, reason }) => [carrier.id, outcome, reason].join(" ").trim())

@@ -68,7 +68,7 @@ const inSteps = (count: number, seconds: number) =>
   Effect.forEach(Array.from({ length: count }), () => advance(seconds), { discard: true })
 
 describe("time in a sandbox", () => {
-  it.effect("makes one advance of an hour equal to sixty of a minute, with everything going on at once", () =>
+  it.effect("makes one advance of an hour equal to sixty of a minute, with everything running at once", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const long = yield* telling(everything(advance(hour)))

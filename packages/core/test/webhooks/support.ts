@@ -25,7 +25,7 @@ export const answered = (response_status_code: number, duration_ms = 0): SendOut
   failure: null
 })
 
-/** An endpoint that gives no answer. */
+/** An endpoint that does not answer. */
 export const silence: SendOutcome = { response_status_code: null, duration_ms: 15_000, failure: "timeout" }
 
 /** How endpoints and name servers behave in a test; by default everything succeeds. */

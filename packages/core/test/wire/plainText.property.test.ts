@@ -22,7 +22,7 @@ const seen = fc.constantFrom("a", "7", " ", "é", "ж", "語", "한", "क", "�
 const texts = fc.array(fc.oneof(hiding, joining, seen)).map((parts) => parts.join(""))
 
 describe("a plain text", () => {
-  it("has no character that hides, reorders or commands something", () => {
+  it("has no characters that hide or reorder text or act as commands", () => {
     fc.assert(
       fc.property(texts, (text) => {
         const shown = plain(text)

@@ -219,7 +219,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("takes the blame for a body that was read before, and the log says what to do", () =>
+  it.live("reports a fault of the host if the body was already read, and the log says what to do", () =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { key, quotewire } = yield* embedded()

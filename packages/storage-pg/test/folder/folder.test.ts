@@ -74,7 +74,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
     })
   )
 
-  it.effect("begins anew if a process died while it created the database", () =>
+  it.effect("starts over if a process died while it created the database", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       writeFileSync(join(folder, "database.unfinished"), "")
