@@ -41,7 +41,7 @@ const checked = Argument.checker("postgres")
  * A storage in a PostgreSQL database, for `embed`. All processes use the clock of the database.
  *
  * With `data`, the database is in a folder, and PostgreSQL runs in this process: for tests, programs on one machine, and
- * sandboxes that remember. The SQL is the same.
+ * persistent sandboxes. The SQL is the same.
  *
  * If the database is unusable, the service does not start, and the error says why (`DatabaseRefused`).
  *

@@ -43,7 +43,7 @@ const run = Effect.fnUntraced(function* (settings: MigrateSettings) {
 /** A line for people, which begins with the name of the cell if there is one. */
 const lineOf = (cell: string | null, text: string): string => (cell === null ? text : `${cell}  ${text}`)
 
-/** Fails if one of several cells has failed. */
+/** Fails if any of several cells failed. */
 const unlessFailed = Effect.fnUntraced(function* (
   all: ReadonlyArray<{ readonly failure: string | null }>,
   verb: string

@@ -16,7 +16,7 @@ export interface Acceptor {
   }) => Effect.Effect<Receiver["bound"], CannotListen, Scope.Scope>
 }
 
-/** The most accepted connections that wait for a worker. Further ones are closed. */
+/** How many accepted connections may wait for a worker. Further ones are closed. */
 const maxWaiting = 10_000
 
 /** How long handing over the last connections may take, in milliseconds. */

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { Flag } from "effect/cli"
 
 /*
- * What the commands that list share: how many items, and filters. A host checks the other values itself.
+ * The flags that list commands share: a limit and filters. A host checks the other values itself.
  */
 
 /** How many items to print, newest first. */

@@ -42,7 +42,7 @@ export type Address =
   | { readonly url: Redacted.Redacted<string>; readonly pooler_url?: Redacted.Redacted<string> }
   | { readonly cells: PgCells.AllCells; readonly work: PgCells.WorkOptions }
 
-/** The services that a program prints with. */
+/** The services for printing. */
 type Printing = Stdio.Stdio | Terminal.Terminal
 
 type Files = FileSystem.FileSystem | Path.Path

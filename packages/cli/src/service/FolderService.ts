@@ -7,7 +7,7 @@ import * as SandboxFile from "./SandboxFile.ts"
 import * as Service from "./Service.ts"
 
 /*
- * A sandbox that remembers: the whole service with its worker, on a database in a folder.
+ * A persistent sandbox: the whole service with its worker, on a database in a folder.
  */
 
 const otherFile = (folder: string) =>
@@ -22,7 +22,7 @@ const storageIn = (folder: string) =>
     Effect.catchTag("DatabaseRefused", ({ message }) => Effect.fail(new CommandFailed({ message })))
   )
 
-/** The secrets of the folder. A new folder gets a seal key, which is written down before anything is sealed with it. */
+/** The secrets of the folder. A new folder gets a seal key, which is saved before anything is sealed with it. */
 const contentOf = Effect.fnUntraced(function* (folder: string, storage: Storage.Storage["Service"]) {
   const found = yield* SandboxFile.read(folder)
   if (Option.isSome(found)) return found.value
@@ -33,7 +33,7 @@ const contentOf = Effect.fnUntraced(function* (folder: string, storage: Storage.
   return content
 })
 
-/** The sandbox that was made before, or a new one, which is written down before anybody sees its keys. */
+/** The sandbox from an earlier start, or a new one, which is saved before its keys are shown. */
 const sandboxOf = Effect.fnUntraced(function* (folder: string, content: SandboxFile.Content) {
   const unavailable = () => lost(folder)
   if (content.sandbox === undefined) {
@@ -50,7 +50,7 @@ const sandboxOf = Effect.fnUntraced(function* (folder: string, content: SandboxF
   return organization === undefined ? yield* otherFile(folder) : { organization, ...secrets }
 })
 
-/** Opens the service on a folder until the scope closes, and its sandbox. */
+/** Opens the service and its sandbox on a folder, until the scope closes. */
 export const open = Effect.fnUntraced(function* (
   folder: string,
   settings: Service.ServiceSettings,

@@ -5,16 +5,16 @@ import { CommandFailed } from "../settings/CommandErrors.ts"
 import * as PrivateFile from "../settings/PrivateFile.ts"
 
 /*
- * The file `sandbox.json` in the folder of `quotewire dev --data`: the secrets without which its database is of no use. Only
+ * The file `sandbox.json` in the folder of `quotewire dev --data`: the secrets without which its database cannot be read. Only
  * the owner can read it.
  */
 
 const Key = Schema.String.check(Schema.makeFilter(ApiKey.isWellFormed))
 
 const Content = Schema.Struct({
-  /** The key that seals what is stored. It is written before anything is sealed. */
+  /** The key that seals the stored data. It is saved before anything is sealed. */
   seal_key: Schema.String.check(Schema.makeFilter((text) => Seal.readKey(text) !== null)),
-  /** Missing until the first start has made it. */
+  /** Missing until the first start creates it. */
   sandbox: Schema.optionalKey(
     Schema.Struct({
       organization_id: Ids.OrganizationId,
@@ -23,7 +23,7 @@ const Content = Schema.Struct({
     })
   )
 })
-/** What the file has. */
+/** The content of the file. */
 export type Content = typeof Content.Type
 
 const decode = Schema.decodeUnknownOption(Content)

@@ -90,16 +90,16 @@ const Adapter = Schema.Struct({
 
 const findWrong = Input.findings(Adapter)
 
-/** Whether each field of an adapter is right by itself. `check` also compares them with each other. */
+/** Whether each field of an adapter is valid on its own. `check` also compares them with each other. */
 export const isAdapter = (value: unknown): value is CarrierAdapter => findWrong(value).length === 0
 
-/** Whether a value has fields. A relation reads only those that are right by themselves. */
+/** Whether a value has fields. A relation reads only those that are valid on their own. */
 const hasFields = (value: unknown): value is CarrierAdapter => Predicate.isReadonlyObject(value)
 
 const realId = /^naic:[0-9]{5}$|^(?!naic:)[a-z][a-z0-9]*:[a-z0-9][a-z0-9._-]{0,62}$/
 const fictionalId = /^sbx_[a-z0-9_]{1,60}$/
 
-/** A rule over values that are right by themselves: the paths that it reads, and what it finds. */
+/** A rule about several values, each valid on its own: the paths that it reads, and what it finds. */
 interface Relation {
   readonly reads: ReadonlyArray<string>
   readonly find: () => ReadonlyArray<BrokenRule>

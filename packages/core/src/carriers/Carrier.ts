@@ -37,7 +37,7 @@ export const declineMeanings = {
 export const declineReasons = Struct.keys(declineMeanings)
 export type DeclineReason = keyof typeof declineMeanings
 
-/** The reasons why a carrier gives no answer, and what they mean. */
+/** The reasons why a carrier does not answer, and what they mean. */
 export const noAnswerMeanings = {
   timeout: "The carrier did not answer in time",
   carrier_error: "The carrier's system failed",
@@ -45,7 +45,7 @@ export const noAnswerMeanings = {
   maintenance: "The carrier's system is down for maintenance",
   unreadable_answer: "The carrier's answer could not be read"
 }
-/** The reasons for which a carrier gives no answer. */
+/** The reasons why a carrier does not answer. */
 export const noAnswerReasons = Struct.keys(noAnswerMeanings)
 export type NoAnswerReason = keyof typeof noAnswerMeanings
 

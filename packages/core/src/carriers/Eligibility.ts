@@ -10,7 +10,7 @@ import type { Part } from "./script.ts"
 export interface Candidate {
   readonly adapter: CarrierAdapter
   readonly line: CarrierLine
-  /** The part of a host's own carrier in the scenario that is played; absent if it follows none. */
+  /** The role of a host's own carrier in the scenario; absent if it plays none. */
   readonly part?: Part
 }
 

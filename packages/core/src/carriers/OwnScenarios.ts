@@ -21,7 +21,7 @@ const leadingParts = 3
 /** The longest time that a stand-in takes to answer, so that it answers before the deadline. */
 const maxLatencyMs = 20 * secondMs
 
-/** The part of the own carrier at `index` in the scenarios of a line. */
+/** The role of the host's carrier at `index` in the scenarios of a line. */
 const partOf = (line: string, own: ReadonlyArray<Candidate>, all: number, index: number): Part => {
   const isAlone = own.length === all
   const typicalMs = own[index]?.line.typical_ms ?? 0
@@ -57,7 +57,7 @@ const standIn = ({ adapter, line }: Candidate, script: Script): Candidate => {
   const { carrier, connection, environments, handoff_hosts, lines } = adapter
   const latencyMs = script.at_ms === null ? 0 : script.at_ms - startMs
   return {
-    // A failed ask is repeated once, whatever the carrier recognizes.
+    // A failed ask is repeated once, even if the carrier does not recognize repeats.
     line: { ...line, idempotent: true },
     adapter: {
       ...{ carrier, environments, handoff_hosts, lines },
@@ -88,7 +88,7 @@ const replyOf = (act: Act, { idempotency_key }: CarrierAsk): CarrierReply => {
   }
 }
 
-/** How long the ask to an own carrier is put off in workspace time, so that its answer comes when the script says. */
+/** How long the ask to a host's own carrier is delayed in workspace time, so that its answer arrives as scripted. */
 export const delayOf = ({ line, part }: Candidate, scenario: Scenario.ScenarioName | null): number => {
   const atMs = part === undefined ? null : scriptOf(scenario, part).at_ms
   if (part === undefined || atMs === null || atMs <= part.latency_ms) return 0

@@ -16,7 +16,7 @@ export const Consumer = Schema.Struct({
   position: Schema.Int,
   /** How many resets of the workspace had erased its events when the position was set. */
   erased_count: Schema.Int,
-  /** How often the event after the position has failed, or may have failed because a process died. */
+  /** How often the event after the position failed, or may have failed because a process died. */
   failures: Schema.Int,
   /** How many processes have died while the event after the position ran alone in them. */
   deaths: Schema.Int,

@@ -6,11 +6,11 @@ import * as Kind from "../storage/Kind.ts"
 import type { EventId, OrganizationId } from "../wire/Ids.ts"
 import { fromMillis, type Timestamp } from "../wire/Timestamp.ts"
 
-/** An event that has failed too often, as stored. */
+/** An event that failed too often, as stored. */
 export const StoredParkedEvent = Schema.Struct({
   consumer: Schema.String,
   event: Event,
-  /** How often it has failed. */
+  /** How often it failed. */
   attempts: Schema.Int,
   /** The kind of the last failure, such as `TypeError`; never its message. */
   error: Schema.String,
@@ -48,10 +48,10 @@ export interface ParkedEventPlace {
   readonly event_id: EventId
 }
 
-/** An event that has failed too often (a dead letter). The consumer continues without it. */
+/** An event that failed too often (a dead letter). The consumer continues without it. */
 export interface ParkedEvent extends ParkedEventPlace {
   readonly event: Event
-  /** How often it has failed. */
+  /** How often it failed. */
   readonly attempts: number
   /** The kind of the last failure, such as `TypeError`, `timeout` or `process_ended`; never its message. */
   readonly error: string

@@ -137,7 +137,7 @@ const handlePage = Effect.fnUntraced(function* (context: WorkspaceContext, held:
   return events.length > 0 ? "more" : "none"
 })
 
-/** Handles events until none has come for a second, one has failed, or the consumer stops. */
+/** Handles events until none has arrived for a second, one fails, or the consumer stops. */
 const work = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
   while (!context.isStopping()) {
     const page = context.slots.withPermit(handlePage(context, held))

@@ -103,7 +103,7 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
     readonly environment: Environment
     readonly kind: KeyKind
   }) => Promise<CreatedKey>
-  /** Lists the keys of an organization, oldest first: what is known about each, never the key itself. */
+  /** Lists the keys of an organization, oldest first: their metadata, never the keys themselves. */
   readonly listKeys: (organization_id: string) => Promise<ReadonlyArray<EmbeddedKey>>
   /** Revokes a key. Calls with it are refused from now on. */
   readonly revokeKey: (key_id: string) => Promise<EmbeddedKey>

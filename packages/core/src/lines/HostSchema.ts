@@ -38,7 +38,7 @@ const narrowing = oncePerLines((lines) => {
 const inPlaceOf = (ast: SchemaAST.AST, schema: Schema.Top): SchemaAST.AST =>
   SchemaAST.isOptional(ast) ? Schema.optionalKey(schema).ast : schema.ast
 
-/** A copy of a node with its parts changed; the node itself if none of them changes. */
+/** A copy of a node with its parts changed; the node itself if nothing changes. */
 const withParts = (ast: SchemaAST.AST, part: (ast: SchemaAST.AST) => SchemaAST.AST): SchemaAST.AST => {
   switch (ast._tag) {
     case "Arrays": {

@@ -47,7 +47,7 @@ export class QuoteRequests extends Context.Service<
       id: string
     ) => Effect.Effect<Json.Json<CancelResult>, ApiError.ApiError<"not_found"> | StorageUnavailable>
     readonly jobs: JobHandlers<"close_request" | "end_action">
-    /** Gives up a job that has failed too often: its request fails with `internal_error`. */
+    /** Gives up a job that failed too often: its request fails with `internal_error`. */
     readonly abandon: JobHandler
   }
 >()("@quotewire/core/QuoteRequests") {

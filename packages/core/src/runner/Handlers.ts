@@ -6,7 +6,7 @@ import type { QuotingJob } from "./JobPayload.ts"
 /** Handlers of some kinds of job. */
 export interface HandlersOf<Kind extends JobKind> {
   readonly jobs: JobHandlers<Kind>
-  /** Gives up a job that has failed too often, and whatever depends on it. */
+  /** Gives up a job that failed too often, and whatever depends on it. */
   readonly abandon: JobHandler
 }
 

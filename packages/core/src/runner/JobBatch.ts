@@ -4,7 +4,7 @@ import type { ClaimedJob, NewJob } from "../storage/Job.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import type { JobHandler } from "./JobHandler.ts"
 
-/** What a job has decided. The change is null if the job has failed, or cannot run ahead of the clock. */
+/** What a job has decided. The change is null if the job failed, or cannot run ahead of the clock. */
 export interface Decision {
   readonly change: Change.Change | null
   readonly exit: Exit.Exit<void, Effect.Error<ReturnType<JobHandler>>>

@@ -114,7 +114,7 @@ export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "wor
   none_due_before: parts.none_due_before ?? null
 })
 
-/** About how many bytes a row has besides its text. */
+/** The approximate size of a row without its text, in bytes. */
 const rowBytes = 200
 
 /** About how many bytes a change stores. */

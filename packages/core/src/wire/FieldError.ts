@@ -53,7 +53,7 @@ export const collector = () => {
   }
 }
 
-/** Joins wrong fields of several places, in order. */
+/** Combines wrong fields found in several places, in order. */
 export const joinWrongFields = (...places: ReadonlyArray<WrongFields | ReadonlyArray<FieldError>>): WrongFields => {
   const all = places.map((place) => ("found" in place ? place : { found: place, more: 0 }))
   return { found: all.flatMap(({ found }) => found), more: all.reduce((sum, { more }) => sum + more, 0) }

@@ -7,7 +7,7 @@ import { Predicate } from "effect"
  */
 export interface Json<out A> {
   readonly text: string
-  /** The value, if it is at hand. It is shared, so it must not be changed. */
+  /** The value, if it is already in memory. It is shared, so it must not be changed. */
   readonly value?: A
 }
 
@@ -33,7 +33,7 @@ export const typed = <A>(json: Json<unknown>): Json<A> => json as Json<A>
 export const decode = <A>(json: Json<A>): A => JSON.parse(json.text)
 
 /**
- * The value, for reading only: the one at hand, or else the decoded text.
+ * The value, for reading only: the one in memory, or else the decoded text.
  *
  * If storage is memory, the summary of an answer then needs no decoding.
  */

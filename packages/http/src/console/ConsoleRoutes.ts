@@ -17,7 +17,7 @@ export interface Settings {
   readonly at_root?: boolean
 }
 
-/** What the host tells the page. */
+/** The settings that the host passes to the page. */
 export interface Host {
   /** Whether the host serves the operators' API. */
   readonly has_operators: boolean

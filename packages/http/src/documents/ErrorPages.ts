@@ -6,7 +6,7 @@ import * as OpenApiParts from "./OpenApiParts.ts"
 import type { Described } from "./OpenApiSchemas.ts"
 import { html, page } from "./Page.ts"
 
-/** What the pages say about the host. */
+/** What the pages contain about the host. */
 export interface Settings {
   readonly operations: ReadonlyArray<Described>
   readonly served: Revision.Served

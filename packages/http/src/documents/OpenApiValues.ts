@@ -31,7 +31,7 @@ export const of = (lines: Lines.LineSet): ReadonlyArray<Values> => [
   { name: "Environment", values: Caller.Environment.literals, description: "Environment.", can_grow: false }
 ]
 
-/** The lists as components. */
+/** The enumerations as schema components. */
 export const components = (lists: ReadonlyArray<Values>): JsonSchema.Definitions =>
   Object.fromEntries(
     lists.map(({ name, values, description }) => [name, { type: "string", enum: [...values], description }])

@@ -20,7 +20,7 @@ export const document = (operations: ReadonlyArray<Described>, baseUrl: string):
       version: "1",
       summary: "What people who run the service can see and do.",
       description:
-        "Support without a database password: organizations and keys, quote requests of all organizations, carriers, events, and the log of all of it. It needs an operator's token, which quotewire operators create-token makes. Fields can be added: readers ignore those that they do not know.",
+        "Support without a database password: organizations and keys, quote requests of all organizations, carriers, events, and the audit log. It needs an operator's token, which quotewire operators create-token makes. Fields can be added: readers ignore those that they do not know.",
       contact: { name: "Quotewire", url: baseUrl },
       license: { name: "Apache-2.0", identifier: "Apache-2.0" }
     },

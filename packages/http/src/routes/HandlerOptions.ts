@@ -201,7 +201,7 @@ const proxiesOf = ({ proxies, proxy_header = "x-forwarded-for" }: HandlerOptions
   const trusted = RequestInfo.readTrusted(String(proxies))
   if (trusted === null) {
     return refused(
-      "proxies must be the number of proxies in a row, from 1 to 16, or networks such as 10.0.0.0/8,fd00::/8."
+      "proxies must be the number of proxies in front of the host, from 1 to 16, or networks such as 10.0.0.0/8,fd00::/8."
     )
   }
   return RequestInfo.proxyHeaders.includes(proxy_header)

@@ -13,7 +13,7 @@ import { connectionOf, type DatabaseOptions, sharedConnectionOf } from "./Pools.
  * transaction mode, each statement may run in another one, so nobody can listen there.
  */
 
-/** The server process that ran a statement, and what it has to do with the database. */
+/** The server process that ran a statement, and which database it serves. */
 const Backend = Schema.Struct({
   pid: Schema.Int,
   role: Schema.String,
@@ -25,7 +25,7 @@ const Backend = Schema.Struct({
 const readBackend = someRowsReader(Backend)
 const backend = query("backend")
 
-/** How often two connections are asked in turn for their server processes. */
+/** How many times two connections are asked alternately for their server processes. */
 const turns = 3
 
 const refused = (message: string) => new DatabaseRefused({ reason: "pooler", message })
@@ -44,7 +44,10 @@ const untimed = (place: string, role: string) =>
 const backendOf = (connection: PgConnection.PgConnection) =>
   Effect.map(connection.query(backend), ({ rows }) => readBackend(rows)[0])
 
-/** Fails unless each connection keeps its own server process. Under load, a pooler in transaction mode may look like that. */
+/**
+ * Fails unless each connection keeps its own server process. Under load, a pooler in transaction mode may seem to do the
+ * same.
+ */
 const checkSessions = Effect.fnUntraced(function* (options: DatabaseOptions, place: string) {
   const config = yield* connectionOf(options)
   const first = yield* PgConnection.make(config)
@@ -58,7 +61,7 @@ const checkSessions = Effect.fnUntraced(function* (options: DatabaseOptions, pla
   return own.is_timed ? own : yield* untimed(place, own.role)
 })
 
-/** Fails unless the addresses of a database, and of the pooler in front of it, can be used as they are meant. */
+/** Fails unless the addresses of a database, and of the pooler in front of it, can be used as intended. */
 export const check = (options: DatabaseOptions): Effect.Effect<void, DatabaseRefused> => {
   const { pooler_url } = options
   const placeOf = (url: DatabaseOptions["url"]) => targetOf(url)?.place ?? "an unknown place"

@@ -62,7 +62,7 @@ interface Options {
   /** The most statements that can run at once. */
   readonly connections: number
   readonly naming: Naming
-  /** Asks the server something. */
+  /** Sends a query to the server. */
   readonly read: Send
 }
 

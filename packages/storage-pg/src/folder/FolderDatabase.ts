@@ -20,10 +20,10 @@ import * as Tidying from "./Tidying.ts"
  * A database in a folder, for one process: PostgreSQL runs in this process, with the shipped schema.
  */
 
-/** Only the owner may read what a folder has. */
+/** Only the owner may read the folder. */
 const privateMode = 0o700
 
-/** Names that may be in a folder without a database: those of this program, hidden files, and what new disks have. */
+/** Names that a folder without a database may contain: files of this program, hidden files, and those on new disks. */
 const known = /^(?:\.|database|lock\.|sandbox\.|lost\+found$)/
 
 /** Creates the folder. Fails if it is used for something else. */
@@ -66,10 +66,10 @@ const opened = Effect.fnUntraced(function* (
   return { run, failure: server.failure }
 })
 
-/** The error of a statement that needs more room than the disk has. It changed nothing, and others may run. */
+/** The error of a statement that ran out of disk space. It changed nothing, and other statements may still work. */
 const diskFull = "53100"
 
-/** Logs why statements fail, once until a write succeeds. */
+/** Logs why statements fail: once, until a write succeeds again. */
 const makeReport = () => {
   let reported: string | null = null
   return {
@@ -125,7 +125,7 @@ export const open = Effect.fnUntraced(function* (
         Effect.tap(statement(sql, params), () => report.wrote),
         Effect.sync(onWrite)
       ),
-    // A connection for others to listen with does not exist: only this process uses the database.
+    // There is no connection to listen on, because only this process uses the database.
     atEachPlace: () => Effect.void
   }
 })

@@ -61,7 +61,7 @@ const exists = (number: number): boolean => {
   }
 }
 
-/** Whether an owner may still use the folder. Of an owner on another machine, nobody can tell. */
+/** Whether an owner may still use the folder. For an owner on another machine, this cannot be known. */
 const mayRun = (owner: Owner): boolean => {
   if (owner.host !== hostname()) return true
   if (!exists(owner.pid)) return false
@@ -90,7 +90,7 @@ const inUse = (folder: string, number: number, owner: Owner): DatabaseRefused =>
   return new DatabaseRefused({ reason: "in_use", message: `${folder} is in use by ${who}: ${todo}.` })
 }
 
-/** Whether a file could be created under a name that must not exist. Its content appears with it. */
+/** Creates a file together with its content; false if the name already exists. */
 const create = (file: string, temporary: string): boolean => {
   try {
     linkSync(temporary, file)
@@ -108,7 +108,7 @@ const take = (folder: string, temporary: string): number | DatabaseRefused | nul
   if (owner !== null && mayRun(owner)) return inUse(folder, last, owner)
   const number = last + 1
   if (!create(fileOf(folder, number), temporary)) return null
-  // Others may have taken and left this number and the next one since it was looked for.
+  // Since the search, others may have taken and released this number and the next one.
   if (lastIn(folder) !== number) {
     rmSync(fileOf(folder, number), { force: true })
     return null
@@ -117,10 +117,10 @@ const take = (folder: string, temporary: string): number | DatabaseRefused | nul
   return number
 }
 
-/** Writes a lock into a file of its own, from which it gets its name. */
+/** Writes a lock to a temporary file, which is then linked to its name. */
 const write = (folder: string, owner: Owner): string => {
   const file = join(folder, `lock.new.${hostname()}.${pid}`)
-  // One that was left behind by a process with the same number may be linked to a lock.
+  // A leftover file of an earlier process with the same number may be linked to a lock.
   rmSync(file, { force: true })
   writeFileSync(file, encode({ owner }), { mode: 0o600 })
   return file

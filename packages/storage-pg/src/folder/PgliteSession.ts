@@ -74,7 +74,7 @@ const errorOf = (fields: PgProtocol.ErrorFields): SqlError =>
     reason: new UnknownError({ cause: fields, message: fields.message ?? "no message", operation: "execute" })
   })
 
-/** PGlite has not answered, so it never will again. */
+/** PGlite did not answer, so it never will again. */
 const lost = new SqlError({
   reason: new ConnectionError({ cause: undefined, message: "PGlite has not answered", operation: "execute" })
 })

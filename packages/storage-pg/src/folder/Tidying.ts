@@ -5,15 +5,15 @@ import type { Run } from "../connection/Session.ts"
 import { someRowsReader } from "../rows/Columns.ts"
 
 /*
- * What a server does in the background, and PGlite does not: without it, the log of changes and the old versions of rows
- * would grow until the server is closed.
+ * Maintenance that a server does in the background and PGlite does not: without it, the log of changes and the old versions of
+ * rows would grow until the server is closed.
  */
 
-/** After how many writes to look at the log. */
+/** The number of writes between two checks of the log. */
 const lookAfter = 100
-/** How long the log may become, in bytes. */
+/** The largest size of the log, in bytes. */
 const maxLog = 32 * 1_024 * 1_024
-/** After how many looks to remove old versions of rows. */
+/** The number of checks between two removals of old row versions. */
 const vacuumAfter = 100
 /** The pause after a failure, in milliseconds. */
 const pauseMs = 1_000

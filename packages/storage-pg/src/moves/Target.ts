@@ -79,7 +79,7 @@ export const subscribe = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, SqlError> {
   const name = nameOf(moveId)
   if (yield* isSubscribed(session, moveId)) return
-  // An earlier subscription of this move may have been dropped, so everything is copied anew.
+  // An earlier subscription of this move may have been dropped, so everything is copied again.
   const names = (yield* readTables(session)).map((table) => `quotewire."${table.name}"`)
   yield* session.run(`truncate ${names.join(", ")}`, [], false)
   yield* session.run(hideParameters)

@@ -17,7 +17,7 @@ const statementsFor = (
   const scanOf = (limit: string) => query(scan, { ...variables, after, direction, most: limit })
   return {
     page: query("page", { record_columns: recordColumnList, direction, page_scan_records: most, scan: scanOf(most) }),
-    // One record more than a page may scan shows whether the list goes on.
+    // One record more than a page may scan shows whether the list continues.
     end: query("page_end", { direction, page_scan_records: most, scan: scanOf(`${most} + 1`) })
   }
 }

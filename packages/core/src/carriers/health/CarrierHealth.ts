@@ -198,7 +198,7 @@ const afterEnd = (health: CarrierHealth, permit: Permit, outcome: AskOutcome | n
     : { health: ended, change: null }
 }
 
-/** Counts an outcome for the circuit. Outcomes of asks that began before the circuit last opened are ignored. */
+/** Counts an outcome towards the circuit. Outcomes of asks that began before the circuit last opened are ignored. */
 const withOutcome = (health: CarrierHealth, { closed_at }: Permit, outcome: AskOutcome, now: number): Changed => {
   if (health.open !== null || health.closed_at !== closed_at) return { health, change: null }
   const outcomes = [...health.outcomes, outcome].slice(-circuitSize)

@@ -197,7 +197,7 @@ const postponing = (storage: Storage["Service"], abandon: ReturnType<typeof aban
     )
   })
 
-/** Gives up an attempt whose job has failed too often. The delivery is failed, and can be replayed. */
+/** Gives up an attempt whose job failed too often. The delivery is failed, and can be replayed. */
 const abandoning = (storage: Storage["Service"]) =>
   Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
     const { subscription_id, event_id, schedule_step } = JobPayload.read(job, "deliver")

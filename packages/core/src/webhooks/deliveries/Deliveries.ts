@@ -54,7 +54,7 @@ export class Deliveries extends Context.Service<
       Refused<"not_found" | "conflict" | "rate_limited" | "service_unavailable" | "invalid_input">
     >
     readonly jobs: JobHandlers<"deliver">
-    /** Gives up an attempt whose job has failed too often. */
+    /** Gives up an attempt whose job failed too often. */
     readonly abandon: JobHandler
   }
 >()("@quotewire/core/Deliveries") {

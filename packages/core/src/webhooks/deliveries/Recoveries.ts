@@ -46,7 +46,7 @@ export class Recoveries extends Context.Service<
       workspace_id: WorkspaceId,
       request: RecoveryRequest
     ) => Effect.Effect<RecoveryPreview, NotFound | StorageUnavailable>
-    /** Starts one; `conflict` if the subscription has one that goes on, or receives nothing. */
+    /** Starts one; `conflict` if the subscription already has one running, or receives nothing. */
     readonly start: (workspace_id: WorkspaceId, request: RecoveryRequest) => Effect.Effect<Recovery.Recovery, Refused>
     /** Lists those of a subscription, newest first; at most a hundred. */
     readonly list: (

@@ -8,8 +8,8 @@ import { fromMillis, minuteMs, Timestamp, toMillis } from "../../wire/Timestamp.
 import * as Delivery from "./Delivery.ts"
 
 /*
- * The endpoint of a subscription, as it is stored: the subscription says what is sent where and what signs it, the health
- * says how the endpoint has answered. All attempts to an endpoint share these two records, and each may change them.
+ * The endpoint of a subscription, as stored: the subscription holds the types, the url and the secrets, the health how the
+ * endpoint has answered. All attempts to an endpoint share these two records, and each may change them.
  */
 
 /** A signing secret at rest. */

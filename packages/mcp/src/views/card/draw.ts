@@ -13,7 +13,7 @@ export interface Drawn {
   readonly body: ReadonlyArray<Child>
 }
 
-/** Draws the result of a tool. Quotes stay in the order of the answer, and none looks better than another. */
+/** Draws the result of a tool. Quotes stay in the order of the answer, and no quote is highlighted. */
 export const draw = (result: Result, context: Omit<DrawContext, "premium_includes_fees" | "is_alone">): Drawn => {
   if (result._tag === "message") return { title: result.title, state: [isolated(result.text)], body: [] }
   const { extras, questions, quotes, request } = result
