@@ -65,6 +65,7 @@ const tell = Effect.gen(function* () {
   const read = yield* play("get_quote_request", { id: request, since_version: 1 })
   yield* play("get_quote", { id: at(read, "quotes", 0, "id"), version: 1 })
   yield* play("get_quote_request_timeline", { id: request, limit: 10 })
+  yield* play("create_partner_link", { shared_id: request, expires_in_days: 1 })
   yield* play("preview_revisions", { id: at(read, "quotes", 0, "id") })
   yield* play("list_quote_requests", { limit: 10, status: "completed" })
   yield* play("list_events", { limit: 3 })

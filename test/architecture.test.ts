@@ -205,9 +205,11 @@ describe("modules of the core", () => {
       ...["embedding/administration", "embedding/embed", "embedding/operators", "embedding/serviceLayer"],
       "calls/Pipeline",
       ...["feedback/FeedbackOperations", "calls/RequestOperations", "webhooks/WebhookOperations"],
-      "timeline/TimelineOperations",
+      ...["timeline/TimelineOperations", "partners/PartnerLinkOperations"],
       ...["operators/OperatorCalls", "operators/OrganizationOperations", "operators/QuoteRequestOperations"],
-      ...["Audit", "Carrier", "Consumer", "Erasing", "Recovery", "Work"].map((name) => `operators/${name}Operations`)
+      ...["Audit", "Carrier", "Consumer", "Erasing", "Recovery", "Sharing", "Work"].map(
+        (name) => `operators/${name}Operations`
+      )
     ].map((name) => `packages/core/src/${name}.ts`)
     const isPart = (code: string) => /^export const make = Effect\./m.test(code)
     holds(

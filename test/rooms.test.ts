@@ -42,7 +42,7 @@ describe("rooms", () => {
   const rooms: Readonly<Record<string, ReadonlyArray<string>>> = {
     core: [
       ...["concurrency", "wire", "storage", "access", "lines", "calls", "carriers", "rating", "events", "consuming"],
-      ...["runner", "quoting", "webhooks", "timeline", "feedback", "sandbox", "config", "operators"],
+      ...["runner", "quoting", "webhooks", "timeline", "partners", "feedback", "sandbox", "config", "operators"],
       // The wiring, then the callers of the service, and the lists of exports.
       ...["the root", "client", "embedding", "testing", "program", "index.ts"]
     ],

@@ -53,6 +53,7 @@ const special: Readonly<Record<string, Partial<Known>>> = {
   disable_event_subscription: { id: "@@disabled@@" },
   rotate_event_subscription_secret: { besides: [409] },
   send_test_event: { besides: [429] },
+  create_partner_link: { fields: { shared_id: fc.constantFrom("@@request@@", "@@subscription@@") } },
   // A subscription has one recovery at a time, and one that has ended cannot be stopped.
   start_event_recovery: { besides: [409] },
   change_event_recovery: { besides: [409] },

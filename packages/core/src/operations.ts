@@ -10,6 +10,7 @@ import { EventPage, FeedInput } from "./events/EventPage.ts"
 import { Events } from "./events/Events.ts"
 import * as Feedback from "./feedback/FeedbackOperations.ts"
 import { find, Lines } from "./lines/Lines.ts"
+import { createPartnerLink } from "./partners/PartnerLinkOperations.ts"
 import * as Capabilities from "./quoting/Capabilities.ts"
 import * as Consent from "./quoting/Consent.ts"
 import { Quote } from "./quoting/Quote.ts"
@@ -107,7 +108,7 @@ export const getQuoteRequest = Operation.make({
     query: { wait_seconds: "integer", since_version: "integer" },
     status: 200
   },
-  authority: { callers: everyone, by_handle: true },
+  authority: { callers: everyone, by_handle: true, by_link: "id" },
   cost: { read: 1 },
   idempotent: false,
   input: GetInput,
@@ -213,7 +214,7 @@ export const listEvents = Operation.make({
     "Every event of the last 30 days in one stable order. Without a cursor, it starts at the oldest event; with from=newest, at the newest ones. Store next_cursor once a page's work is saved. An empty page means that you have caught up.",
   tag: "Events",
   route: { method: "GET", path: "/v1/events", query: { ...page, ...aboutQuery, from: "string" }, status: 200 },
-  authority: { callers: server },
+  authority: { callers: server, by_link: "quote_request_id" },
   cost: { read: 1 },
   idempotent: false,
   input: FeedInput,
@@ -357,6 +358,7 @@ export const operations = [
   listQuoteRequests,
   getQuoteRequestTimeline,
   cancelQuoteRequest,
+  createPartnerLink,
   getQuote,
   previewRevisions,
   listEvents,

@@ -16,6 +16,7 @@ const authority: Readonly<Record<string, "everybody" | "by handle" | "servers">>
   list_quote_requests: "servers",
   preview_revisions: "servers",
   get_quote_request_timeline: "servers",
+  create_partner_link: "servers",
   list_events: "servers",
   create_event_subscription: "servers",
   list_event_subscriptions: "servers",

@@ -2,12 +2,20 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Monotonic from "../concurrency/Monotonic.ts"
 import * as Change from "../storage/Change.ts"
-import { commit, directoryWorkspace, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import {
+  commit,
+  directoryWorkspace,
+  readOne,
+  retryOnConflict,
+  Storage,
+  type StorageUnavailable
+} from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, KeyId, type OrganizationId, type WorkspaceId } from "../wire/Ids.ts"
 import { hourMs, secondMs } from "../wire/Timestamp.ts"
 import type { Caller, Environment, Grant, KeyKind } from "./Caller.ts"
 import * as Directory from "./Directory.ts"
+import * as PartnerLink from "./PartnerLink.ts"
 import { Seal } from "./Seal.ts"
 import * as Workspaces from "./Workspaces.ts"
 
@@ -208,15 +216,43 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
     return caller
   })
 
+  const link = linking(storage, seal, clock)
+
   return ({ identified, key, keyless, read_handle }: Credentials) => {
     if (identified !== undefined) return Effect.succeed(withHandle(identified, read_handle))
     if (key === null) return keyless ? keylessCaller(read_handle) : refused
+    if (PartnerLink.isLike(key)) return link(key)
     const cached = known.callerOf(key, momentOf(clock))
     return cached === null
       ? Effect.map(find(key), (caller) => withHandle(caller, read_handle))
       : Effect.succeed(withHandle(cached, read_handle))
   }
 }
+
+/**
+ * Identifies callers by their partner links. A link has the limits of an address without a key, so that whoever has one
+ * cannot use up the limits of the organization.
+ */
+const linking = (storage: Storage["Service"], seal: Seal["Service"], clock: Clock.Clock) =>
+  Effect.fnUntraced(function* (token: string) {
+    const link = yield* PartnerLink.read(seal, token)
+    if (link === null || PartnerLink.hasEnded(link, clock.currentTimeMillisUnsafe())) return yield* refused
+    const { made_by, shared_id, workspace_id } = link
+    const workspace = yield* readOne(storage, Workspaces.kind, workspace_id, workspace_id)
+    const maker = made_by === null ? null : yield* Directory.findKeyById(storage, made_by)
+    if (workspace === null || (maker !== null && maker.key.revoked_at !== null)) return yield* refused
+    const { environment, organization_id } = workspace
+    const caller: Caller = {
+      kind: "link",
+      environment,
+      organization_id,
+      workspace_id,
+      key_id: null,
+      read_handle: null,
+      shared_id
+    }
+    return caller
+  })
 
 /** Finds the callers of grants in the directory. */
 const admitting = (storage: Storage["Service"], seal: Seal["Service"]) =>

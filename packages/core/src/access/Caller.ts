@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import type { KeyId, OrganizationId, WorkspaceId } from "../wire/Ids.ts"
+import type { SharedId } from "./PartnerLink.ts"
 
 /** The two environments. The prefix of a key selects one (api.md, API keys). */
 export const Environment = Schema.Literals(["sandbox", "live"])
@@ -9,8 +10,8 @@ export type Environment = typeof Environment.Type
 export const KeyKind = Schema.Literals(["server", "widget", "platform"])
 export type KeyKind = typeof KeyKind.Type
 
-/** The kinds of caller: the three kinds of key, and `keyless`. */
-export const CallerKind = Schema.Literals([...KeyKind.literals, "keyless"])
+/** The kinds of caller: the three kinds of key, `keyless`, and `link` for whoever has a partner link. */
+export const CallerKind = Schema.Literals([...KeyKind.literals, "keyless", "link"])
 export type CallerKind = typeof CallerKind.Type
 
 /** The authenticated caller of an operation. */
@@ -19,10 +20,12 @@ export interface Caller {
   readonly environment: Environment
   readonly organization_id: OrganizationId
   readonly workspace_id: WorkspaceId
-  /** Null for a keyless caller. For a caller with a token, a hash of the organization and the subject of the token. */
+  /** Null for a keyless caller and for a link. For a caller with a token, a hash of the organization and the subject of the token. */
   readonly key_id: KeyId | null
   /** The read handle of this call, if any. */
   readonly read_handle: string | null
+  /** The only resource that a partner link reads; absent for all other callers. */
+  readonly shared_id?: SharedId
 }
 
 /** What a token of an OAuth issuer grants. The host has verified the token. */

@@ -224,8 +224,8 @@ const entryOf = (call: CallWithKey): ListedRequest => ({
   }
 })
 
-/** The part after the prefix of a key, an operator's token, a read handle or a signing secret. */
-const secret = /(?<=(?:(?:sandbox|live)_(?:server|widget|platform)|operator|rh|whsec)_)[\w+/=-]+/g
+/** The part after the prefix of a key, an operator's token, a partner link, a read handle or a signing secret. */
+const secret = /(?<=(?:(?:sandbox|live)_(?:server|widget|platform)|operator|link|rh|whsec)_)[\w+/=-]+/g
 
 /** A caller's text without secrets, cut to length, in a form that every storage can hold. */
 const storable = (text: string | null): string | null =>

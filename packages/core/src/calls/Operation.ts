@@ -31,6 +31,8 @@ export interface Authority {
   readonly environment?: "sandbox"
   /** Whether callers without a server key need the read handle of the quote request. */
   readonly by_handle?: true
+  /** The field that must name what a partner link shows. Without it, no link may call. */
+  readonly by_link?: "id" | "quote_request_id"
 }
 
 /** The definition of an operation. */

@@ -6,6 +6,7 @@ import type { OperatorOperation } from "./OperatorOperation.ts"
 import * as Organizations from "./OrganizationOperations.ts"
 import * as QuoteRequests from "./QuoteRequestOperations.ts"
 import * as Recoveries from "./RecoveryOperations.ts"
+import * as Sharing from "./SharingOperations.ts"
 import * as Work from "./WorkOperations.ts"
 
 /** Every operation for operators. */
@@ -34,6 +35,7 @@ export const operatorOperations = [
   Recoveries.startRecovery,
   Recoveries.listRecoveries,
   Recoveries.changeRecovery,
+  Sharing.createLink,
   Work.getWork,
   Audit.listAuditLog
 ] as const

@@ -31,6 +31,24 @@ export const QuoteRequestWithQuotes = Schema.Struct({
 })
 export type QuoteRequestWithQuotes = typeof QuoteRequestWithQuotes.Type
 
+/**
+ * The same for a partner link: without the words of carriers, assumed facts and names of what is insured, which can tell
+ * something about the person, and without actions, which are the person's (api.md, Partner links).
+ */
+export const forPartner = ({ quote_request, quotes }: QuoteRequestWithQuotes): QuoteRequestWithQuotes => ({
+  quote_request: {
+    ...quote_request,
+    carriers: quote_request.carriers.map((result) => ({ ...result, message: null })),
+    next_actions: []
+  },
+  quotes: quotes.map((quote) => ({
+    ...quote,
+    coverage: { conditions: [], subjects: quote.coverage.subjects.map((subject) => ({ ...subject, label: null })) },
+    next_actions: [],
+    evidence: { ...quote.evidence, assumptions: [] }
+  }))
+})
+
 /** Input of a list of quote requests. */
 export const ListInput = Schema.Struct({
   ...pageFields,

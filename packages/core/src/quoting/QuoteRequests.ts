@@ -19,6 +19,7 @@ import * as Quote from "./Quote.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import {
   type CancelResult,
+  forPartner,
   type GetInput,
   type ListInput,
   maxWaitSeconds,
@@ -103,10 +104,11 @@ const makeReads = Effect.gen(function* () {
       limit: maxQuotes
     })
     const now = (yield* Clock.currentTimeMillis) + call.moment.workspace.clock_offset_ms
-    return Json.object<QuoteRequestWithQuotes>({
+    const answer = Json.object<QuoteRequestWithQuotes>({
       quote_request: QuoteRequest.kind.json(stored),
       quotes: Json.array(page.records.map((record) => Quote.newestAt(record, now).json))
     })
+    return call.caller.kind === "link" ? Json.encode(forPartner(Json.read(answer))) : answer
   })
 
   /** Waits until the version is above `base`, the request is no longer in progress, or the time is over. */

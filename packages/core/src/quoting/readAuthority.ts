@@ -7,7 +7,8 @@ import type { QuoteRequest } from "./QuoteRequest.ts"
 import * as Start from "./Start.ts"
 
 /**
- * Whether the caller may read a request of its workspace. A server key may; all others need the request's read handle.
+ * Whether the caller may read a request of its workspace. A server key may, and a partner link of the request; all
+ * others need its read handle.
  */
 export const mayRead = Effect.fnUntraced(function* (
   storage: Storage["Service"],
@@ -16,7 +17,7 @@ export const mayRead = Effect.fnUntraced(function* (
   request: QuoteRequest
 ) {
   const { caller, moment } = call
-  if (caller.kind === "server") return true
+  if (caller.kind === "server" || caller.shared_id === request.id) return true
   if (caller.read_handle === null) return false
   const stored = yield* storage.get({
     workspace_id: caller.workspace_id,

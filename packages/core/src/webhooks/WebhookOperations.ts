@@ -14,6 +14,7 @@ import { EventSubscriptions } from "./subscriptions/EventSubscriptions.ts"
 import * as Views from "./subscriptions/SubscriptionViews.ts"
 
 const authority: Operation.Authority = { callers: ["server"] satisfies ReadonlyArray<CallerKind> }
+const sharedAuthority: Operation.Authority = { ...authority, by_link: "id" }
 const page = { limit: "integer", cursor: "string" } as const
 
 /** Creates a subscription (api.md, Creating a subscription). */
@@ -141,7 +142,7 @@ export const listEventDeliveries = Operation.make({
     query: { ...page, ...aboutQuery },
     status: 200
   },
-  authority,
+  authority: sharedAuthority,
   cost: { read: 1 },
   idempotent: false,
   input: DeliveryViews.DeliveriesInput,
@@ -157,7 +158,7 @@ export const getEventDelivery = Operation.make({
   description: "Up to 20 attempts, newest first, each with the status and duration of the endpoint's answer.",
   tag: "Webhooks",
   route: { method: "GET", path: "/v1/event-subscriptions/{id}/deliveries/{event_id}", query: {}, status: 200 },
-  authority,
+  authority: sharedAuthority,
   cost: { read: 2 },
   idempotent: false,
   input: DeliveryViews.DeliveryInput,
@@ -190,7 +191,7 @@ export const getEventSubscriptionHealth = Operation.make({
   description: "The state of the endpoint, the reason for it, and its newest attempt.",
   tag: "Webhooks",
   route: { method: "GET", path: "/v1/event-subscriptions/{id}/health", query: {}, status: 200 },
-  authority,
+  authority: sharedAuthority,
   cost: { read: 2 },
   idempotent: false,
   input: Views.IdInput,

@@ -59,6 +59,7 @@ const inWorkspace = ["get_feedback"]
 const byHandle = ["get_quote_request", "get_quote", "cancel_quote_request"]
 const serverOnly = [
   "get_quote_request_timeline",
+  "create_partner_link",
   ...["preview_revisions", "list_quote_requests", "list_events", "list_api_requests", "get_api_request"],
   ...["create_event_subscription", "list_event_subscriptions", "update_event_subscription"],
   ...["disable_event_subscription", "rotate_event_subscription_secret", "send_test_event"],

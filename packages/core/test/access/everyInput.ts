@@ -9,6 +9,7 @@ export const everyInput: { readonly [N in (typeof operations)[number]["name"]]: 
   list_quote_requests: {},
   cancel_quote_request: { id: "{id}" },
   get_quote: { id: "{quote}" },
+  create_partner_link: { shared_id: "{id}" },
   get_quote_request_timeline: { id: "{id}" },
   preview_revisions: { id: "{quote}" },
   list_events: {},

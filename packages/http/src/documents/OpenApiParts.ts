@@ -39,6 +39,7 @@ export const securitySchemes = {
 /** The descriptions of the groups of operations. */
 const groups: Readonly<Record<string, string>> = {
   Quoting: "Capabilities, quote requests and quotes.",
+  "Partner links": "Links that let a partner read one thing until they end.",
   Events: "The pull feed: every event once, in one order, for 30 days.",
   Webhooks: "Subscriptions, and the tools to see what was delivered.",
   Requests: "The log of an organization's calls, for 30 days, without bodies.",

@@ -1,0 +1,91 @@
+import { Effect, Schema } from "effect"
+import { KeyId, prefixes, QuoteRequestId, SubscriptionId, WorkspaceId } from "../wire/Ids.ts"
+import { fromMillis, secondMs, type Timestamp } from "../wire/Timestamp.ts"
+import * as KeyedHash from "./Seal.ts"
+
+/*
+ * Partner links: tokens that read one quote request or one subscription until they end (api.md, Partner links).
+ */
+
+/** The identifier of what a link shows. */
+export const SharedId = Schema.Union([QuoteRequestId, SubscriptionId])
+export type SharedId = typeof SharedId.Type
+
+/** What the token of a link says. */
+export interface PartnerLink {
+  readonly workspace_id: WorkspaceId
+  readonly shared_id: SharedId
+  /** The key that made it: if that key is revoked, the link ends. Null if an operator made it. */
+  readonly made_by: KeyId | null
+  /** When it ends: whole seconds of real time. */
+  readonly ends_at_s: number
+}
+
+const prefix = "link_"
+const idCharacters = 26
+/** Enough digits of base 36 for more than two thousand years. */
+const timeCharacters = 8
+const bodyOf = (id: string): string => id.slice(-idCharacters)
+const noKey = "-".repeat(idCharacters)
+
+/** The kinds of shared resource, each with its letter in a token. */
+const kinds = { [prefixes.quote_request]: "q", [prefixes.subscription]: "s" } as const
+
+const purpose = "partner_link"
+
+/**
+ * Writes the token of a link. It is signed, not stored, so a link costs nothing and needs no clean-up. It holds
+ * identifiers only.
+ */
+export const write = (seal: KeyedHash.Seal["Service"], link: PartnerLink): Effect.Effect<string> => {
+  const kind = kinds[Schema.is(QuoteRequestId)(link.shared_id) ? prefixes.quote_request : prefixes.subscription]
+  const time = link.ends_at_s.toString(36).padStart(timeCharacters, "0")
+  const maker = link.made_by === null ? noKey : bodyOf(link.made_by)
+  const text = `${kind}${bodyOf(link.workspace_id)}${bodyOf(link.shared_id)}${maker}${time}`
+  return Effect.map(
+    seal.mac(purpose, text),
+    (mac) => prefix + text + KeyedHash.signatureOf(mac) + KeyedHash.partsOfMac(mac).key_name
+  )
+}
+
+/** Whether text has the form of such a token. It may still be forged. */
+export const isLike = (text: string): boolean => text.startsWith(prefix)
+
+const signedCharacters = 1 + 3 * idCharacters + timeCharacters
+
+/** The link of a token; null if this service did not write it. It may have ended. */
+export const read = Effect.fnUntraced(function* (seal: KeyedHash.Seal["Service"], token: string) {
+  const text = token.slice(prefix.length, prefix.length + signedCharacters)
+  const { signature, rest: key_name } = KeyedHash.splitSignature(token.slice(prefix.length + signedCharacters))
+  const mac = yield* seal.macLike(KeyedHash.macOfKey(key_name), purpose, text)
+  if (mac === null || !KeyedHash.areEqual(KeyedHash.signatureOf(mac), signature)) return null
+  return parse(text)
+})
+
+const parse = (text: string): PartnerLink | null => {
+  const part = (index: number) => text.slice(1 + index * idCharacters, 1 + (index + 1) * idCharacters)
+  const sharedPrefix = text.startsWith(kinds.qreq) ? prefixes.quote_request : prefixes.subscription
+  const maker = part(2)
+  const link = {
+    workspace_id: `${prefixes.workspace}_${part(0)}`,
+    shared_id: `${sharedPrefix}_${part(1)}`,
+    made_by: maker === noKey ? null : `${prefixes.key}_${maker}`,
+    ends_at_s: Number.parseInt(text.slice(-timeCharacters), 36)
+  }
+  return isLink(link) ? link : null
+}
+
+const isLink = Schema.is(
+  Schema.Struct({
+    workspace_id: WorkspaceId,
+    shared_id: SharedId,
+    made_by: Schema.NullOr(KeyId),
+    ends_at_s: Schema.Int
+  })
+)
+
+/** When a link ends. */
+export const endOf = ({ ends_at_s }: PartnerLink): Timestamp => fromMillis(ends_at_s * secondMs)
+
+/** Whether a link has ended at a moment of real time. */
+export const hasEnded = ({ ends_at_s }: PartnerLink, now: number): boolean => now >= ends_at_s * secondMs
