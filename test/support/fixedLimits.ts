@@ -77,6 +77,12 @@ export const fixedLimits: ReadonlyArray<FixedLimit> = [
   row("`Idempotency-Key`", "255 characters", `${core}/calls/IdempotentCalls.ts`, "{1,255}"),
   row("`request_key`", "200 characters", `${core}/quoting/Start.ts`, "{1,200}"),
   row("read handle", "24 hours", `${core}/access/ReadHandle.ts`, "lifetimeMs = dayMs"),
+  row(
+    "partner link",
+    "1 to 30 days, 7 by default",
+    `${core}/partners/PartnerLinkOperations.ts`,
+    "maxDays = 30\nconst defaultDays = 7\n"
+  ),
   row("unanswered question of a carrier", "24 hours", `${core}/quoting/asking/ReplyRules.ts`, "actionMs = dayMs"),
   row("offers of a carrier for a request", "10", `${core}/quoting/asking/ReplyRules.ts`, "maxOffers = 10\n"),
   row("advance of a sandbox's clock", "31,536,000 seconds", `${core}/operations.ts`, "wholeNumber(1, 31_536_000)"),

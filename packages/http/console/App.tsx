@@ -5,6 +5,7 @@ import { EndpointRecoveries } from "./pages/EndpointRecoveries.tsx"
 import { Events } from "./pages/Events.tsx"
 import { RequestPage } from "./pages/RequestPage.tsx"
 import { Requests } from "./pages/Requests.tsx"
+import { SharedPage } from "./pages/SharedPage.tsx"
 import { SignIn } from "./pages/SignIn.tsx"
 import { Try } from "./pages/Try.tsx"
 import { EndpointPage, Webhooks } from "./pages/Webhooks.tsx"
@@ -12,6 +13,7 @@ import { NoSuchPage } from "./parts/basics.tsx"
 import { Clock } from "./parts/Clock.tsx"
 import { type Place, place, to } from "./state/route.ts"
 import { type OperatorSession, type Session, session, signOut } from "./state/session.ts"
+import { isShared } from "./state/shared.ts"
 
 const sections = [
   { name: "requests", text: "Requests" },
@@ -22,7 +24,7 @@ const sections = [
 
 /** The frame of the console: the session, the navigation, and the page. */
 export const App = () => {
-  const user = session.value
+  const user = isShared() ? null : session.value
   const { path } = place.value
   const [section = "requests", id] = path
   const heading = `${section}/${id ?? ""}`
@@ -69,6 +71,7 @@ const sectionsOf = (user: User): ReadonlyArray<Section> => {
 }
 
 const Shown = ({ user }: { readonly user: User | null }) => {
+  if (isShared()) return <SharedPage place={place.value} />
   if (user === null) return <SignIn />
   return user._tag === "operator" ? (
     <OperatorPage call={user.call} place={place.value} />

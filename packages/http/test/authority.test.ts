@@ -105,6 +105,30 @@ describe("over HTTP", () => {
     )
   }
 
+  it.live("a partner link may call its own reads, and nothing else", () =>
+    Effect.gen(function* () {
+      const { keys, send } = yield* start({ operations })
+      const { id: shared_id } = yield* startWith(send, keys.server, "shared")
+      const made = yield* send("POST", "/v1/partner-links", { key: keys.server, json: { shared_id } })
+      assert.strictEqual(made.status, 201, made.text)
+      const { token } = JSON.parse(made.text)
+      const reads = [
+        ...["get_quote_request", "list_events"],
+        ...["get_event_subscription_health", "list_event_deliveries", "get_event_delivery"]
+      ]
+      assert.deepStrictEqual(
+        yield* each(({ route }) => knock(send, route, token)),
+        Object.fromEntries(operations.map(({ name }) => [name, reads.includes(name) ? 404 : 403]))
+      )
+      for (const own of [
+        `/v1/quote-requests/${shared_id}?wait_seconds=0`,
+        `/v1/events?quote_request_id=${shared_id}`
+      ]) {
+        assert.strictEqual((yield* send("GET", own, { key: token })).status, 200)
+      }
+    })
+  )
+
   it.live("nothing can be called without a key, or with a wrong one", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })

@@ -1,24 +1,16 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { Access } from "../../src/access/Access.ts"
+import { noLimits } from "../../src/access/Limits.ts"
 import type { Operation } from "../../src/calls/Operation.ts"
 import { type OperationServices, operations } from "../../src/operations.ts"
+import type { OperatorOperation } from "../../src/operators/OperatorOperation.ts"
+import { type OperatorOperationServices, operatorOperations } from "../../src/operators/operatorOperations.ts"
 import { createLink } from "../../src/operators/SharingOperations.ts"
 import { createPartnerLink } from "../../src/partners/PartnerLinkOperations.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
 import { callWith, tokenOf } from "../operators/support.ts"
-import {
-  advance,
-  events,
-  getQuote,
-  pass,
-  read,
-  refusal,
-  smallest,
-  start,
-  stranger,
-  testInWorld
-} from "../quoting/support.ts"
+import { advance, events, pass, read, refusal, smallest, start, stranger, testInWorld } from "../quoting/support.ts"
 import { create, deliveries, endpoints } from "../webhooks/support.ts"
 import { everyInput } from "./everyInput.ts"
 
@@ -101,6 +93,30 @@ describe("a partner link", () => {
       )
     }),
     { webhooks }
+  )
+
+  testInWorld(
+    "opens nothing for operators",
+    Effect.gen(function* () {
+      const { id } = yield* start()
+      const { token } = yield* share({ shared_id: id })
+      const all: ReadonlyArray<OperatorOperation<string, unknown, OperatorOperationServices>> = operatorOperations
+      for (const operation of all) {
+        assert.strictEqual((yield* refusal(callWith(token, operation)))._tag, "authentication_failed")
+      }
+    })
+  )
+
+  testInWorld(
+    "has the limits of an address, so that its reader cannot use up those of the organization",
+    Effect.gen(function* () {
+      const { id } = yield* start()
+      const { token } = yield* share({ shared_id: id })
+      for (let reads = 0; reads < 2; reads++) yield* read(id, by(token))
+      assert.strictEqual((yield* refusal(read(id, by(token))))._tag, "rate_limited")
+      yield* read(id)
+    }),
+    { limits: { ...noLimits, keyless: { ...noLimits.keyless, read: { per_minute: 2, per_day: null } } } }
   )
 
   testInWorld(

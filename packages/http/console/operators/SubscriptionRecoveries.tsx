@@ -3,6 +3,7 @@ import { Id } from "../parts/basics.tsx"
 import { Recoveries, type RecoveryCalls } from "../parts/Recoveries.tsx"
 import type { Call } from "../state/operatorCalls.ts"
 import { to } from "../state/route.ts"
+import { ShareAsOperator } from "./ShareAsOperator.tsx"
 
 /** Sends deliveries to an endpoint of any organization again. */
 export const SubscriptionRecoveries = ({
@@ -35,6 +36,7 @@ export const SubscriptionRecoveries = ({
       </nav>
       <h1 tabIndex={-1}>Send again</h1>
       <Recoveries calls={calls} />
+      <ShareAsOperator call={call} of={{ organization_id, environment }} sharedId={subscription_id} />
     </section>
   )
 }

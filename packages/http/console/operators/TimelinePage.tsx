@@ -6,6 +6,7 @@ import type { Call, OperatorAnswer } from "../state/operatorCalls.ts"
 import { to } from "../state/route.ts"
 import { duration, title, words } from "../words/format.ts"
 import { ofDelivery, ofFailure, ofOutcome, ofRequest, type State } from "../words/states.ts"
+import { ShareAsOperator } from "./ShareAsOperator.tsx"
 
 type Timeline = OperatorAnswer<"get_quote_request_timeline">
 type Entry = Timeline["entries"][number]
@@ -40,6 +41,7 @@ export const TimelinePage = ({ call, id }: { readonly call: Call; readonly id: s
                 <Failure error={error} />
               </div>
             )}
+            <ShareAsOperator call={call} of={short} sharedId={id} />
             <div class="card">
               <Entries timeline={whole ?? short} />
               {(whole ?? short).next !== null && <p class="minor">Only the first {limit} entries are shown.</p>}

@@ -1,8 +1,9 @@
-import type { AnswerOf } from "../../src/client/index.ts"
+import type { AnswerOf, RemoteClient } from "../../src/client/index.ts"
 import { Empty, Facts, Id, Outside, Show, Tag, Time, Wide } from "../parts/basics.tsx"
 import { CallTable } from "../parts/CallTable.tsx"
 import { Happened } from "../parts/Happened.tsx"
 import { QuoteTable } from "../parts/QuoteTable.tsx"
+import { Share } from "../parts/Share.tsx"
 import { bump } from "../state/clock.ts"
 import { type DeliveryTo, deliveriesOf } from "../state/deliveries.ts"
 import { useLive, useOnce } from "../state/loading.ts"
@@ -11,23 +12,26 @@ import type { Session } from "../state/session.ts"
 import { count, duration, title } from "../words/format.ts"
 import { ofDelivery, ofRequest } from "../words/states.ts"
 
-type Answer = AnswerOf<"get_quote_request">
+export type Answer = AnswerOf<"get_quote_request">
 type Request = Answer["quote_request"]
 
 /** How often a page looks for late changes of a final request: deliveries that are retried, quotes that expire. */
-const slowMs = 10_000
+export const slowMs = 10_000
 
-/** Everything about one quote request, on one page. */
-export const RequestPage = ({ id, session }: { readonly session: Session; readonly id: string }) => {
-  // While carriers are asked, the host holds the answer back until something changes.
-  const request = useLive(`request ${id} ${bump.value}`, {
+/** A request with its quotes, live. While carriers are asked, the host holds the answer back until something changes. */
+export const useRequest = (client: RemoteClient, id: string) =>
+  useLive(`request ${id} ${bump.value}`, {
     read: (signal, last: Answer | null) =>
-      session.client.get_quote_request(
+      client.get_quote_request(
         last === null ? { id, wait_seconds: 0 } : { id, since_version: last.quote_request.version },
         { signal }
       ),
     next: ({ quote_request: { status } }) => (status === "in_progress" ? 0 : slowMs)
   })
+
+/** Everything about one quote request, on one page. */
+export const RequestPage = ({ id, session }: { readonly session: Session; readonly id: string }) => {
+  const request = useRequest(session.client, id)
   return (
     <section class="page">
       <nav class="minor row tight" aria-label="Where you are">
@@ -72,19 +76,7 @@ const Whole = ({
       <div class="card">
         <Happened request={request} events={events.value ?? []} deliveries={deliveries.value ?? []} />
       </div>
-      <div class="card">
-        <div class="spread">
-          <h2>{count(quotes.length, "quote")}</h2>
-          {quotes.length > 1 && <span class="minor">In the order of arrival, which is not a ranking</span>}
-        </div>
-        {quotes.length === 0 ? (
-          <Empty>
-            {request.status === "in_progress" ? "None yet." : "No carrier has quoted. The reasons are above."}
-          </Empty>
-        ) : (
-          <QuoteTable quotes={quotes} now={Date.parse(request.updated_at)} />
-        )}
-      </div>
+      <Quotes quote_request={request} quotes={quotes} />
       <div class="card">
         <h2>Events and deliveries</h2>
         <Show of={events}>
@@ -97,12 +89,31 @@ const Whole = ({
           {(all) => (all.length === 0 ? <Empty>None in the log.</Empty> : <CallTable calls={all} />)}
         </Show>
       </div>
+      <Share
+        id={request.id}
+        make={(expires_in_days) => session.client.create_partner_link({ shared_id: request.id, expires_in_days })}
+      />
     </>
   )
 }
 
+/** The quotes of a request, in the order of their arrival. */
+export const Quotes = ({ quote_request: request, quotes }: Answer) => (
+  <div class="card">
+    <div class="spread">
+      <h2>{count(quotes.length, "quote")}</h2>
+      {quotes.length > 1 && <span class="minor">In the order of arrival, which is not a ranking</span>}
+    </div>
+    {quotes.length === 0 ? (
+      <Empty>{request.status === "in_progress" ? "None yet." : "No carrier has quoted. The reasons are above."}</Empty>
+    ) : (
+      <QuoteTable quotes={quotes} now={Date.parse(request.updated_at)} />
+    )}
+  </div>
+)
+
 /** The state, the subject and the counts of a request. */
-const Head = ({ request }: { readonly request: Request }) => {
+export const Head = ({ request }: { readonly request: Request }) => {
   const of = (outcome: string) => request.carriers.filter((one) => one.outcome === outcome).length
   const counts = [
     [of("quoted"), "quoted"],
@@ -150,30 +161,31 @@ const Head = ({ request }: { readonly request: Request }) => {
   )
 }
 
-const EventTable = ({
+/** The events of a request, and what became of their deliveries if those are known. */
+export const EventTable = ({
   deliveries,
   events,
   request
 }: {
   readonly request: Request
   readonly events: ReadonlyArray<AnswerOf<"list_events">["events"][number]>
-  readonly deliveries: ReadonlyArray<DeliveryTo>
+  readonly deliveries: ReadonlyArray<DeliveryTo> | null
 }) => {
   const start = Date.parse(request.created_at)
   return (
-    <Wide label="Events and deliveries">
+    <Wide label={deliveries === null ? "Events" : "Events and deliveries"}>
       <table>
         <thead>
           <tr>
             <th scope="col">After</th>
             <th scope="col">Event</th>
             <th scope="col">About</th>
-            <th scope="col">Deliveries</th>
+            {deliveries !== null && <th scope="col">Deliveries</th>}
           </tr>
         </thead>
         <tbody>
           {events.map((event) => {
-            const sent = deliveries.filter(({ delivery }) => delivery.event_id === event.id)
+            const sent = deliveries?.filter(({ delivery }) => delivery.event_id === event.id)
             return (
               <tr key={event.id}>
                 <td class="number">
@@ -185,13 +197,15 @@ const EventTable = ({
                 <td>
                   {event.resource.type === "quote" ? "quote" : "request"}, version {event.resource.version}
                 </td>
-                <td>
-                  {sent.length === 0 ? (
-                    <span class="minor">no endpoint wants it</span>
-                  ) : (
-                    sent.map((one) => <Sent key={one.subscription_id} one={one} />)
-                  )}
-                </td>
+                {sent !== undefined && (
+                  <td>
+                    {sent.length === 0 ? (
+                      <span class="minor">no endpoint wants it</span>
+                    ) : (
+                      sent.map((one) => <Sent key={one.subscription_id} one={one} />)
+                    )}
+                  </td>
+                )}
               </tr>
             )
           })}

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks"
 import type { AnswerOf } from "../../src/client/index.ts"
 import { Copy, Empty, Facts, Failure, Id, Outside, Show, Tag, Time } from "../parts/basics.tsx"
 import { ListTable } from "../parts/ListTable.tsx"
+import { Share } from "../parts/Share.tsx"
 import { bump } from "../state/clock.ts"
 import { useAction, useLive } from "../state/loading.ts"
 import { to } from "../state/route.ts"
@@ -76,9 +77,10 @@ const Endpoint = ({ session, subscription }: { readonly session: Session; readon
   )
 }
 
-const useHealth = (session: Session, id: string) =>
+/** The health of an endpoint, live. */
+export const useHealth = ({ client }: Pick<Session, "client">, id: string) =>
   useLive(`health ${id} ${bump.value}`, {
-    read: (signal) => session.client.get_event_subscription_health({ id }, { signal }),
+    read: (signal) => client.get_event_subscription_health({ id }, { signal }),
     next: () => 10_000
   })
 
@@ -221,7 +223,9 @@ const Whole = ({
           <Recipe />
         </details>
       </div>
-      {event !== undefined && <Attempts session={session} subscription={id} event={event} key={event} />}
+      {event !== undefined && (
+        <Attempts session={session} path={["webhooks", id]} subscription={id} event={event} key={event} />
+      )}
       <div class="card">
         <div class="spread">
           <h2>Deliveries</h2>
@@ -232,11 +236,15 @@ const Whole = ({
             all.length === 0 ? (
               <Empty>None yet. Send a test event to see one.</Empty>
             ) : (
-              <Table subscription={id} deliveries={all} shown={event} />
+              <Deliveries path={["webhooks", id]} deliveries={all} shown={event} />
             )
           }
         </Show>
       </div>
+      <Share
+        id={id}
+        make={(expires_in_days) => session.client.create_partner_link({ shared_id: id, expires_in_days })}
+      />
     </>
   )
 }
@@ -254,12 +262,13 @@ const Recipe = () => (
   </>
 )
 
-const Table = ({
+/** The deliveries of an endpoint, each with a link below the path of its page. */
+export const Deliveries = ({
   deliveries,
-  shown,
-  subscription
+  path,
+  shown
 }: {
-  readonly subscription: string
+  readonly path: ReadonlyArray<string>
   readonly deliveries: AnswerOf<"list_event_deliveries">["deliveries"]
   readonly shown: string | undefined
 }) => (
@@ -273,7 +282,7 @@ const Table = ({
           <Time at={created_at} />
         </td>
         <td>
-          <a href={to(["webhooks", subscription, event_id])}>{event_type}</a>
+          <a href={to([...path, event_id])}>{event_type}</a>
         </td>
         <td>
           <Tag {...ofDelivery(status)} />
@@ -284,13 +293,17 @@ const Table = ({
   />
 )
 
-/** The attempts of one delivery, newest first, and a button that sends it again. */
-const Attempts = ({
+/** The attempts of one delivery, newest first, and unless it is shown to a partner a button that sends it again. */
+export const Attempts = ({
   event,
+  path,
+  readOnly = false,
   session,
   subscription
 }: {
-  readonly session: Session
+  readonly session: Pick<Session, "client">
+  readonly path: ReadonlyArray<string>
+  readonly readOnly?: boolean
   readonly subscription: string
   readonly event: string
 }) => {
@@ -312,10 +325,12 @@ const Attempts = ({
           {delivery.value?.event_type ?? "Delivery"} <Id id={event} />
         </h2>
         <div class="row">
-          <button type="button" onClick={replay} disabled={replaying.busy}>
-            {replaying.busy ? "Sending…" : "Send again"}
-          </button>
-          <a href={to(["webhooks", subscription])}>Close</a>
+          {!readOnly && (
+            <button type="button" onClick={replay} disabled={replaying.busy}>
+              {replaying.busy ? "Sending…" : "Send again"}
+            </button>
+          )}
+          <a href={to(path)}>Close</a>
         </div>
       </div>
       <Failure error={replaying.error} />

@@ -55,7 +55,10 @@ const rowsOf = (quotes: ReadonlyArray<Quote>, now: number): ReadonlyArray<Row> =
       )
     },
     ...names.map((name) => ({ name, cells: covers.map((all) => all.get(name) ?? "unknown") })),
-    { name: "Assumed", cells: quotes.map(({ evidence }) => `${evidence.assumptions.length} facts`) },
+    // Partners are not told what was assumed.
+    ...(quotes.some(({ evidence }) => evidence.assumptions.length > 0)
+      ? [{ name: "Assumed", cells: quotes.map(({ evidence }) => `${evidence.assumptions.length} facts`) }]
+      : []),
     {
       name: "Expires",
       cells: quotes.map(({ availability }) =>

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import { isApiError } from "../../src/client/index.ts"
 import { signOut } from "./session.ts"
+import { isShared } from "./shared.ts"
 
 /** The state of the data that a page loads. */
 export interface Loaded<A> {
@@ -59,7 +60,7 @@ export interface Reading<A> {
  * Loads data, and keeps it up to date while the page is shown.
  *
  * After a failure it tries again, later each time, up to fifteen seconds. It restarts when `key` changes. A refused key signs
- * out.
+ * out. A partner's page shows the refusal instead.
  */
 export const useLive = <A>(key: string, { next, read }: Reading<A>): Loaded<A> => {
   const [state, setState] = useState<Omit<Loaded<A>, "reload">>({ value: null, error: null, at: null })
@@ -93,7 +94,7 @@ export const useLive = <A>(key: string, { next, read }: Reading<A>): Loaded<A> =
           await pause(Math.max(shortestPauseMs, wait), signal)
         } catch (error) {
           if (signal.aborted) return
-          if (isApiError(error) && error.code === "authentication_failed") return signOut()
+          if (isApiError(error) && error.code === "authentication_failed" && !isShared()) return signOut()
           setState((before) => ({ ...before, error }))
           if (isApiError(error) && error.status < 500 && error.code !== "rate_limited") return
           failures++

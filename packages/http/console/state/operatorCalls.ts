@@ -18,6 +18,7 @@ const routes = {
   find_quote_requests: "GET /operator/v1/quote-requests",
   get_quote_request_timeline: "GET /operator/v1/quote-requests/{id}/timeline",
   read_quote_request_exchanges: "POST /operator/v1/quote-requests/{id}/exchanges",
+  create_partner_link: "POST /operator/v1/organizations/{organization_id}/{environment}/partner-links",
   get_carrier_status: "GET /operator/v1/carriers",
   reset_carrier: "POST /operator/v1/carriers/{carrier_id}/reset",
   list_consumers: "GET /operator/v1/consumers",

@@ -1,0 +1,33 @@
+import { signal } from "@preact/signals"
+import { connect, type RemoteClient } from "../../src/client/index.ts"
+import { hostUrl } from "./host.ts"
+import { place, to } from "./route.ts"
+
+/*
+ * A partner link: the address names what it shows, and its fragment holds the token. Browsers send fragments to nobody.
+ */
+
+/** Whether the page is one for partners, who have no key. */
+export const isShared = (): boolean => place.value.path[0] === "shared"
+
+/** The client of a partner link; null if the address is not one, or its token is missing. */
+export const sharedClient = signal<RemoteClient | null>(null)
+
+/** The whole address of a link. */
+export const addressOf = (sharedId: string, token: string): string =>
+  `${location.origin}${to(["shared", sharedId])}#${token}`
+
+/** Takes the token from the address, or the one that this tab has taken for the same thing before. */
+export const beginShared = (): void => {
+  const { path } = place.value
+  if (!isShared()) return
+  const stored = `quotewire-console-link ${path[1]}`
+  const [, sent] = /^#(link_[\w-]+)$/.exec(location.hash) ?? []
+  if (sent !== undefined) {
+    // The token leaves the address before anything else happens, so that nobody copies it from there.
+    history.replaceState(null, "", location.pathname)
+    sessionStorage.setItem(stored, sent)
+  }
+  const token = sent ?? sessionStorage.getItem(stored)
+  sharedClient.value = token === null ? null : connect({ base_url: hostUrl, key: token, max_retries: 2 })
+}
