@@ -64,7 +64,7 @@ const linkFrom = async (key: string, path: string): Promise<string> => {
   await page.getByText("Share with a partner").click()
   await page.getByLabel("Ends after").selectOption("1")
   await page.getByRole("button", { name: "Make a link" }).click()
-  const link = await page.getByText("/console/shared/").textContent()
+  const link = await page.getByText("/console/link/").textContent()
   return link ?? assert.fail("no link")
 }
 

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Exit, identity, Predicate, Result } from "effect"
+import { Clock, Context, Effect, Exit, identity, Result } from "effect"
 import { Access, type Credentials } from "../access/Access.ts"
 import { Allowance } from "../access/Allowance.ts"
 import type { Caller, Grant } from "../access/Caller.ts"
@@ -10,6 +10,7 @@ import * as ApiError from "../wire/ApiError.ts"
 import { joinWrongFields } from "../wire/FieldError.ts"
 import type { RequestId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
+import * as Authority from "./Authority.ts"
 import type { Call, PersonsAnswer } from "./Call.ts"
 import { type FinishedCall, notify, subjectOf, type Transport } from "./FinishedCall.ts"
 import { IdempotentCalls, keyErrors } from "./IdempotentCalls.ts"
@@ -279,7 +280,7 @@ const perform = Effect.fnUntraced(function* <Output, R>(
   state.revision = revision
   const sent = yield* first ?? entering
   state.input = Revision.input(revision, operation.name, sent)
-  if (caller.kind === "link" && !isShared(operation.authority, caller, state.input)) return yield* notFound
+  if (!Authority.reaches(operation.authority, caller, state.input)) return yield* notFound
   // Read the moment only now: the body may have arrived slowly.
   const workspaces = Context.get(services, Workspaces)
   const moment = yield* operation.optimistic === true
@@ -316,7 +317,7 @@ const enter = (
   allowance: Allowance["Service"],
   caller: Caller
 ) =>
-  hasAuthority(operation.authority, caller)
+  Authority.admits(operation.authority, caller)
     ? Effect.andThen(
         request.is_paid === true ? Effect.void : allowance.spend(caller, operation.cost, request.credentials.address),
         request.input
@@ -368,14 +369,6 @@ const replyOf = <Output>(
   revision: revision.date,
   replayed
 })
-
-const hasAuthority = (authority: Operation.Authority, caller: Caller): boolean =>
-  (caller.kind === "link" ? authority.by_link !== undefined : authority.callers.includes(caller.kind)) &&
-  (authority.environment === undefined || authority.environment === caller.environment)
-
-/** Whether an input names the one resource that a partner link shows. Anything else does not exist for the link. */
-const isShared = ({ by_link }: Operation.Authority, { shared_id }: Caller, input: unknown): boolean =>
-  by_link !== undefined && Predicate.hasProperty(input, by_link) && input[by_link] === shared_id
 
 /**
  * Finds out who sends a request, and counts an invalid key against its address.

@@ -98,7 +98,7 @@ const SharedEndpoint = ({
   })
   const refusal = refusalOf(health)
   if (refusal !== null) return <NoLink says={refusal} />
-  const path = ["shared", id]
+  const path = ["link", id]
   return (
     <section class="page">
       <p class="minor">A link for partners: to read only.</p>

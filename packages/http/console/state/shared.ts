@@ -8,14 +8,14 @@ import { place, to } from "./route.ts"
  */
 
 /** Whether the page is one for partners, who have no key. */
-export const isShared = (): boolean => place.value.path[0] === "shared"
+export const isShared = (): boolean => place.value.path[0] === "link"
 
 /** The client of a partner link; null if the address is not one, or its token is missing. */
 export const sharedClient = signal<RemoteClient | null>(null)
 
 /** The whole address of a link. */
 export const addressOf = (sharedId: string, token: string): string =>
-  `${location.origin}${to(["shared", sharedId])}#${token}`
+  `${location.origin}${to(["link", sharedId])}#${token}`
 
 /** Takes the token from the address, or the one that this tab has taken for the same thing before. */
 export const beginShared = (): void => {
