@@ -74,7 +74,7 @@ const firstView = async (): Promise<number> => {
   )
 }
 
-/** The milliseconds between frames. `step` runs in each, and returns whether to go on. */
+/** The milliseconds between frames. `step` runs in each, and returns whether to continue. */
 const frames = (step: string): Promise<Array<number>> =>
   page.evaluate<Array<number>>(`new Promise((resolve) => {
     const times = []

@@ -49,7 +49,7 @@ const sendAtOnce = Effect.fnUntraced(function* (keys: Keys, path: string, body: 
 
 const withoutSecret = ({ signing_secret: _, ...rest }: Answered["body"]) => rest
 
-/** Exactly one ran; callers that came in the meantime were told to wait, and later ones got its answer. */
+/** Exactly one ran. Callers that arrived while it ran were told to wait, and later ones got its answer. */
 const ranOnce = ({ answers, later }: Effect.Success<ReturnType<typeof sendAtOnce>>, status: number) => {
   const ran = answers.filter((answer) => answer.status === status && !answer.isReplay)
   assert.lengthOf(ran, 1, JSON.stringify(answers[0]))

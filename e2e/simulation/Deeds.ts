@@ -14,7 +14,7 @@ import { environmentOf, type WorkspaceName, type Workspaces } from "./World.ts"
  * What callers and operators do in a story. Each deed records what it was told.
  */
 
-/** The result of a deed that has no occasion, or that does not belong to callers and operators. */
+/** The result of a deed that cannot happen now, or that does not belong to callers and operators. */
 export const nothing = "nothing"
 
 /** What deeds need. */

@@ -186,7 +186,7 @@ const ofSurroundings = (chance: Chance.Chance, hosts: number): Deed => {
 }
 
 /**
- * The mood of all carriers in one story: mostly each different, sometimes all alike, so that requests end in every way.
+ * How the carriers behave in one story: mostly each differently, sometimes all alike, so that requests end in every way.
  */
 const moodOf = (chance: Chance.Chance): readonly [Answer, ...ReadonlyArray<Answer>] | null =>
   chance.next() < 0.7

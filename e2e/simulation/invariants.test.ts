@@ -180,7 +180,7 @@ describe("the checks of stories", () => {
   })
 
   for (const [promise, [finding, findings]] of Object.entries({ ...ofReadings, ...ofWebhooks, ...ofOthers })) {
-    it(`notice that it does not hold: ${promise}`, () => {
+    it(`detect a broken promise: ${promise}`, () => {
       assert.isTrue(
         findings().some((found) => finding.test(found)),
         findings().join("\n")

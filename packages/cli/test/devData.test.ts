@@ -9,7 +9,7 @@ import { host, launch, program, run, start, stopped } from "./support/program.ts
 
 /** PGlite takes seconds to start on a busy machine. */
 const longest = 180_000
-/** How often a host is killed. */
+/** How many times a host is killed. */
 const rounds = Number(process.env.QUOTEWIRE_TEST_KILLS ?? 3)
 
 interface Ready {
@@ -86,7 +86,7 @@ const sendReports = async ({ call }: Sandbox, count: number, acknowledged: Set<s
 /** Kills a host while calls are running, after so many acknowledged reports. */
 const killWhileSending = async (host: Sandbox, count: number, acknowledged: Set<string>) => {
   await sendReports(host, count, acknowledged)
-  // These are under way when the host is killed; an answer that still comes back counts.
+  // These are in progress when the host is killed; answers that still arrive count.
   const late = sendReports(host, 1_000, acknowledged).catch(() => {})
   host.child.kill("SIGKILL")
   await late

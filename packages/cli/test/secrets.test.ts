@@ -117,7 +117,7 @@ const attempts = ({ args, flags, path }: Leaf): ReadonlyArray<Attempt> => {
     { args: [value, ...path], env: {} },
     { args: [`--x=${value}`, ...path], env: {} }
   ])
-  // A folder is made under whatever name it gets, and errors about it name it.
+  // A folder is created under any given name, and errors about it include the name.
   const inFlags = flags
     .filter(({ name }) => name !== "data")
     .flatMap(({ name }) =>

@@ -201,7 +201,7 @@ export const webhookHeaderPrefix = textSetting(
 /** The folder in which `quotewire dev` keeps everything. */
 export const data = textSetting(
   "data",
-  "Folder that keeps everything over restarts; by default, all is in memory"
+  "Folder that keeps everything across restarts; by default, all is in memory"
 ).pipe(
   Flag.filter(
     (folder) => folder.trim() !== "",

@@ -312,7 +312,7 @@ describe("a call that no host answers", () => {
       )
       assert.deepStrictEqual(said, [
         "quotewire: The host rejected the key of --api-key (or QUOTEWIRE_API_KEY, or the profile).",
-        "quotewire: The key of --api-key (or QUOTEWIRE_API_KEY, or the profile) may not do this: use a server key.",
+        "quotewire: The key of --api-key (or QUOTEWIRE_API_KEY, or the profile) is not allowed to do this: use a server key.",
         `quotewire: The host at ${page.address} answered HTTP 200 with text/html instead of JSON.`,
         `quotewire: Cannot reach the host at ${gone.address} (ECONNREFUSED). Is --base-url (or QUOTEWIRE_BASE_URL) right?`,
         "Set QUOTEWIRE_API_KEY (or --api-key); or save a key with: quotewire login. See quotewire events list --help."

@@ -69,7 +69,7 @@ export const isGuessable = (key: Redacted.Redacted<Uint8Array>): boolean => {
 }
 
 /**
- * Makes a seal key for `embed` or for `QUOTEWIRE_SEAL_KEYS`: 32 random bytes in base64. Keep it as you keep a password.
+ * Makes a seal key for `embed` or for `QUOTEWIRE_SEAL_KEYS`: 32 random bytes in base64. Treat it like a password.
  */
 export const generateSealKey = (): string => Base64.encode(SecureRandom.randomBytesUnsafe(keyBytes))
 

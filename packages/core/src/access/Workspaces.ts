@@ -66,8 +66,8 @@ export const withLaterTarget = (workspace: Workspace, seconds: number, realNow: 
 })
 
 /**
- * An advance without a step for this long is given up. It is longer than a lease, because a dead host can delay a step
- * by one.
+ * An advance without a step for this long is given up. Longer than a lease, because a host that dies can delay a step for a
+ * whole lease.
  */
 const givenUpAfterMs = minuteMs
 

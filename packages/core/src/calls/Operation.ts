@@ -51,8 +51,8 @@ export interface Definition<Name extends string, Input, Output, R> {
   /** The field of the answer that is a secret: shown once, never stored, and null in a replay. */
   readonly secret_field?: string
   /**
-   * Promises that `run` works with a cached moment: its changes expect that moment, and it reads the current one before
-   * any refusal that depends on it. The pipeline then reads nothing to find the moment.
+   * Promises that `run` works with a cached moment: its changes expect that moment, and it reads the current one before any
+   * refusal that depends on it. The pipeline then needs no read before it calls `run`.
    */
   readonly optimistic?: true
   readonly input: Schema.Decoder<Input>

@@ -39,7 +39,7 @@ export interface Request extends RequestHead {
   /** The `Idempotency-Key` that was sent, if any. */
   readonly idempotency_key: string | null
   /**
-   * How the call came in, for the request log. By default that is the operation's own route, as for embedded clients.
+   * How the call arrived, for the request log. By default that is the operation's own route, as for embedded clients.
    */
   readonly transport?: Transport
   /** The person's answer, if the host asks for consent itself. It is never taken from the caller's input. */

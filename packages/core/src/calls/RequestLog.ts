@@ -229,7 +229,7 @@ export class CallBuffer<A> {
     return taken
   }
 
-  /** Puts back calls that could not be written, before the newer ones that have come in the meantime. */
+  /** Puts back calls that could not be written, before the newer ones that arrived in the meantime. */
   putBack(calls: ReadonlyArray<A>): void {
     this.calls = [...calls, ...this.calls]
     this.drop(this.calls.length - this.room)

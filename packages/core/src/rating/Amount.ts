@@ -15,7 +15,7 @@ export type Rounding = (typeof roundings)[number]
 const units: { readonly [R in Rounding]: number } = { cent: 1, dollar: 100 }
 
 /**
- * The highest amount in cents. Larger ones are cut to it, so that every product stays exact; no offer may cost as much.
+ * The highest amount in cents. Larger ones are capped, so that every product stays exact; no offer may cost as much.
  */
 export const highestAmount = premiumCap
 

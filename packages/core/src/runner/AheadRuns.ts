@@ -13,7 +13,7 @@ import * as WorkLoop from "./WorkLoop.ts"
 const maxClaimed = 100
 /** How many jobs one change runs at most: those claimed, and those that they create in between. */
 const maxBatch = 200
-/** About how many bytes one change stores at most, unless a single job stores more. */
+/** The approximate limit of the bytes that one change stores, unless a single job stores more. */
 const maxBatchBytes = 4_000_000
 
 /**

@@ -117,7 +117,7 @@ export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "wor
 /** The approximate size of a row without its text, in bytes. */
 const rowBytes = 200
 
-/** About how many bytes a change stores. */
+/** The approximate size of a change, in bytes. */
 export const bytesOf = ({ writes, events, jobs }: Change): number =>
   writes.reduce((sum, { body }) => sum + body.length + rowBytes, 0) +
   events.reduce((sum, { body }) => sum + body.length + rowBytes, 0) +

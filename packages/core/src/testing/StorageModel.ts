@@ -48,7 +48,10 @@ const parentOf = (kind: string, place: number): string | null => {
   return idOf(kind === "remembered_call" ? "quote" : "quote_request", (place % 3) + 1)
 }
 
-/** What something is about, by one of its times: nothing, one of two, or two. Some ids come first here, second there. */
+/**
+ * What something is about, by one of its times: nothing, one of two, or two. Some ids come first in one place and second in
+ * another.
+ */
 const aboutOf = (time: number): ReadonlyArray<string> => {
   const ids = [`parity_${time % 2}`, `third_${time % 3}`]
   return (time % 5 < 2 ? ids : ids.toReversed()).slice(0, time % 4)

@@ -31,7 +31,7 @@ export interface CallOptions {
   readonly key?: string | null
   /** The person's answer, as if the host had asked for consent. */
   readonly person?: PersonsAnswer
-  /** How the call came in, for the request log. */
+  /** How the call arrived, for the request log. */
   readonly transport?: FinishedCall.Transport
 }
 

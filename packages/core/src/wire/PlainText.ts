@@ -1,7 +1,6 @@
 /*
- * Text from outside, such as a carrier's message or a name, made safe to show to a person or a model. Such text can
- * contain invisible characters that hide, reorder or command something: terminal sequences, bidirectional controls,
- * tags, joiners.
+ * Text from outside, such as a carrier's message or a name, made safe to show to a person or a model. Such text can contain
+ * invisible characters that hide or reorder text or act as commands: terminal sequences, bidirectional controls, tags, joiners.
  */
 
 /**
@@ -32,7 +31,7 @@ const hidden = new RegExp(`(${needed})|[${invisible}]`, "gv")
 const separates = (character: string): boolean => /[\p{Cc}\u2028\u2029]/u.test(character)
 
 /**
- * The text on one line, without characters that hide, reorder or command something. Lone surrogates become `\ufffd`.
+ * The text on one line, without characters that hide or reorder text or act as commands. Lone surrogates become `\ufffd`.
  */
 export const plain = (text: string): string =>
   text.replaceAll(hidden, (character: string, kept: string | undefined) => {

@@ -91,7 +91,7 @@ export const isDeclaration = (attribute: string): boolean => /^xmlns(?::|$)/.tes
 export const elementsOf = ({ children }: XmlElement): ReadonlyArray<XmlElement> =>
   children.filter((child) => typeof child !== "string")
 
-/** The text directly in an element, without blanks around it. */
+/** The text directly in an element, without surrounding whitespace. */
 export const textOf = ({ children }: XmlElement): string =>
   children
     .filter((child) => typeof child === "string")

@@ -141,7 +141,7 @@ describe("a wrong definition", () => {
     }
   })
 
-  it("is one error with every mistake by its path in the definition", () => {
+  it("throws one error that lists every mistake by its path", () => {
     const error = errorOf(define)
     assert.sameMembers(
       error.mistakes.map(({ path }) => path),

@@ -247,7 +247,7 @@ describe("the limits", () => {
       )
     )
 
-  it.live("on calls are those that the program sets, and none by default", () =>
+  it.live("on calls are set by the program, with none by default", () =>
     Effect.gen(function* () {
       const free = yield* startMany(yield* clientOf(yield* still()), 70)
       assert.isTrue(free.every(Result.isSuccess))

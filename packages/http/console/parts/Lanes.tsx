@@ -58,7 +58,7 @@ const Line = ({ at, span }: { readonly at: number; readonly span: number }) => {
   return <span ref={ref} class="mark line" />
 }
 
-/** Lanes over one axis of time. The words beside each lane say everything that its marks show. */
+/** Lanes on a shared time axis. The words beside each lane say everything that its marks show. */
 export const Lanes = ({
   deadline,
   lanes,

@@ -112,7 +112,7 @@ describe("a retry", () => {
     assert.notStrictEqual(keys[3], keys[0])
   })
 
-  it("of a start is the same start", async () => {
+  it("of a start returns the same request", async () => {
     const { client, sent } = against([reset, json({ id: "qreq_1" })])
     const start = {
       line: "renters",

@@ -57,5 +57,5 @@ const forged = (genuine: CarrierCallback | undefined): ReadonlyArray<readonly [s
       ])
 ]
 
-/** The same bytes plus a blank, which changes no JSON but every signature. */
+/** The same bytes plus one space: same JSON, different signature. */
 const changed = (body: Uint8Array): Uint8Array => new Uint8Array([...body, 32])

@@ -14,7 +14,7 @@ import type * as Delivery from "../records/Delivery.ts"
 /** The states of deliveries that can be sent again. Open ones are on their way already. */
 export const recoverable = ["failed", "cancelled", "succeeded"] as const
 
-/** `paused` and `running` can go on; the others have ended. */
+/** `paused` and `running` can continue; the others have ended. */
 export const recoveryStates = ["running", "paused", "stopped", "done"] as const
 
 /** Which deliveries a recovery sends again. Times are milliseconds of workspace time. */
@@ -35,7 +35,7 @@ export const Recovery = Schema.Struct({
   id: RecoveryId,
   subscription_id: SubscriptionId,
   state: Schema.Literals(recoveryStates),
-  /** Why it was paused by itself; null if it was not. */
+  /** Why the service paused it; null if it did not. */
   reason: Schema.NullOr(Schema.Literal("subscription_off")),
   filter: RecoveryFilter,
   per_minute: Schema.Int,
@@ -53,7 +53,7 @@ export const Recovery = Schema.Struct({
 })
 export type Recovery = typeof Recovery.Type
 
-/** Whether it can go on. */
+/** Whether it can continue. */
 export const isOpen = ({ state }: Pick<Recovery, "state">): boolean => state === "running" || state === "paused"
 
 /** Recoveries in storage, listed by subscription. They are kept as long as deliveries. */
@@ -85,7 +85,7 @@ export const nextJob = ({ id: recovery_id, turn }: Recovery, due_at: number): Ne
 /** The time between two deliveries, in milliseconds. */
 export const stepMs = ({ per_minute }: Pick<Recovery, "per_minute">): number => Math.ceil(minuteMs / per_minute)
 
-/** What can be asked of a recovery. */
+/** The actions on a recovery. */
 export const recoveryActions = ["pause", "resume", "stop"] as const
 export type RecoveryAction = (typeof recoveryActions)[number]
 
