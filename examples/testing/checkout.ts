@@ -8,7 +8,7 @@ import { type AnswerOf, type Client, type InputOf, isApiError } from "@quotewire
 /** What the person orders. */
 export interface Order {
   readonly number: string
-  /** What is known about the flat so far. */
+  /** The known facts about the flat. */
   readonly application: Extract<InputOf<"start_quote_request">, { readonly line: "renters" }>["application"]
   readonly consent_receipt_id: string
 }

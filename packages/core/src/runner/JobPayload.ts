@@ -129,7 +129,7 @@ const requestIn = Schema.decodeUnknownOption(Schema.fromJsonString(OfRequest))
 
 const carrierIn = Schema.decodeUnknownOption(Schema.fromJsonString(OfCarrier))
 
-/** The quote request and the carrier that a job is about; null if it is not about any. */
+/** The quote request and the carrier that a job is about; null if it has none. */
 export const carrierOf = (job: PayloadJob): typeof OfCarrier.Type | null => Option.getOrNull(carrierIn(job.payload))
 
 const OfAny = Schema.Struct({

@@ -57,7 +57,7 @@ describe("a pin", () => {
 })
 
 describe("an answer", () => {
-  it("of the newest revision is the same text", () => {
+  it("of the newest revision is returned unchanged", () => {
     const odd = Json.fromText<unknown>('{ "evidence" : 1.0 }')
     assert.strictEqual(Revision.answer(of(newer), "get_quote", odd), odd.text)
     assert.strictEqual(Revision.resource(of(newer), "event", odd), odd)

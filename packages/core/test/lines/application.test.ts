@@ -116,7 +116,7 @@ describe("missing facts", () => {
     }
   )
 
-  it("include the limits that belong to a limit", () => {
+  it("include the other limits that a limit requires", () => {
     const coverage = { bodily_injury_per_person_usd: 50_000 }
     assert.deepStrictEqual(missingPaths("personal_auto", { ...auto, coverage }), [
       "application.coverage.bodily_injury_per_accident_usd",

@@ -101,7 +101,7 @@ describe("the lock of a folder", () => {
           })
         )
       )
-      // Where the system tells when a process started, the owner has ended; elsewhere nobody can tell.
+      // Where the system reports when a process started, the owner has ended; elsewhere this cannot be known.
       const isTold = process.platform === "linux"
       assert.strictEqual(yield* Effect.isSuccess(lockOnce(folder)), isTold)
     })

@@ -55,7 +55,7 @@ export class Load {
     Effect.gen({ self: this }, function* () {
       while (!this.isOver) {
         const claim = storage.claim({ now: 1_000_000, lease_ms: 1_000_000, limit: 20 })
-        // A claim that takes longer than a second is abandoned, and its jobs come again.
+        // A claim that takes longer than a second is abandoned, and its jobs are claimed again.
         const { jobs } = yield* Effect.retry(claim, { while: ({ _tag }) => _tag === "StorageUnavailable" })
         for (const { number, workspace_id } of jobs) {
           assert.isFalse(this.claimed.has(`${workspace_id} ${number}`), "a job is leased twice")

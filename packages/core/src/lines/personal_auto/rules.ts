@@ -66,7 +66,7 @@ export const rules: Rules<PersonalAuto> = (draft, today, problems) => {
   for (const [i, driver] of (draft.drivers ?? []).entries()) checkDriver(driver, i, today, problems)
   for (const [i, vehicle] of (draft.vehicles ?? []).entries()) {
     if (vehicle.vin !== undefined && !hasRightCheckDigit(vehicle.vin)) {
-      problems.refuse(`application.vehicles.${i}.vin`, "Must have a ninth character that fits the others.")
+      problems.refuse(`application.vehicles.${i}.vin`, "Must have a valid check digit, the ninth character.")
     }
   }
   checkLimits(draft, problems)

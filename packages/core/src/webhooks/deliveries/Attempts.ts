@@ -286,7 +286,7 @@ const isRefused = (written: Exit.Exit<void, Refused>): boolean =>
 /** An endpoint as this process last wrote it. */
 interface Written {
   readonly endpoint: Endpoint.Endpoint
-  /** How many commits in a row no other process came between. */
+  /** How many consecutive commits had no other process in between. */
   readonly uncontended: number
 }
 
