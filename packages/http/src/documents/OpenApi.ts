@@ -57,7 +57,10 @@ export const document = (
         Object.fromEntries(
           all.map((operation) => [
             operation.route.method.toLowerCase(),
-            OpenApiOperation.of(operation, schemas, examples[operation.name])
+            {
+              ...OpenApiOperation.of(operation, schemas, examples[operation.name]),
+              ...OpenApiExamples.samples(operation.name, baseUrl, examples[operation.name])
+            }
           ])
         )
       ])

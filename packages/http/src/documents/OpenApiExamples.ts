@@ -18,6 +18,30 @@ export const recordedAt = "https://api.quotewire.example"
 export const atAddress = (baseUrl: string): Examples =>
   JSON.parse(JSON.stringify(recorded).replaceAll(recordedAt, baseUrl))
 
+/** The call of an operation with the TypeScript client, for pages that show samples; none without a recorded example. */
+export const samples = (name: string, baseUrl: string, example: Example | undefined): Node =>
+  example === undefined
+    ? {}
+    : {
+        "x-codeSamples": [
+          {
+            lang: "TypeScript",
+            label: "@quotewire/http/client",
+            source: [
+              'import { connect } from "@quotewire/http/client"',
+              "",
+              `const quotewire = connect({ base_url: ${JSON.stringify(baseUrl)}, key: "sandbox_server_…" })`,
+              `const answer = await quotewire.${name}(${JSON.stringify(example.input, null, 2)})`
+            ].join("\n")
+          }
+        ]
+      }
+
+const all: Examples = recorded
+
+/** The line in the recorded input of an operation; undefined if it names none. */
+export const lineOf = (name: string): unknown => all[name]?.input.line
+
 /** Makes an example from a schema, without optional fields, for an operation that has no recorded one. */
 export const made = (schema: JsonSchema.JsonSchema, components: JsonSchema.Definitions): unknown =>
   valueOf(schema, { components: { schemas: components } })

@@ -13,11 +13,13 @@ export interface Body {
 
 /**
  * Splits a body whose `application` depends on its `line` into one component for each line, so that a generated client
- * knows which facts belong to which line. Other bodies stay unchanged.
+ * knows which facts belong to which line. Other bodies stay unchanged. `example` is the line of the example.
  */
-export const byLine = (body: JsonSchema.JsonSchema): Body => {
+export const byLine = (body: JsonSchema.JsonSchema, example?: unknown): Body => {
   const { line, application, ...properties } = membersOf(body)
-  const facts = listOf(application?.anyOf).filter(({ title }) => typeof title === "string")
+  const titled = listOf(application?.anyOf).filter(({ title }) => typeof title === "string")
+  // The line of the example comes first, so that a reader sees the fields of the example.
+  const facts = [...titled.filter(({ title }) => title === example), ...titled.filter(({ title }) => title !== example)]
   if (line === undefined || application === undefined || facts.length === 0) return { schema: body, components: {} }
   const starts = facts.map(({ title, ...schema }) => {
     const named = String(title)

@@ -1,6 +1,7 @@
 import { ApiError, HostSchema, type Lines, type Operation } from "@quotewire/core"
 import { JsonSchema, Predicate, Schema, SchemaRepresentation } from "effect"
 import * as InputShape from "./InputShape.ts"
+import * as OpenApiExamples from "./OpenApiExamples.ts"
 import * as OpenApiFacts from "./OpenApiFacts.ts"
 import * as OpenApiValues from "./OpenApiValues.ts"
 
@@ -50,15 +51,15 @@ export const of = (
   const shared = Object.fromEntries(
     Object.entries(definitions).map(([name, schema]) => [name, shown(schema, "open", lists)])
   )
-  const ofOperation = (route: Operation.Route, index: number) => {
+  const ofOperation = (name: string, route: Operation.Route, index: number) => {
     const input = shown(schemas[1 + index] ?? {}, "closed", lists)
     const shape = InputShape.of(input, shared)
     const output = shown(schemas[1 + operations.length + index] ?? {}, "open", lists)
     const body = bodyOf(route, input, shape)
-    const { schema, components } = OpenApiFacts.byLine(body?.schema ?? {})
+    const { schema, components } = OpenApiFacts.byLine(body?.schema ?? {}, OpenApiExamples.lineOf(name))
     return { components, described: { input: shape, body: body && { ...body, schema }, output } }
   }
-  const all = operations.map(({ name, route }, index) => ({ name, ...ofOperation(route, index) }))
+  const all = operations.map(({ name, route }, index) => ({ name, ...ofOperation(name, route, index) }))
   return {
     components: Object.assign({}, OpenApiValues.components(lists), shared, ...all.map(({ components }) => components)),
     operations: new Map(all.map(({ name, described }) => [name, described]))

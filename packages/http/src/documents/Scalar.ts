@@ -17,7 +17,13 @@ export const configuration = {
   documentDownloadType: "direct",
   operationTitleSource: "summary",
   defaultOpenAllTags: true,
-  theme: "default"
+  theme: "default",
+  // The colors of the theme that are too faint to read, on its backgrounds.
+  customCss: [
+    ".light-mode { --scalar-color-2: #5c5c5c; --scalar-color-3: #666666; --scalar-color-green: #00734a;",
+    "--scalar-color-blue: #0064a8; --scalar-color-red: #c40005; --scalar-color-yellow: #7a5c00; --scalar-color-orange: #b03c00 }",
+    ".dark-mode { --scalar-color-3: #a0a0a0; --scalar-color-red: #ff7b79 }"
+  ].join(" ")
 }
 
 /**
