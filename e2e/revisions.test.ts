@@ -70,8 +70,8 @@ const starting = {
 }
 
 /**
- * The status and revision of a request without the header after the release, depending on where the very first request
- * was made before it.
+ * The status and the revision that a request without the header gets after the release, given which kind of request came first
+ * before the release.
  */
 const toldAfter = Effect.fnUntraced(function* (target: string, sending: (keys: Keys) => Sending) {
   const keys = yield* before(

@@ -125,7 +125,7 @@ export const bytesOf = ({ writes, events, jobs }: Change): number =>
 
 /** Says that something has changed: a reason to look, never a guarantee. */
 export type Hint =
-  /** Everything of a workspace was erased. */
+  /** All data of a workspace was erased. */
   | { readonly about: "workspace"; readonly workspace_id: WorkspaceId }
   | { readonly about: "record"; readonly id: string }
   /** The feed of a workspace has new events. */

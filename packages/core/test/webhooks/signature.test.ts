@@ -165,7 +165,7 @@ describe("verifying", () => {
     }
   })
 
-  it("accepts any entry and any secret", async () => {
+  it("accepts a match of any entry with any secret", async () => {
     const both = await delivery([otherSecret, published.secret])
     for (const known of [[published.secret], [otherSecret], [thirdSecret, otherSecret]]) {
       assert.deepStrictEqual(await verifyWebhook({ ...both, secrets: known }), genuine)

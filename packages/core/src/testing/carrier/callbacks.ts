@@ -34,7 +34,8 @@ export const cases = (
             "reads a genuine callback",
             Effect.fnUntraced(function* () {
               const answer = yield* read(genuine)
-              if (answer === null) return yield* broken("callback refuses the genuine callback of the options.")
+              if (answer === null)
+                return yield* broken("callback must accept the genuine callback that the options contain.")
               yield* expectRead("callback returned an invalid reply.", AnswerRules.readReply(answer.reply))
             })
           )
