@@ -7,7 +7,7 @@ import { startBrowser } from "../test/support/browser.ts"
 import { failing, type Host, serve } from "./support/consoleHost.ts"
 
 /*
- * Partner links in a real browser: made by whoever has a key or a token, opened by somebody who has neither.
+ * Partner links in a real browser: made with a key or a token, and opened without either.
  */
 
 let browser: Browser

@@ -34,7 +34,7 @@ const clockOf = (now: () => number, setTimer: SetTimer): Clock.Clock => {
 
 /** How many turns of the event loop without work count as idle. */
 const idleTurns = 20
-/** After this many timers, a test is waiting for something that never comes. */
+/** After this many timers, a test is waiting for something that never happens. */
 const maxTimers = 5_000
 
 /** Makes time that starts at a date. */

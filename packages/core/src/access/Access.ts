@@ -230,8 +230,8 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
 }
 
 /**
- * Identifies callers by their partner links. A link has the limits of an address without a key, so that whoever has one
- * cannot use up the limits of the organization.
+ * Identifies callers by their partner links. A link has the limits of an address without a key, so that its holder cannot use
+ * up the limits of the organization.
  */
 const linking = (storage: Storage["Service"], seal: Seal["Service"], clock: Clock.Clock) =>
   Effect.fnUntraced(function* (token: string) {

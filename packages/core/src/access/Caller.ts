@@ -10,7 +10,7 @@ export type Environment = typeof Environment.Type
 export const KeyKind = Schema.Literals(["server", "widget", "platform"])
 export type KeyKind = typeof KeyKind.Type
 
-/** The kinds of caller: the three kinds of key, `keyless`, and `link` for whoever has a partner link. */
+/** The kinds of caller: the three kinds of key, `keyless`, and `link` for the holder of a partner link. */
 export const CallerKind = Schema.Literals([...KeyKind.literals, "keyless", "link"])
 export type CallerKind = typeof CallerKind.Type
 

@@ -4,7 +4,7 @@ import { fromMillis, secondMs, type Timestamp } from "../wire/Timestamp.ts"
 import * as KeyedHash from "./Seal.ts"
 
 /*
- * Partner links: tokens that read one quote request or one subscription until they end (api.md, Partner links).
+ * Partner links: tokens that can read one quote request or one subscription until they expire (api.md, Partner links).
  */
 
 /** The identifier of what a link shows. */
@@ -15,7 +15,7 @@ export type SharedId = typeof SharedId.Type
 export interface PartnerLink {
   readonly workspace_id: WorkspaceId
   readonly shared_id: SharedId
-  /** The key that made it: if that key is revoked, the link ends. Null if an operator made it. */
+  /** The key that made it: revoking that key also revokes the link. Null if an operator made it. */
   readonly made_by: KeyId | null
   /** When it ends: whole seconds of real time. */
   readonly ends_at_s: number
@@ -84,7 +84,7 @@ const isLink = Schema.is(
   })
 )
 
-/** When a link ends. */
+/** When a link expires. */
 export const endOf = ({ ends_at_s }: PartnerLink): Timestamp => fromMillis(ends_at_s * secondMs)
 
 /** Whether a link has ended at a moment of real time. */

@@ -31,7 +31,7 @@ export interface Authority {
   readonly environment?: "sandbox"
   /** Whether callers without a server key need the read handle of the quote request. */
   readonly by_handle?: true
-  /** The field that must name what a partner link shows. Without it, no link may call. */
+  /** The field that must name the resource of a partner link. Without it, links may not call the operation. */
   readonly by_link?: "id" | "quote_request_id"
 }
 

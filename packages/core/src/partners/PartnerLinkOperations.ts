@@ -46,7 +46,7 @@ export const makeLink = Effect.fnUntraced(function* (
   return Json.encode({ token, shared_id, expires_at: PartnerLink.endOf(link) })
 })
 
-/** Makes a link with which a partner reads one thing (api.md, Partner links). */
+/** Makes a link that lets a partner read one resource (api.md, Partner links). */
 export const createPartnerLink = Operation.make({
   name: "create_partner_link",
   summary: "Make a partner link",

@@ -32,8 +32,8 @@ export const QuoteRequestWithQuotes = Schema.Struct({
 export type QuoteRequestWithQuotes = typeof QuoteRequestWithQuotes.Type
 
 /**
- * The same for a partner link: without the words of carriers, assumed facts and names of what is insured, which can tell
- * something about the person, and without actions, which are the person's (api.md, Partner links).
+ * The same for a partner link: without carriers' texts, assumed facts and labels of subjects, which can reveal something about
+ * the person, and without actions, which only the person may take (api.md, Partner links).
  */
 export const forPartner = ({ quote_request, quotes }: QuoteRequestWithQuotes): QuoteRequestWithQuotes => ({
   quote_request: {

@@ -125,7 +125,7 @@ describe("an event", () => {
           yield* start()
           assert.strictEqual(races.left, 0)
         }
-        // The first event, and the last, which came after delivery was turned on again.
+        // The first event, and the last, which arrived after delivery was turned on again.
         assert.lengthOf(yield* log(id), 2)
       }),
     {},

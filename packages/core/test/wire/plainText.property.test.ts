@@ -5,7 +5,7 @@ import { escaped, plain } from "../../src/wire/PlainText.ts"
 const between = (first: number, last: number) =>
   fc.integer({ min: first, max: last }).map((code) => String.fromCodePoint(code))
 
-/** Characters that hide, reorder or command something, of every class. */
+/** Characters that hide or reorder text or act as commands, of every class. */
 const hiding = fc.oneof(
   between(0x00, 0x1f),
   between(0x7f, 0x9f),

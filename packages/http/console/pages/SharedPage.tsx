@@ -9,7 +9,7 @@ import { ofEndpoint, ofRequest } from "../words/states.ts"
 import { type Answer, EventTable, Head, Quotes, slowMs, useRequest } from "./RequestPage.tsx"
 import { Attempts, Deliveries, useHealth } from "./Webhooks.tsx"
 
-/** What a partner sees with a link: one request or one endpoint, to read only. */
+/** The page that a partner link opens: one request or one endpoint, read-only. */
 export const SharedPage = ({ place: { path } }: { readonly place: Place }) => {
   const client = sharedClient.value
   const [, id, event] = path

@@ -293,7 +293,7 @@ export const Deliveries = ({
   />
 )
 
-/** The attempts of one delivery, newest first, and unless it is shown to a partner a button that sends it again. */
+/** The attempts of one delivery, newest first, and a button that sends it again, which partners do not get. */
 export const Attempts = ({
   event,
   path,

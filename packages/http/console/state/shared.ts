@@ -4,13 +4,13 @@ import { hostUrl } from "./host.ts"
 import { place, to } from "./route.ts"
 
 /*
- * A partner link: the address names what it shows, and its fragment holds the token. Browsers send fragments to nobody.
+ * A partner link: its path names the resource, and its fragment holds the token, which browsers never send.
  */
 
-/** Whether the page is one for partners, who have no key. */
+/** Whether this is a page for partners, who have no key. */
 export const isShared = (): boolean => place.value.path[0] === "link"
 
-/** The client of a partner link; null if the address is not one, or its token is missing. */
+/** The client of a partner link; null if the address is not a partner link or lacks the token. */
 export const sharedClient = signal<RemoteClient | null>(null)
 
 /** The whole address of a link. */

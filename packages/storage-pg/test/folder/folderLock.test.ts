@@ -81,7 +81,7 @@ describe("the lock of a folder", () => {
           )
           assert.strictEqual(said.filter((text) => text === "held").length, 1, said.join("\n"))
         }
-        // All were killed, so what they left behind is no lock.
+        // All were killed, so the files that they left behind lock nothing.
         yield* lockOnce(folder)
         assert.isAtMost(locksIn(folder).length, 2)
       }),

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import * as FolderLock from "../../src/folder/FolderLock.ts"
 
 /*
- * A process that locks a folder, says how that went, and holds the lock until its input ends.
+ * A process that locks a folder, reports the result, and holds the lock until its input ends.
  */
 
 const inputEnds = Effect.callback<void>((resume) => {
