@@ -136,7 +136,8 @@ describe("the contract", () => {
   })
 
   it("lists every rate limit", () => {
-    const { failed_authentication, keyless, keys, organization_factor, tests_and_replays } = Allowance.standardLimits
+    const { failed_authentication, keyless, keys, operator, organization_factor, tests_and_replays } =
+      Allowance.standardLimits
     const ofKinds = (who: string, limits: Allowance.Limits["keyless"]) =>
       Allowance.costKinds.map((kind) => [who, kind, limitOf(limits[kind].per_minute), limitOf(limits[kind].per_day)])
     const one = (who: string, what: string, { per_day, per_minute }: Allowance.Limit) => [
@@ -150,6 +151,7 @@ describe("the contract", () => {
       ...ofKinds("a sandbox key", keys.sandbox),
       ...ofKinds("an address without a key", keyless),
       one("an address with wrong keys", "each refused key", failed_authentication),
+      one("an operator's token", "each call", operator),
       one("an organization", "each test or replay", tests_and_replays)
     ])
     assert.strictEqual(organization_factor, 5)

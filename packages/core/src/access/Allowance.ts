@@ -1,7 +1,7 @@
 import { Array, Clock, Context, Deferred, Effect, Latch, Layer, Metric, type Scope } from "effect"
 import { directoryWorkspace, Storage, type Tally } from "../storage/Storage.ts"
 import { type ApiError, make } from "../wire/ApiError.ts"
-import type { WorkspaceId } from "../wire/Ids.ts"
+import type { OperatorTokenId, WorkspaceId } from "../wire/Ids.ts"
 import { dayMs, minuteMs, secondMs } from "../wire/Timestamp.ts"
 import type { Caller } from "./Caller.ts"
 import { type Cost, costKinds, type Limit, type Limits, standardLimits } from "./Limits.ts"
@@ -25,6 +25,8 @@ export class Allowance extends Context.Service<
   {
     /** Spends the cost of a call from the limits of its key and organization, or of its address. */
     readonly spend: (caller: Caller, cost: Cost, address: string) => Effect.Effect<void, ApiError<"rate_limited">>
+    /** Counts a call of an operator against the limit of its token. */
+    readonly spendAsOperator: (token_id: OperatorTokenId) => Effect.Effect<void, ApiError<"rate_limited">>
     /** Refuses an address that has reached its limit of refused keys, as far as this host knows. Counts nothing. */
     readonly mayAuthenticate: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
     /** Counts a refused key against its address. */
@@ -66,6 +68,15 @@ export class Allowance extends Context.Service<
           return spendAll(chargesOf(limitCounters, caller, cost, address, now), now)
         })
 
+      const spendAsOperator = (token_id: OperatorTokenId) =>
+        Effect.suspend(() => {
+          const now = clock.currentTimeMillisUnsafe()
+          const charges = limitCounters.operator.map((limitCounter) =>
+            charge(limitCounter, now, directoryWorkspace, token_id, 1)
+          )
+          return spendAll(charges, now)
+        })
+
       const failing = (address: string, now: number) =>
         limitCounters.failed_authentication.map((limitCounter) =>
           charge(limitCounter, now, directoryWorkspace, address, 1)
@@ -94,7 +105,7 @@ export class Allowance extends Context.Service<
         return yield* Effect.onError(run, () => refund)
       })
 
-      return Allowance.of({ spend, mayAuthenticate, failedAuthentication, chargeOnSuccess })
+      return Allowance.of({ spend, spendAsOperator, mayAuthenticate, failedAuthentication, chargeOnSuccess })
     })
   )
 }
@@ -103,12 +114,20 @@ export class Allowance extends Context.Service<
  * The allowance for the program's own calls, which cost nothing. Only tests and replays are charged, to protect webhook
  * receivers.
  */
-export const freeOfCharge = (allowance: Allowance["Service"]): Allowance["Service"] => ({
+const freeOfCharge = (allowance: Allowance["Service"]): Allowance["Service"] => ({
   ...allowance,
   spend: () => Effect.void,
+  spendAsOperator: () => Effect.void,
   mayAuthenticate: () => Effect.void,
   failedAuthentication: () => Effect.void
 })
+
+/**
+ * Runs a call of the program itself without limits, because it is trusted. Callers of hosts on the same service have
+ * limits.
+ */
+export const withoutLimits = <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Allowance> =>
+  Effect.flatMap(Allowance, (allowance) => Effect.provideService(call, Allowance, freeOfCharge(allowance)))
 
 /** One limit and its counts. */
 interface LimitCounter {
@@ -175,6 +194,7 @@ const limitCountersOf = (limits: Limits, counts: SharedCounts) => {
       "failed authentications of an address",
       limits.failed_authentication
     ),
+    operator: limitCounters("operator", "calls of an operator's token", limits.operator),
     tests_and_replays: limitCounters("tests", "tests and replays of an integration", limits.tests_and_replays)
   }
 }

@@ -24,6 +24,8 @@ export interface Limits {
   readonly keyless: { readonly [K in CostKind]: Limit }
   /** The limit of each address for refused keys. */
   readonly failed_authentication: Limit
+  /** The limit of each operator's token, for all its calls. */
+  readonly operator: Limit
   /** The limit of an organization for tests and replays, in both environments together. */
   readonly tests_and_replays: Limit
 }
@@ -39,6 +41,7 @@ export const standardLimits: Limits = {
   organization_factor: 5,
   keyless: { start: limit(10), read: limit(120), other: limit(120) },
   failed_authentication: limit(60),
+  operator: limit(600),
   tests_and_replays: limit(60)
 }
 
@@ -51,6 +54,7 @@ export const noLimits: Limits = {
   organization_factor: 1,
   keyless: nothingLimited,
   failed_authentication: unlimited,
+  operator: unlimited,
   tests_and_replays: unlimited
 }
 
@@ -77,6 +81,7 @@ export const isLimits: (value: unknown) => value is Limits = Schema.is(
     organization_factor: Units,
     keyless: Kinds,
     failed_authentication: WholeLimit,
+    operator: WholeLimit,
     tests_and_replays: WholeLimit
   })
 )
@@ -89,6 +94,7 @@ const LimitsChange = Schema.Struct({
   organization_factor: Schema.optionalKey(Units),
   keyless: Schema.optionalKey(KindsChange),
   failed_authentication: Schema.optionalKey(LimitChange),
+  operator: Schema.optionalKey(LimitChange),
   tests_and_replays: Schema.optionalKey(LimitChange)
 })
 
@@ -141,5 +147,6 @@ const changed = (limits: Limits, change: typeof LimitsChange.Type): Limits => ({
   organization_factor: change.organization_factor ?? limits.organization_factor,
   keyless: changedKinds(limits.keyless, change.keyless),
   failed_authentication: { ...limits.failed_authentication, ...change.failed_authentication },
+  operator: { ...limits.operator, ...change.operator },
   tests_and_replays: { ...limits.tests_and_replays, ...change.tests_and_replays }
 })

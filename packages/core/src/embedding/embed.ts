@@ -1,5 +1,5 @@
-import { Effect, Layer, ManagedRuntime } from "effect"
-import { Allowance, freeOfCharge } from "../access/Allowance.ts"
+import { Effect, identity, Layer, ManagedRuntime } from "effect"
+import { withoutLimits } from "../access/Allowance.ts"
 import { SealedRows, type SealProgress } from "../access/SealedRows.ts"
 import type * as Operation from "../calls/Operation.ts"
 import * as Pipeline from "../calls/Pipeline.ts"
@@ -50,6 +50,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     limits,
     telemetry
   }: Pick<EmbedOptions, "grace_ms" | "limits" | "telemetry"> = refusal === null ? options : {}
+  const own: typeof withoutLimits = limits === undefined ? withoutLimits : identity
   const { call: run, close, run: runScoped, sleep } = Lifetime.begin(runtime, grace_ms)
   const { consume, stopAll } = makeConsume((name, handler, consumer) =>
     runScoped(Consumers.use((consumers) => consumers.consume(name, handler, { grace_ms, ...consumer })))
@@ -68,12 +69,12 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
         )
       }
       const call = callWith(operationOf(name), key, snapshot(input), call_options)
-      return run(traced(telemetry, name)(limits === undefined ? withoutLimits(call) : call), signal)
+      return run(traced(telemetry, name)(own(call)), signal)
     }
   return {
     ready,
     ...administration(run),
-    operators: makeOperators(run),
+    operators: makeOperators(run, own),
     timeline: async (id, how = {}) => {
       given.timeline(how)
       return run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, how)))
@@ -143,10 +144,3 @@ const callWith = (
       input: Effect.succeed(input)
     })
   ).pipe(Effect.map(({ json }) => Json.decode(json)))
-
-/**
- * Runs a call of the program itself without limits, because it is trusted. Callers of hosts on the same service have
- * limits.
- */
-const withoutLimits = <A, E, R>(call: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(Allowance, (allowance) => Effect.provideService(call, Allowance, freeOfCharge(allowance)))

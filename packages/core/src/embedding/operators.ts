@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import type { withoutLimits } from "../access/Allowance.ts"
 import * as OperatorCalls from "../operators/OperatorCalls.ts"
 import type { OperatorOperation } from "../operators/OperatorOperation.ts"
 import { OperatorScope, type OperatorToken } from "../operators/OperatorToken.ts"
@@ -26,8 +27,8 @@ const viewOf = ({ created_at, expires_at, revoked_at, ...token }: OperatorToken)
   revoked_at: revoked_at === null ? null : fromMillis(revoked_at)
 })
 
-/** Makes what operators can do. */
-export const makeOperators = (run: Lifetime["call"]): Operators => ({
+/** Makes what operators can do. `own` runs a call of the program itself, with limits or without. */
+export const makeOperators = (run: Lifetime["call"], own: typeof withoutLimits): Operators => ({
   createToken: async (options) => {
     const { organization_id, ...rest } = given.createToken(options)
     return run(
@@ -44,7 +45,7 @@ export const makeOperators = (run: Lifetime["call"]): Operators => ({
     run(
       Effect.flatMap(OperatorTokens, (tokens) => Effect.map(Effect.flatMap(operatorTokenId(id), tokens.revoke), viewOf))
     ),
-  as: (operator) => methodsOf(run, given.operator(operator))
+  as: (operator) => methodsOf((made) => run(own(made)), given.operator(operator))
 })
 
 const methodsOf = (run: Lifetime["call"], acting: ActingOperator): OperatorMethods => {

@@ -28,10 +28,10 @@ export interface OperatorRequest {
 }
 
 /**
- * Calls an operation for an operator, in this order: token, scope, input, organization, audit log, run.
+ * Calls an operation for an operator, in this order: token, rate limit, scope, input, organization, audit log, run.
  *
  * It only fails with an `ApiError`. A defect is logged with the request id and answered as `internal_error`. Every call
- * with a valid token is in the audit log before it is answered. A call that changes something or reads facts is there
+ * with a valid token and within its rate limit is in the audit log before it is answered. A call that changes something or reads facts is there
  * before it begins: if the log cannot be written, nothing happens.
  */
 export const call = <Output, R>(
@@ -39,7 +39,12 @@ export const call = <Output, R>(
   request: OperatorRequest
 ): Effect.Effect<Json.Json<Output>, ApiError.ApiError, R | OperatorCallServices> =>
   Effect.catchCause(
-    Effect.flatMap(identify(request.credentials), (operator) => perform(operation, request, operator)),
+    Effect.gen(function* () {
+      const operator = yield* identify(request.credentials)
+      // Before the audit log, so that a program out of control cannot fill it.
+      yield* (yield* Allowance).spendAsOperator(operator.token_id)
+      return yield* perform(operation, request, operator)
+    }),
     (cause) => refuse(operation.name, request.request_id, cause)
   )
 

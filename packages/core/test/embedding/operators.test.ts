@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
+import { standardLimits } from "../../src/access/Limits.ts"
 import { embed } from "../../src/embedding/embed.ts"
 import { smallest } from "../../src/testing/Applications.ts"
 
@@ -63,5 +64,19 @@ describe("operators of embed", () => {
     assert.isString((await quotewire.operators.revokeToken(details.id)).revoked_at)
     assert.strictEqual(await codeOf(quotewire.operators.revokeToken("opt_1")), "not_found")
     await quotewire.close()
+  })
+
+  it("have no rate limit unless the service is given limits", async () => {
+    const withoutLimits = opened()
+    const free = withoutLimits.operators.as({ name: "Desk" })
+    for (let calls = 0; calls <= (standardLimits.operator.per_minute ?? 0); calls++) await free.list_organizations()
+    await withoutLimits.close()
+
+    const limits = { ...standardLimits, operator: { per_minute: null, per_day: 1 } }
+    const limited = embed({ storage: MemoryStorage.layer, limits })
+    const desk = limited.operators.as({ name: "Desk" })
+    await desk.list_organizations()
+    assert.strictEqual(await codeOf(desk.list_organizations()), "rate_limited")
+    await limited.close()
   })
 })

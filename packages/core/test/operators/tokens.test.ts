@@ -1,13 +1,14 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { standardLimits } from "../../src/access/Allowance.ts"
+import { noLimits, standardLimits } from "../../src/access/Allowance.ts"
+import { listAuditLog } from "../../src/operators/AuditOperations.ts"
 import { kind, write } from "../../src/operators/OperatorToken.ts"
 import { OperatorTokens } from "../../src/operators/OperatorTokens.ts"
 import { listOrganizations } from "../../src/operators/OrganizationOperations.ts"
 import { directoryWorkspace, readAll, Storage } from "../../src/storage/Storage.ts"
 import { OrganizationId } from "../../src/wire/Ids.ts"
-import { dayMs } from "../../src/wire/Timestamp.ts"
+import { dayMs, minuteMs } from "../../src/wire/Timestamp.ts"
 import { refusal, testInWorld } from "../quoting/support.ts"
 import { callWith, tokenOf } from "./support.ts"
 
@@ -74,5 +75,22 @@ describe("an operator's token", () => {
       assert.deepStrictEqual(codes.slice(-2), ["authentication_failed", "rate_limited"])
     }),
     { limits: standardLimits }
+  )
+
+  testInWorld(
+    "has a limit of its own for calls a minute, and beyond it leaves nothing in the audit log",
+    Effect.gen(function* () {
+      const { token } = yield* tokenOf()
+      const { token: other } = yield* tokenOf()
+      yield* callWith(token, listOrganizations)
+      yield* callWith(token, listOrganizations)
+      const refused = yield* refusal(callWith(token, listOrganizations))
+      assert.strictEqual(refused._tag, "rate_limited")
+      assert.strictEqual(refused.retry_after_seconds, 60)
+      assert.lengthOf((yield* callWith(other, listAuditLog)).entries, 2)
+      yield* TestClock.adjust(minuteMs)
+      yield* callWith(token, listOrganizations)
+    }),
+    { limits: { ...noLimits, operator: { per_minute: 2, per_day: null } } }
   )
 })
