@@ -14,7 +14,7 @@ const maxParameters = 5
 /** Functions that are too long. */
 const tooLong = [
   "packages/core/src/access/Access.ts layer",
-  "packages/core/src/access/Allowance.ts makeSharedCounts",
+  "packages/core/src/access/SharedCounts.ts makeSharedCounts",
   "packages/core/src/calls/IdempotentCalls.ts layer",
   "packages/core/src/carriers/CarrierClient.ts make",
   "packages/core/src/carriers/Connections.ts layer",

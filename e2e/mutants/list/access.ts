@@ -25,6 +25,23 @@ export const access = inPackage("core")({
       )
     }
   ],
+  "access/PartnerLink.ts": [
+    {
+      name: "a partner link with any signature",
+      from: "if (mac === null || !KeyedHash.areEqual(KeyedHash.signatureOf(mac), signature)) return null",
+      to: "if (mac === null) return null",
+      found_by: test(
+        "packages/core/test/access/partnerLinks.test.ts",
+        "opens nothing once any of its characters is changed"
+      )
+    },
+    {
+      name: "a partner link at the moment it ends",
+      from: "now >= ends_at_s * secondMs",
+      to: "now > ends_at_s * secondMs",
+      found_by: test("packages/core/test/access/partnerLinks.test.ts", "ends at its time, by the real clock")
+    }
+  ],
   "access/ReadHandle.ts": [
     {
       name: "a read handle at the moment it expires",
@@ -123,6 +140,15 @@ export const access = inPackage("core")({
       found_by: test(
         "packages/core/test/access/authority.test.ts",
         "lets a caller without a key start and read, but never cancel"
+      )
+    },
+    {
+      name: "a partner link that reads any request",
+      from: "input[by_link] === shared_id",
+      to: "input[by_link] !== null",
+      found_by: test(
+        "packages/core/test/access/partnerLinks.test.ts",
+        "of a request reads that request and its events, and nothing else"
       )
     }
   ]

@@ -1,0 +1,175 @@
+import { Array, Clock, Deferred, Effect, Latch, type Scope } from "effect"
+import type { Storage, Tally } from "../storage/Storage.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+import { minuteMs, secondMs } from "../wire/Timestamp.ts"
+
+/** How often counts are sent to storage, for the other hosts. */
+const intervalMs = secondMs / 4
+/** How long a total from storage is used. After that it is read again before any decision. */
+const freshMs = secondMs - intervalMs
+/** The longest that a call waits for that read. After it, the call is decided with what this host knows. */
+const maxWaitMs = 250
+/** How much the clocks of hosts may differ: no window ends in storage while a slow clock still counts in it. */
+const skewMs = minuteMs
+/** How many counts are sent at once. */
+const maxBatch = 500
+/**
+ * How many counts of one kind are kept. Beyond that the oldest is dropped, and read from storage when it is needed
+ * again.
+ */
+const maxCounts = 100_000
+/** How long a stop waits until the last counts are sent. */
+const flushMs = secondMs
+
+/** The count of one window of real time, as this host knows it. */
+export interface Count {
+  readonly tally: Omit<Tally, "added">
+  /** The total of all hosts when storage was last read. */
+  total: number
+  /** What this host has added since. */
+  added: number
+  /** When `total` must be read again, in milliseconds of real time. */
+  fresh_until: number
+}
+
+/** Counts of one kind, by name. */
+export interface Counter {
+  /** The count of the current window. Windows begin at whole minutes and days, the same on all hosts. */
+  readonly at: (now: number, workspace_id: WorkspaceId, subject: string) => Count
+}
+
+/**
+ * Counts that all hosts on one storage share.
+ *
+ * A host counts in memory and sends its counts to storage in the background; calls do not wait for that. Decisions use
+ * a total that is at most a second old: if it is older, the call waits for one read, which all waiting calls share.
+ * While storage is unavailable, a host decides with what it knows and sends its counts later. If the response to a send
+ * is lost, its counts may be added twice.
+ */
+export interface SharedCounts {
+  readonly counter: (name: string, window_ms: number) => Counter
+  /** Adds units, or subtracts them. */
+  readonly add: (count: Count, units: number) => void
+  /** Waits until these counts are fresh. */
+  readonly refresh: (counts: ReadonlyArray<Count>) => Effect.Effect<void>
+}
+
+/** Shared counts on a storage. Unsent counts are sent when the scope closes. */
+export const makeSharedCounts = Effect.fnUntraced(function* (
+  storage: Storage["Service"]
+): Effect.fn.Return<SharedCounts, never, Scope.Scope> {
+  const unsent = new Set<Count>()
+  const begun = Latch.makeUnsafe()
+  const asked = Latch.makeUnsafe()
+  let answered = Deferred.makeUnsafe<void>()
+
+  const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Count>) {
+    const now = yield* Clock.currentTimeMillis
+    const tallies = batch.map(({ tally, added }) => ({ ...tally, added }))
+    const totals = yield* storage.addCounts(now - skewMs, tallies)
+    for (const [i, count] of batch.entries()) {
+      count.total = totals[i] ?? count.total
+      count.added -= tallies[i]?.added ?? 0
+      count.fresh_until = now + freshMs
+      if (count.added === 0) unsent.delete(count)
+    }
+  })
+
+  /** Sends a batch. If storage refuses it, sends each count alone and forgets those that are refused. */
+  const sendBatch = (batch: ReadonlyArray<Count>) =>
+    Effect.catchDefect(send(batch), () => Effect.forEach(batch, sendAlone, { discard: true }))
+
+  const sendAlone = (count: Count) =>
+    Effect.catchDefect(send([count]), (defect) =>
+      Effect.andThen(
+        Effect.sync(() => unsent.delete(count)),
+        Effect.logError("Could not share a count", defect)
+      )
+    )
+
+  /** Storage is unavailable: decide with what is known, and send the counts later. */
+  const continueWithoutStorage = Effect.map(Clock.currentTimeMillis, (now) => {
+    for (const count of unsent) {
+      count.fresh_until = now + freshMs
+      const { window_start, window_ms } = count.tally
+      if (count.added === 0 || window_start + window_ms + skewMs <= now) unsent.delete(count)
+    }
+  })
+
+  const sync = Effect.suspend(() => {
+    const done = answered
+    answered = Deferred.makeUnsafe()
+    return Effect.forEach(Array.chunksOf(unsent, maxBatch), sendBatch, { discard: true }).pipe(
+      Effect.catch(() => continueWithoutStorage),
+      Effect.ensuring(Deferred.succeed(done, undefined))
+    )
+  })
+
+  const turn = Effect.gen(function* () {
+    if (unsent.size === 0) yield* begun.await
+    yield* begun.close
+    yield* Effect.timeoutOption(asked.await, intervalMs)
+    yield* asked.close
+    yield* sync
+  })
+
+  const refresh = Effect.fnUntraced(function* (counts: ReadonlyArray<Count>) {
+    const done = answered
+    // Before waking anyone, because woken fibers may run at once.
+    for (const count of counts) unsent.add(count)
+    begun.openUnsafe()
+    asked.openUnsafe()
+    const known = yield* Effect.timeoutOption(Deferred.await(done), maxWaitMs)
+    if (known._tag === "Some") return
+    const now = yield* Clock.currentTimeMillis
+    for (const count of counts) count.fresh_until = now + freshMs
+  })
+
+  // Registered before the loop, so it runs after the loop was interrupted.
+  yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(sync), flushMs))
+  yield* Effect.forkScoped(Effect.forever(turn))
+
+  return {
+    counter: (name, windowMs) => counterOf(name, windowMs, (forgotten) => unsent.delete(forgotten)),
+    add: (count, units) => {
+      count.added += units
+      unsent.add(count)
+      if (unsent.size === 1) begun.openUnsafe()
+    },
+    refresh
+  }
+})
+
+const counterOf = (name: string, window_ms: number, forget: (count: Count) => void): Counter => {
+  let window_start = Number.NEGATIVE_INFINITY
+  let counts = new Map<string, Count>()
+
+  const roll = (now: number): void => {
+    const start = now - (now % window_ms)
+    // If the clock was set back a little, keep counting in the current window.
+    if (start === window_start || start === window_start - window_ms) return
+    window_start = start
+    counts = new Map()
+  }
+
+  const begin = (workspace_id: WorkspaceId, subject: string): Count => {
+    if (counts.size >= maxCounts) {
+      for (const [oldest, count] of counts) {
+        counts.delete(oldest)
+        forget(count)
+        break
+      }
+    }
+    const tally = { workspace_id, name: `${name} ${subject}`, window_start, window_ms }
+    const count: Count = { tally, total: 0, added: 0, fresh_until: Number.NEGATIVE_INFINITY }
+    counts.set(subject, count)
+    return count
+  }
+
+  return {
+    at: (now, workspaceId, subject) => {
+      roll(now)
+      return counts.get(subject) ?? begin(workspaceId, subject)
+    }
+  }
+}
