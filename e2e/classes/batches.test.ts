@@ -54,7 +54,7 @@ describe("a poisonous member in a batch", () => {
     { around: refusing(() => poison, "api_request") }
   )
 
-  it.effect("of the counts that hosts share is not shared, and the others are", () =>
+  it.effect("of shared counts is not stored, and the others are", () =>
     Effect.gen(function* () {
       const storage = Context.get(yield* Layer.build(MemoryStorage.layer), Storage.Storage)
       const here = yield* host(refusing(() => poison, "none")(storage))

@@ -9,7 +9,7 @@ import { areEqual, macOfKey, partsOfMac, type Seal, signatureOf } from "./Seal.t
 export interface CursorScope {
   readonly list: string
   readonly workspace_id: WorkspaceId
-  /** The filters of the list. They must be the same with the cursor. */
+  /** The filters of the list. The cursor is valid only with the same filters. */
   readonly filters?: Readonly<Record<string, unknown>>
 }
 

@@ -102,7 +102,7 @@ const factorsOf = (factor: Factor, known: Known, risk: Risk): ReadonlyArray<numb
   const highest = mean.at_most === undefined ? Number.POSITIVE_INFINITY : tenThousandths(mean.at_most)
   const applying = mean.factors.filter((one) => appliesIn(one, risk.state))
   const each = risk.drivers.map((driver) =>
-    // A product of factors is rounded to ten-thousandths as an amount is to cents.
+    // A product of factors is rounded to ten-thousandths, in the same way as an amount to cents.
     Math.min(
       highest,
       mulAll(

@@ -321,7 +321,7 @@ describe("the check of a rate plan finds", () => {
     assert.include(found?.message, message, JSON.stringify(faults))
   })
 
-  it("a review in the future of a given day", () => {
+  it("a review date after the given day", () => {
     assert.deepStrictEqual(RatePlan.check(example, { today: "2026-11-19" }), [
       { path: "reviewed_on", message: "Must not be in the future." }
     ])

@@ -17,7 +17,7 @@ export const sharedClient = signal<RemoteClient | null>(null)
 export const addressOf = (sharedId: string, token: string): string =>
   `${location.origin}${to(["link", sharedId])}#${token}`
 
-/** Takes the token from the address, or the one that this tab has taken for the same thing before. */
+/** Takes the token from the address, or the one that this tab stored for the same resource. */
 export const beginShared = (): void => {
   const { path } = place.value
   if (!isShared()) return

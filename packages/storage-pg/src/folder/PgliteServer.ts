@@ -89,8 +89,7 @@ export const open = (folder: string, path: string): Effect.Effect<PgliteServer, 
       execProtocolRawStream: (message, options) => database.execProtocolRawStream(message, options),
       failure: () =>
         hasFailed
-          ? (faultOf(folder, null, lines.join("\n")) ??
-            `The database in ${folder} has failed: start this program again.`)
+          ? (faultOf(folder, null, lines.join("\n")) ?? `The database in ${folder} failed: start this program again.`)
           : null
     }
   })
