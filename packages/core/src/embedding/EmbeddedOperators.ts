@@ -48,7 +48,7 @@ export interface ActingOperator {
   readonly organization_id?: string
 }
 
-/** What operators can do, inside a program. */
+/** The methods for operators inside a program. */
 export interface Operators {
   /** Makes a token for the operators' API of a host, and returns it once. */
   readonly createToken: (

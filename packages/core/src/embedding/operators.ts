@@ -27,7 +27,7 @@ const viewOf = ({ created_at, expires_at, revoked_at, ...token }: OperatorToken)
   revoked_at: revoked_at === null ? null : fromMillis(revoked_at)
 })
 
-/** Makes what operators can do. `own` runs a call of the program itself, with limits or without. */
+/** Makes the methods for operators. `own` runs a call of the program itself, with or without limits. */
 export const makeOperators = (run: Lifetime["call"], own: typeof withoutLimits): Operators => ({
   createToken: async (options) => {
     const { organization_id, ...rest } = given.createToken(options)

@@ -30,7 +30,7 @@ const makeMoves = Effect.gen(function* () {
   const runner = yield* Runner
   const holdOf = yield* HeldClock.make
 
-  /** Runs the next jobs on the way to the target, and moves the clock with each change of theirs. */
+  /** Runs the next jobs on the way to the target. Each of their changes also moves the clock. */
   const runAhead = (seen: Workspace, target: Goal) => {
     let workspace = seen
     let held = false

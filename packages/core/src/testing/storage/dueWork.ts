@@ -48,7 +48,7 @@ export const dueWork: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ jobs: [Sample.job(10)] }))
       let isClaimed = false
       for (let now = 20; !isClaimed; now++) {
-        expectTrue("it is not overtaken forever", now < 100)
+        expectTrue("it does not wait forever behind later ones", now < 100)
         for (const workspace_id of others) {
           yield* storage.commit(Sample.change({ workspace_id, jobs: [Sample.job(now)] }))
         }

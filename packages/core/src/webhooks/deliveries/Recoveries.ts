@@ -91,7 +91,7 @@ const queryOf = (
   created_before: filter.created_before
 })
 
-/** What operators and owners read. */
+/** The reads that operators and owners share. */
 const makeReads = Effect.gen(function* () {
   const storage = yield* Storage
 
@@ -123,7 +123,7 @@ const makeReads = Effect.gen(function* () {
   return { count, list, preview }
 })
 
-/** What operators and owners change, and read. */
+/** The reads and changes that operators and owners share. */
 const makeOwned = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces

@@ -48,7 +48,7 @@ export const RecoveryChangeInput = Schema.Struct({
   action: Schema.Literals(Recovery.recoveryActions).annotateKey({ description: "What to do" })
 })
 
-/** What a caller chooses. */
+/** The choices of a caller. */
 export interface RecoveryChoice {
   readonly statuses?: ReadonlyArray<(typeof Recovery.recoverable)[number]>
   readonly event_types?: ReadonlyArray<string>
