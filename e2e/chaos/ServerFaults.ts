@@ -35,7 +35,7 @@ const onServer =
 /** A random half of the server processes that serve hosts. */
 const someBackends = async (server: Server, chance: Chance): Promise<ReadonlyArray<number>> => {
   const found =
-    "select pid from pg_stat_activity where application_name = 'quotewire' or backend_type = 'walsender' order by pid"
+    "select pid from pg_stat_activity where application_name like 'quotewire%' or backend_type = 'walsender' order by pid"
   const rows = await statements(server.url("postgres"), found)
   return rows.flatMap(({ pid }) => (chance.next() < 0.5 ? [Number(pid)] : []))
 }
@@ -104,7 +104,7 @@ const exhaustConnections = onServer(async (server, chance) => {
   }
   try {
     await takeAll()
-    const end = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'quotewire'"
+    const end = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'quotewire%'"
     await taken[0]?.query(end)
     await takeAll()
     await after(briefly(chance, 500, 6_000))

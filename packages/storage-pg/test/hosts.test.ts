@@ -1,3 +1,4 @@
+import { hostname } from "node:os"
 import { assert, describe, it } from "@effect/vitest"
 import { Change, type Job } from "@quotewire/core"
 import { Effect, Fiber, Option } from "effect"
@@ -36,6 +37,20 @@ describe("two hosts on one database", () => {
       yield* Effect.yieldNow
       yield* one.commit(request("qreq_1", 2))
       assert.strictEqual(yield* Fiber.join(waiting), 2)
+    })
+  )
+
+  it.effect("tell operators which processes are connected, and that nothing is being moved", () =>
+    Effect.gen(function* () {
+      const { one, other } = yield* two
+      for (const storage of [one, other]) {
+        const processes = yield* storage.processes ?? Effect.die("Processes are not known")
+        assert.deepStrictEqual(
+          processes.map(({ name }) => name),
+          [`${hostname()} ${process.pid}`]
+        )
+        assert.strictEqual(yield* storage.moving ?? Effect.die("Moves are not known"), false)
+      }
     })
   )
 

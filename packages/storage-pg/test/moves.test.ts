@@ -118,6 +118,11 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       for (const last of ["begun", "published", "subscribed", "held", "switched", "unsubscribed"] as const) {
         yield* moveUntil(movable, last)
         yield* use
+        const [cell] = host.cells ?? []
+        assert.strictEqual(
+          yield* cell?.moving ?? Effect.die("Moves are not known"),
+          last !== "switched" && last !== "unsubscribed"
+        )
         if (last !== "held" && last !== "switched") continue
         const [report] = yield* PgCells.report(cells)
         assert.deepInclude(report?.move, { phase: last === "held" ? "moving" : "finishing", is_running: false })

@@ -92,7 +92,7 @@ describe.skipIf(pgBouncerVersion === null)(`PgBouncer ${version}`, () => {
         assert.strictEqual(yield* Fiber.join(overdue), "StorageUnavailable")
         // Meanwhile the host asks the server whether it still runs the statement.
         const asked =
-          "select from pg_stat_activity where application_name = 'quotewire' and query like '%state = ''active''%'"
+          "select from pg_stat_activity where application_name like 'quotewire%' and query like '%state = ''active''%'"
         const asking = Effect.promise(() => statements(database.url, `${asked} and datname = current_database()`))
         yield* eventually(Effect.map(asking, (rows) => assert.isNotEmpty(rows)))
         assert.strictEqual(yield* outcome(3), "StorageUnavailable")

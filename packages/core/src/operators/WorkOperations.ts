@@ -35,10 +35,19 @@ const Report = Schema.Struct({
     feedback_days: days("Reports about the API"),
     exchanges_days: days("Recorded exchanges with carriers")
   }).annotateKey({ description: "How long data is kept, in days" }),
+  processes: Schema.NullOr(
+    Schema.Array(
+      Schema.Struct({
+        name: Schema.String.annotateKey({ description: "The machine and the number of the process" }),
+        since: Timestamp.annotateKey({ description: "When the oldest of its connections was opened" })
+      })
+    )
+  ).annotateKey({ description: "The processes that are connected to the storage; null if it does not know them" }),
   cells: Schema.Array(
     Schema.Struct({
       name: Schema.String.annotateKey({ description: "The name of the cell" }),
-      ready: Schema.Boolean.annotateKey({ description: "Whether it can be used now" })
+      ready: Schema.Boolean.annotateKey({ description: "Whether it can be used now" }),
+      moving: Schema.Boolean.annotateKey({ description: "Whether it is being moved to another database" })
     })
   ).annotateKey({ description: "The cells of the storage; empty if it has none" })
 }).annotate({ identifier: "WorkReport" })
@@ -57,10 +66,11 @@ export const getWork = OperatorOperation.make({
   errors: [],
   run: () =>
     Effect.flatMap(WorkReports, ({ read }) =>
-      Effect.map(read, ({ backlog, next_due_at, ...report }) =>
+      Effect.map(read, ({ backlog, next_due_at, processes, ...report }) =>
         Json.encode({
           ...report,
           next_due_at: next_due_at === null ? null : fromMillis(next_due_at),
+          processes: processes?.map(({ name, since }) => ({ name, since: fromMillis(since) })) ?? null,
           backlog: backlog?.map((of) => ({ ...of, oldest_due_at: fromMillis(of.oldest_due_at) })) ?? null
         })
       )

@@ -1,7 +1,13 @@
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Option } from "effect"
 import { type Periods, RetentionPeriods } from "../runner/RetentionPeriods.ts"
 import * as CellReadiness from "../storage/CellReadiness.ts"
-import { type Backlog, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import {
+  type Backlog,
+  Storage,
+  type StorageCell,
+  type StorageProcess,
+  type StorageUnavailable
+} from "../storage/Storage.ts"
 
 /** Whether a service's due work gets done, and how long it keeps data. */
 export interface WorkReport {
@@ -12,8 +18,10 @@ export interface WorkReport {
   /** The jobs that are due and that nobody has claimed, by kind; null if the storage does not count them. */
   readonly backlog: ReadonlyArray<Backlog> | null
   readonly retention: Periods
+  /** The processes that are connected to the storage; null if it does not know them. */
+  readonly processes: ReadonlyArray<StorageProcess> | null
   /** The cells of the storage; empty if it has none. */
-  readonly cells: ReadonlyArray<CellReadiness.CellReadiness>
+  readonly cells: ReadonlyArray<CellReadiness.CellReadiness & { readonly moving: boolean }>
 }
 
 /** At most this many due jobs are counted, in each cell. */
@@ -36,14 +44,32 @@ export class WorkReports extends Context.Service<
       const read = Effect.gen(function* () {
         // A claim at time 0 takes no jobs, and returns when the next one is due.
         const { next_due_at } = yield* storage.claim({ now: 0, lease_ms: 1, limit: 1 })
-        const cells = yield* CellReadiness.ask(storage.cells ?? [])
+        const processes = storage.processes === undefined ? null : yield* storage.processes
+        const ready = yield* CellReadiness.ask(storage.cells ?? [])
+        const moving = yield* movesOf(storage.cells ?? [])
+        const cells = ready.map((cell) => ({ ...cell, moving: moving.has(cell.name) }))
         const now = yield* Clock.currentTimeMillis
         const backlog = storage.backlog === undefined ? null : yield* storage.backlog({ now, limit: maxCounted })
         const waits_ms = next_due_at === null ? 0 : Math.max(0, now - next_due_at)
-        return { next_due_at, waits_ms, backlog, retention, cells } satisfies WorkReport
+        return { next_due_at, waits_ms, backlog, processes, retention, cells } satisfies WorkReport
       }).pipe(Effect.withSpan("WorkReports.read"))
 
       return WorkReports.of({ read })
     })
   )
 }
+
+/** The names of the cells that are being moved. One that does not answer within a second counts as in its place. */
+const movesOf = (cells: ReadonlyArray<StorageCell>): Effect.Effect<ReadonlySet<string>> =>
+  Effect.filter(
+    cells,
+    ({ moving = Effect.succeed(false) }) =>
+      Effect.map(
+        Effect.timeoutOption(
+          Effect.orElseSucceed(moving, () => false),
+          "1 second"
+        ),
+        Option.getOrElse(() => false)
+      ),
+    { concurrency: "unbounded" }
+  ).pipe(Effect.map((found) => new Set(found.map(({ name }) => name))))

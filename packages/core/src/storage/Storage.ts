@@ -92,6 +92,14 @@ export interface Backlog {
   readonly oldest_due_at: number
 }
 
+/** A process that is connected to a storage. */
+export interface StorageProcess {
+  /** The machine and the number of the process. */
+  readonly name: string
+  /** When the oldest of its connections was opened, in milliseconds of real time. */
+  readonly since: number
+}
+
 /** What to erase. */
 export type Erasure =
   /**
@@ -161,6 +169,8 @@ export interface StorageCell {
   readonly name: string
   /** Whether it can be used now. Fails within seconds if not. */
   readonly ready: Effect.Effect<void, StorageUnavailable>
+  /** Whether it is being moved to another database. */
+  readonly moving?: Effect.Effect<boolean, StorageUnavailable>
   /** Its workspaces that have data: ids after the given one, sorted. */
   readonly workspaces: (
     after: WorkspaceId | null,
@@ -237,6 +247,10 @@ export class Storage extends Context.Service<
      * it, operators only see when the oldest job was due.
      */
     readonly backlog?: (query: BacklogQuery) => Effect.Effect<ReadonlyArray<Backlog>, StorageUnavailable>
+    /** The processes that are connected, at most a thousand, by name. Optional: for operators only. */
+    readonly processes?: Effect.Effect<ReadonlyArray<StorageProcess>, StorageUnavailable>
+    /** Whether its data is being moved to another database. Optional: for operators only. */
+    readonly moving?: Effect.Effect<boolean, StorageUnavailable>
     /**
      * The cells of a storage that consists of several. `ready` is then the readiness of the first cell, which all
      * others need.

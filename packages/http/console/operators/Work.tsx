@@ -1,4 +1,4 @@
-import { Facts, Show, Tag, Time } from "../parts/basics.tsx"
+import { Facts, Outside, Show, Tag, Time } from "../parts/basics.tsx"
 import { ListTable } from "../parts/ListTable.tsx"
 import { useLive } from "../state/loading.ts"
 import type { Call } from "../state/operatorCalls.ts"
@@ -11,7 +11,7 @@ export const Work = ({ call }: { readonly call: Call }) => {
     <section class="page">
       <h1 tabIndex={-1}>Work</h1>
       <Show of={work}>
-        {({ backlog, cells, next_due_at, retention, waits_ms }) => (
+        {({ backlog, cells, next_due_at, processes, retention, waits_ms }) => (
           <>
             <div class="card">
               <Facts
@@ -51,13 +51,31 @@ export const Work = ({ call }: { readonly call: Call }) => {
                 />
               </div>
             )}
+            {processes !== null && (
+              <div class="card">
+                <h2>Processes</h2>
+                <ul class="list">
+                  {processes.map(({ name, since }) => (
+                    <li key={name} class="row">
+                      <code>
+                        <Outside text={name} />
+                      </code>{" "}
+                      <span class="minor">
+                        connected since <Time at={since} />
+                      </span>
+                    </li>
+                  ))}
+                </ul>
+              </div>
+            )}
             {cells.length > 0 && (
               <div class="card">
                 <h2>Cells</h2>
                 <ul class="list">
-                  {cells.map(({ name, ready }) => (
+                  {cells.map(({ moving, name, ready }) => (
                     <li key={name} class="row">
                       <code>{name}</code> <Tag tone={ready ? "good" : "bad"} text={ready ? "ready" : "not reachable"} />
+                      {moving && <Tag tone="odd" text="being moved" />}
                     </li>
                   ))}
                 </ul>

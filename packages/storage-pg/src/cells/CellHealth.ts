@@ -93,6 +93,8 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
       claim: (query) => guarded(query.workspace_id === undefined ? claimWithTimeout(query) : storage.claim(query)),
       lane: (query) => guarded(storage.lane(query)),
       ...(backlog && { backlog: (query) => guarded(backlog(query)) }),
+      ...(storage.processes && { processes: guarded(storage.processes) }),
+      ...(storage.moving && { moving: guarded(storage.moving) }),
       release: (leases) => guarded(storage.release(leases)),
       erase: (erasure) => guarded(storage.erase(erasure)),
       rewrite: (workspaceId, rewrites) => guarded(storage.rewrite(workspaceId, rewrites)),

@@ -94,6 +94,7 @@ export const make = <E>(
           Effect.forEach(cells, (cell) => backlogIn(cell, query), { concurrency: "unbounded" }),
           (lists) => sumOf(lists.flat())
         ),
+      processes: Effect.suspend(() => home.processes ?? Effect.succeed([])),
       release,
       erase: (erasure) => Effect.flatMap(placeOf(erasure.workspace_id), (storage) => storage.erase(erasure)),
       rewrite: (workspaceId, rewrites) =>
@@ -135,6 +136,7 @@ const sumOf = (backlogs: ReadonlyArray<Storage.Backlog>): ReadonlyArray<Storage.
 const storageCellOf = (cell: CellState): Storage.StorageCell => ({
   name: cell.name,
   ready: Effect.flatMap(CellSet.storageOf(cell), ({ ready }) => (cell.isUnavailable ? unavailable : ready)),
+  moving: Effect.flatMap(CellSet.storageOf(cell), ({ moving }) => moving ?? Effect.succeed(false)),
   workspaces: (after, limit) =>
     Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.workspaces(after, limit)).pipe(
       Effect.map((ids) => firstOf(ids, limit))

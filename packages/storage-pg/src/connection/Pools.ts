@@ -1,3 +1,4 @@
+import { hostname } from "node:os"
 import { type PgConnection, PgPool } from "@effect/sql-pg"
 import { Effect, FiberSet, type Redacted, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
@@ -89,7 +90,8 @@ const settingsOf = Effect.fnUntraced(function* (
   return {
     url: options.url,
     types: wireTypes,
-    applicationName: "quotewire",
+    // Operators see which processes are connected.
+    applicationName: `quotewire ${hostname()} ${process.pid}`,
     connectTimeout: `${options.connect_seconds ?? 5} seconds`,
     keepAlive: "10 seconds",
     // Large enough for a page of the feed.

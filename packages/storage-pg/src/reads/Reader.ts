@@ -17,6 +17,14 @@ const listWorkspaces = query("workspaces")
 const workspaces = Columns.rowsReader(Schema.Struct({ workspace_id: Ids.WorkspaceId }))
 const listLane = query("lane")
 const listLanes = query("lanes")
+const listProcesses = query("processes")
+const processes = Columns.rowsReader(Schema.Struct({ name: Schema.String, since: Schema.Int }))
+// Only a cell that was moved has a place.
+const placeFound = query("places/found")
+const foundPlaces = Columns.rowsReader(Schema.Struct({ has_place: Schema.Boolean }))
+const placeState = query("places/place")
+const movingPlaces = Columns.rowsReader(Schema.Struct({ state: Schema.String }))
+const isLeaving = ({ state }: { readonly state: string }): boolean => state === "leaving" || state === "held"
 const countBacklog = query("backlog")
 const backlogs = Columns.rowsReader(
   Schema.Struct({ kind: Schema.Literals(Job.jobKinds), due: Schema.Int, oldest_due_at: Schema.Int })
@@ -49,7 +57,10 @@ const childrenOf = (page: Page.RecordQuery): Lookups.Children | null => {
     : { workspace_id, kind, parent, after: after ?? "", most: limit + 1 }
 }
 
-type Reading = Pick<Storage.Storage["Service"], "get" | "page" | "feed" | "lane" | "backlog" | "workspaces" | "ready">
+type Reading = Omit<
+  Storage.Storage["Service"],
+  "commit" | "claim" | "release" | "erase" | "rewrite" | "addCounts" | "watch" | "cells"
+>
 
 /** The reading part of the storage port. */
 export const make = Effect.fnUntraced(function* (database: Database): Effect.fn.Return<Reading, never, Scope.Scope> {
@@ -73,6 +84,15 @@ export const make = Effect.fnUntraced(function* (database: Database): Effect.fn.
     lane: (lane) => readLane(database, lane),
     backlog: ({ limit, now }) =>
       Effect.map(database.read(countBacklog, [numberColumn.one(now), limit]), (rows) => backlogs(rows)),
+
+    processes: Effect.map(database.read(listProcesses, []), (rows) =>
+      processes(rows).map(({ name, since }) => ({ name: name.slice("quotewire ".length), since }))
+    ),
+    moving: Effect.flatMap(database.read(placeFound, []), (rows) =>
+      foundPlaces(rows).some(({ has_place }) => has_place)
+        ? Effect.map(database.read(placeState, []), (places) => movingPlaces(places).some(isLeaving))
+        : Effect.succeed(false)
+    ),
 
     workspaces: (after, limit) =>
       Effect.map(database.read(listWorkspaces, [after ?? "", limit]), (rows) =>
