@@ -161,7 +161,13 @@ describe("an operator", () => {
     "sees how long work has waited, and of which kind it is",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
-      assert.deepInclude(yield* callWith(token, getWork), { next_due_at: null, waits_ms: 0, backlog: [], processes: null, cells: [] })
+      assert.deepInclude(yield* callWith(token, getWork), {
+        next_due_at: null,
+        waits_ms: 0,
+        backlog: [],
+        processes: null,
+        cells: []
+      })
       yield* start({}, live)
       yield* pass(7_000)
       const { backlog, waits_ms } = yield* callWith(token, getWork)
