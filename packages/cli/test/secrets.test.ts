@@ -26,6 +26,7 @@ const proper: Readonly<Record<string, ReadonlyArray<string>>> = {
     `postgres://quotewire:${secret}@127.0.0.1:1/none`,
     `postgres://quotewire:1/${secret}@127.0.0.1:1/none`
   ],
+  "database-pooler-url": [`postgres://quotewire:${secret}@127.0.0.1:1/none`],
   "signing-secret": [`whsec_${Buffer.from(secret.padEnd(32, "-")).toString("base64")}`, `whsec_${secret}`],
   "seal-keys": [Buffer.from(secret.padEnd(32, "-")).toString("base64"), `${secret},${secret}`]
 }

@@ -69,7 +69,6 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
 
   return (cell, storage) => {
     const name = cell.name === home ? {} : { cell: cell.name }
-    const { backlog } = storage
     const guarded = <A, E>(
       call: Effect.Effect<A, E | Storage.StorageUnavailable>
     ): Effect.Effect<A, E | Storage.StorageUnavailable> =>
@@ -92,9 +91,7 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
       feed: (query) => guarded(storage.feed(query)),
       claim: (query) => guarded(query.workspace_id === undefined ? claimWithTimeout(query) : storage.claim(query)),
       lane: (query) => guarded(storage.lane(query)),
-      ...(backlog && { backlog: (query) => guarded(backlog(query)) }),
-      ...(storage.processes && { processes: guarded(storage.processes) }),
-      ...(storage.moving && { moving: guarded(storage.moving) }),
+      ...readsOfOperators(storage, guarded),
       release: (leases) => guarded(storage.release(leases)),
       erase: (erasure) => guarded(storage.erase(erasure)),
       rewrite: (workspaceId, rewrites) => guarded(storage.rewrite(workspaceId, rewrites)),
@@ -104,6 +101,16 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
       ready: guarded(storage.ready)
     }
   }
+})
+
+type Guard = <A, E>(
+  call: Effect.Effect<A, E | Storage.StorageUnavailable>
+) => Effect.Effect<A, E | Storage.StorageUnavailable>
+
+const readsOfOperators = ({ backlog, moving, processes }: Port, guarded: Guard) => ({
+  ...(backlog && { backlog: (query: Storage.BacklogQuery) => guarded(backlog(query)) }),
+  ...(processes && { processes: guarded(processes) }),
+  ...(moving && { moving: guarded(moving) })
 })
 
 const isStorageUnavailable = (error: unknown): error is Storage.StorageUnavailable =>

@@ -1,4 +1,5 @@
 import { hostname } from "node:os"
+import { pid } from "node:process"
 import { type PgConnection, PgPool } from "@effect/sql-pg"
 import { Effect, FiberSet, type Redacted, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
@@ -91,7 +92,7 @@ const settingsOf = Effect.fnUntraced(function* (
     url: options.url,
     types: wireTypes,
     // Operators see which processes are connected.
-    applicationName: `quotewire ${hostname()} ${process.pid}`,
+    applicationName: `quotewire ${hostname()} ${pid}`,
     connectTimeout: `${options.connect_seconds ?? 5} seconds`,
     keepAlive: "10 seconds",
     // Large enough for a page of the feed.
