@@ -103,11 +103,14 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
   }
 })
 
-type Guard = <A, E>(
+type GuardedCall = <A, E>(
   call: Effect.Effect<A, E | Storage.StorageUnavailable>
 ) => Effect.Effect<A, E | Storage.StorageUnavailable>
 
-const readsOfOperators = ({ backlog, moving, processes }: Port, guarded: Guard) => ({
+const readsOfOperators = (
+  { backlog, moving, processes }: Port,
+  guarded: GuardedCall
+): Pick<Port, "backlog" | "moving" | "processes"> => ({
   ...(backlog && { backlog: (query: Storage.BacklogQuery) => guarded(backlog(query)) }),
   ...(processes && { processes: guarded(processes) }),
   ...(moving && { moving: guarded(moving) })
