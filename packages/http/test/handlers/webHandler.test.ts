@@ -163,7 +163,7 @@ describe("webHandler", () => {
       assert.include(answer.headers.get("content-type") ?? "", "text/plain")
       assert.strictEqual(answer.headers.get("vary"), "Accept")
       const text = yield* textOf(answer)
-      const [, address = "", body = ""] = /curl -s (\S+)[\s\S]*-d '(.*)'/.exec(text) ?? []
+      const [, address = "", body = ""] = /curl -s (\S+)[\s\S]*-d '([^']*)'/.exec(text) ?? []
       const started = yield* Effect.promise(() =>
         handle(new Request(address, { method: "POST", headers: json(key), body }))
       )
