@@ -296,6 +296,21 @@ describe("the console", () => {
     assert.isBelow(sum, 120_000)
   })
 
+  it("fills in its sandbox key in the API reference of the same tab, and forgets it on signing out", async () => {
+    await signIn(keys.server)
+    await heading("Requests").waitFor()
+    await page.getByRole("link", { name: "API reference" }).click()
+    await page.getByText("Start a quote request").first().waitFor()
+    const filledIn = `[...document.querySelectorAll("input, code, [contenteditable]")].some((element) =>
+      (element.value ?? element.textContent).includes("${keys.server}"))`
+    await page.waitForFunction(filledIn)
+    await page.goBack()
+    await page.getByRole("button", { name: "Sign out" }).click()
+    await page.goto(`${host.address}/docs`)
+    await page.getByText("Start a quote request").first().waitFor()
+    assert.isFalse(await page.evaluate(filledIn))
+  })
+
   it("needs no mouse", async () => {
     const { id } = await start("quotes_ready")
     await page.goto(`${host.address}/console`)

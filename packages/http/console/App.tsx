@@ -11,6 +11,7 @@ import { Try } from "./pages/Try.tsx"
 import { EndpointPage, Webhooks } from "./pages/Webhooks.tsx"
 import { NoSuchPage } from "./parts/basics.tsx"
 import { Clock } from "./parts/Clock.tsx"
+import { hostUrl } from "./state/host.ts"
 import { type Place, place, to } from "./state/route.ts"
 import { type OperatorSession, type Session, session, signOut } from "./state/session.ts"
 import { isShared } from "./state/shared.ts"
@@ -44,6 +45,7 @@ export const App = () => {
         {user !== null && (
           <div class="row">
             <span class={`state ${worldOf(user) === "sandbox" ? "none" : "odd"}`}>{worldOf(user)}</span>
+            {user._tag === "integrator" && <a href={`${hostUrl}/docs`}>API reference</a>}
             <button type="button" onClick={signOut}>
               Sign out
             </button>

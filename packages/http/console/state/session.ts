@@ -1,5 +1,6 @@
 import { computed, signal } from "@preact/signals"
 import { connect, type RemoteClient } from "../../src/client/index.ts"
+import { keptKey } from "../../src/documents/Scalar.ts"
 import { hostUrl } from "./host.ts"
 import { type Call, withToken } from "./operatorCalls.ts"
 
@@ -15,8 +16,6 @@ export interface OperatorSession {
   readonly _tag: "operator"
   readonly call: Call
 }
-
-const stored = "quotewire-console-key"
 
 const current = signal<Session | OperatorSession | null>(null)
 
@@ -52,7 +51,7 @@ export const signIn = async (given: string): Promise<void> => {
   const key = given.trim()
   try {
     const opened = await tried(key)
-    sessionStorage.setItem(stored, key)
+    sessionStorage.setItem(keptKey, key)
     current.value = opened
   } catch (error) {
     signInError.value = error instanceof Error ? error.message : String(error)
@@ -61,7 +60,7 @@ export const signIn = async (given: string): Promise<void> => {
 
 /** Forgets the key. */
 export const signOut = (): void => {
-  sessionStorage.removeItem(stored)
+  sessionStorage.removeItem(keptKey)
   current.value = null
 }
 
@@ -81,7 +80,7 @@ const redeem = async (link: string): Promise<void> => {
 /** Signs in with the link of the address, or with the key that this tab has. */
 export const begin = async (): Promise<void> => {
   const [, link] = /^#link=([\w-]+)$/.exec(location.hash) ?? []
-  const kept = sessionStorage.getItem(stored)
+  const kept = sessionStorage.getItem(keptKey)
   if (link !== undefined) {
     // The code leaves the address before anything else happens, so that nobody copies it from there.
     history.replaceState(null, "", location.pathname)

@@ -33,13 +33,21 @@ export const routes = (document: () => Node, scalar: Scalar.Scalar | null): Read
     read: scalar.read,
     brotli: scalar.brotli
   })
+  const fillIn = Asset.make({
+    type: "text/javascript; charset=utf-8",
+    cache: "no-cache",
+    read: async () => Scalar.fillIn
+  })
   return [
     Route.make("GET", "/docs", ({ header }) => reference(header)),
+    Route.make("GET", fillInPath, ({ header }) => fillIn(header)),
     Route.make("GET", scriptPath(scalar.version), ({ header }) => script(header))
   ]
 }
 
 const scriptPath = (version: string): string => `/docs/scalar/${version}/standalone.js`
+
+const fillInPath = "/docs/scalar/key.js"
 
 const drawnBy = (version: string) => Page.html`<!doctype html>
 <html lang="en">
@@ -53,6 +61,7 @@ const drawnBy = (version: string) => Page.html`<!doctype html>
 <noscript><p>The reference needs JavaScript. Without it, read the <a href="openapi.json">OpenAPI document</a> and the
 <a href="docs/v1/errors">error codes</a>.</p></noscript>
 <script id="api-reference" data-url="openapi.json" data-configuration="${JSON.stringify(Scalar.configuration)}"></script>
+<script src="${fillInPath.slice(1)}"></script>
 <script src="${scriptPath(version).slice(1)}"></script>
 </body>
 </html>

@@ -26,6 +26,21 @@ export const configuration = {
   ].join(" ")
 }
 
+/** Where the console keeps the key of a tab, in its session storage. */
+export const keptKey = "quotewire-console-key"
+
+/**
+ * Fills in the sandbox key that the console has in this tab. It stays in the browser, and other sites cannot read it.
+ * Runs before Scalar's script.
+ */
+export const fillIn = `const key = sessionStorage.getItem("${keptKey}")
+if (key?.startsWith("sandbox_")) {
+  const { dataset } = document.getElementById("api-reference")
+  const authentication = { preferredSecurityScheme: "bearer", securitySchemes: { bearer: { token: key } } }
+  dataset.configuration = JSON.stringify({ ...JSON.parse(dataset.configuration), authentication })
+}
+`
+
 /**
  * The content security policy of the reference page: its script may run and may call its own host. Nothing else is
  * allowed, so requests to outside addresses that no setting turns off fail.
