@@ -105,3 +105,34 @@ describe("quotewire recoveries", () => {
     })
   )
 })
+
+describe("an operator without a database", () => {
+  it.live("finds requests, checks the work, and shares a request and an endpoint, as their owner can", () =>
+    Effect.gen(function* () {
+      const { operator, organization, owner, subscription } = yield* start
+      const found = yield* runInProcess(["requests", "find", "--line", "renters"], operator)
+      assert.match(found.out, /completed \(quotes_ready\) {2}3 quotes {2}renters, sandbox {2}org_\w+ {2}qreq_\w+$/)
+      assert.strictEqual((yield* runInProcess(["requests", "find", "--status", "failed"], operator)).out, "")
+      const [id = ""] = /qreq_\w+/.exec(found.out) ?? []
+      assert.match((yield* runInProcess(["status"], operator)).out, /^No due job waits\./)
+
+      const place = ["--organization", organization, "--environment", "sandbox"]
+      for (const [shared, env, args] of [
+        [id, owner, []],
+        [subscription, owner, []],
+        [id, operator, place],
+        [subscription, operator, place]
+      ] as const) {
+        const { out } = yield* runInProcess(["share", shared, "--days", "2", ...args], env)
+        const [, path, link = ""] = /^http:\S+(\/console\/link\/\w+)#(link_\S+)/.exec(out) ?? []
+        assert.strictEqual(path, `/console/link/${shared}`)
+        const reads = connect({ base_url: owner.QUOTEWIRE_BASE_URL, key: link })
+        const read =
+          shared === id ? reads.get_quote_request({ id }) : reads.get_event_subscription_health({ id: shared })
+        assert.isDefined(yield* Effect.promise(() => read))
+      }
+      assert.match((yield* runInProcess(["share", "x"], owner)).err, /<id> must be the id/)
+      assert.match((yield* runInProcess(["share", id, "--days", "31"], owner)).err, /--days must be .* 1 to 30/)
+    })
+  )
+})

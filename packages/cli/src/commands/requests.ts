@@ -1,6 +1,7 @@
 import { Ids } from "@quotewire/core"
-import { Effect, Option, Schema, Stream } from "effect"
+import { Effect, Option, Record, Schema, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import * as FoundRequests from "../remote/FoundRequests.ts"
 import * as HostClient from "../remote/HostClient.ts"
 import * as Listing from "../remote/Listing.ts"
 import * as Reach from "../remote/Reach.ts"
@@ -12,6 +13,7 @@ import { WrongUsage } from "../settings/CommandErrors.ts"
 import * as MissingSettings from "../settings/MissingSettings.ts"
 import * as OperatorSettings from "../settings/OperatorSettings.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
+import * as Settings from "../settings/Settings.ts"
 import * as StorageSettings from "../settings/StorageSettings.ts"
 import * as Output from "../terminal/Output.ts"
 import * as Style from "../terminal/Style.ts"
@@ -108,6 +110,44 @@ const list = Command.make(
     })
 ).pipe(Command.withDescription("List the calls in a host's request log, newest first"))
 
+const find = Command.make(
+  "find",
+  reportAllErrors({
+    id: Listing.text("id", "Only requests with this text in the id, of four characters or more"),
+    organization: Flag.optional(StorageSettings.organization),
+    status: Listing.text("status", "Only requests with this status, such as failed"),
+    reason: Listing.text("reason", "Only requests with this reason of the status"),
+    line: Listing.text("line", "Only requests for this line, such as renters"),
+    ended: Listing.text("ended", "Only requests that have ended: with_quotes or without_quotes"),
+    carrier: Listing.text("carrier", "Only requests with a result of this carrier, such as naic:10001"),
+    outcome: Listing.text("outcome", "Only with this outcome of a carrier, such as declined"),
+    since: Listing.text("since", "Only requests created at or after this time, such as 2026-11-20T08:00:00Z"),
+    limit: Listing.limit,
+    operator_token: OperatorSettings.operatorToken,
+    base_url: Flag.withDefault(Settings.calledUrl, Settings.localUrl),
+    json: Settings.json
+  }),
+  (settings) =>
+    Effect.gen(function* () {
+      const filters = {
+        id: settings.id,
+        organization_id: settings.organization,
+        status: settings.status,
+        reason: settings.reason,
+        line: settings.line,
+        ended: settings.ended,
+        carrier_id: settings.carrier,
+        carrier_outcome: settings.outcome,
+        created_after: settings.since
+      }
+      yield* FoundRequests.newest(settings, Record.getSomes(filters), settings.limit).pipe(
+        Stream.runForEach((found) => Output.result(settings, found, [FoundRequests.lineOf(found)]))
+      )
+    })
+).pipe(
+  Command.withDescription("Find quote requests in all organizations of a host, newest first, with an operator's token")
+)
+
 const tail = Command.make("tail", reportAllErrors(HostClient.flags), (settings) =>
   Effect.flatMap(Style.style, (style) =>
     RequestLog.follow(settings).pipe(
@@ -120,5 +160,5 @@ const tail = Command.make("tail", reportAllErrors(HostClient.flags), (settings) 
 /** `quotewire requests` shows what happened to a quote request, and the calls that a host logged. */
 export const requests = Command.make("requests").pipe(
   Command.withDescription("Inspect quote requests, and the request log of a host"),
-  Command.withSubcommands([list, show, tail])
+  Command.withSubcommands([find, list, show, tail])
 )

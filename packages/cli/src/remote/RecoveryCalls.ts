@@ -1,10 +1,9 @@
-import type { Caller, Ids } from "@quotewire/core"
 import type { AnswerOf } from "@quotewire/http/client"
-import { Effect, Option, type Redacted } from "effect"
-import { type CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
-import * as MissingSettings from "../settings/MissingSettings.ts"
+import { Effect } from "effect"
+import type { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
 import * as HostClient from "./HostClient.ts"
 import * as OperatorClient from "./OperatorClient.ts"
+import * as OwnerOrOperator from "./OwnerOrOperator.ts"
 
 /*
  * The recoveries of a subscription: for its owner with an API key, or for an operator with a token.
@@ -29,33 +28,15 @@ export interface RecoveryCalls {
 /** What can be done with a recovery. */
 export type Action = "pause" | "resume" | "stop"
 
-/** Who calls: with an organization, an operator; otherwise the owner of the subscription. */
-export interface CallerSettings {
-  readonly base_url: string
-  readonly api_key: Option.Option<Redacted.Redacted<string>>
-  readonly operator_token: Option.Option<Redacted.Redacted<string>>
-  readonly organization: Option.Option<Ids.OrganizationId>
-  readonly environment: Option.Option<Caller.Environment>
-}
-
 /** The calls about a subscription. Fails if a setting is missing. */
-export const of = (settings: CallerSettings, subscription_id: string): Effect.Effect<RecoveryCalls, WrongUsage> => {
-  const { api_key, base_url, environment, operator_token, organization } = settings
-  if (Option.isNone(organization)) {
-    return Option.isNone(api_key)
-      ? missing("For a subscription of your own", "api-key")
-      : Effect.succeed(asOwner(HostClient.make({ base_url, api_key: api_key.value }), subscription_id))
-  }
-  if (Option.isNone(operator_token)) return missing("For the subscription of an organization", "operator-token")
-  if (Option.isNone(environment)) {
-    return Effect.fail(new WrongUsage({ message: "--organization needs --environment, sandbox or live." }))
-  }
-  const place = { organization_id: organization.value, environment: environment.value, subscription_id }
-  return Effect.succeed(asOperator({ base_url, operator_token: operator_token.value }, place))
-}
-
-const missing = (who: string, flag: string) =>
-  Effect.fail(new WrongUsage({ message: `${who}: ${MissingSettings.requestFor([flag])}.` }))
+export const of = (
+  settings: OwnerOrOperator.CallerSettings,
+  subscription_id: string
+): Effect.Effect<RecoveryCalls, WrongUsage> =>
+  OwnerOrOperator.callsOf(settings, {
+    owner: (client) => asOwner(client, subscription_id),
+    operator: (host, place) => asOperator(host, { ...place, subscription_id })
+  })
 
 const asOwner = (client: HostClient.HostClient, id: string): RecoveryCalls => ({
   preview: (choice) => HostClient.call((signal) => client.preview_event_recovery({ id, ...choice }, { signal })),

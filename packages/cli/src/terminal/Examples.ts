@@ -79,6 +79,19 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   ],
   "operators list": [{ command: "quotewire operators list" }],
   "operators revoke": [{ command: "quotewire operators revoke opt_01m84v0ff8nrk5ty5ppekmrp7v" }],
+  status: [{ command: "quotewire status --base-url https://quotes.example.com" }],
+  share: [
+    {
+      command: "quotewire share qreq_01m84v0ff8nrk5ty5ppekmrp7v --days 2",
+      description: "Show a request of yours to a partner for two days"
+    }
+  ],
+  "requests find": [
+    {
+      command: "quotewire requests find --ended without_quotes --since 2026-11-20T00:00:00Z",
+      description: "Which requests ended without a quote, in all organizations"
+    }
+  ],
   audit: [
     { command: "quotewire audit --base-url https://quotes.example.com --limit 50", description: "The last 50 calls" },
     { command: "quotewire audit --operation erase_quote_request --json", description: "Who erased what, as JSON" }

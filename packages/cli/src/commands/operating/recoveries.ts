@@ -1,14 +1,11 @@
-import { Caller, Ids } from "@quotewire/core"
+import { Ids } from "@quotewire/core"
 import { Console, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import * as HostClient from "../../remote/HostClient.ts"
 import * as Listing from "../../remote/Listing.ts"
+import * as OwnerOrOperator from "../../remote/OwnerOrOperator.ts"
 import * as RecoveryCalls from "../../remote/RecoveryCalls.ts"
 import { CommandFailed } from "../../settings/CommandErrors.ts"
-import * as OperatorSettings from "../../settings/OperatorSettings.ts"
 import { reportAllErrors } from "../../settings/Parameters.ts"
-import { word } from "../../settings/Settings.ts"
-import { organization } from "../../settings/StorageSettings.ts"
 import * as Output from "../../terminal/Output.ts"
 import * as Style from "../../terminal/Style.ts"
 
@@ -28,15 +25,7 @@ const recoveryArgument = Argument.String("recovery_id").pipe(
   Argument.withDescription("Id of the recovery, rcv_…")
 )
 
-const flags = {
-  organization: Flag.optional(organization),
-  environment: word("environment", Caller.Environment.literals, "With --organization, its environment").pipe(
-    Flag.optional
-  ),
-  operator_token: OperatorSettings.reach.operator_token,
-  ...HostClient.flags,
-  api_key: Flag.optional(HostClient.flags.api_key)
-}
+const { flags } = OwnerOrOperator
 
 const choice = {
   statuses: Listing.text("statuses", "Only deliveries in these states, comma-separated; failed,cancelled by default"),
