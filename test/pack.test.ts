@@ -340,7 +340,7 @@ describe("a program on published packages", () => {
       const [line] = await once(host.stdout, "data")
       const { base_url } = JSON.parse(String(line))
       const page = await (await fetch(`${base_url}/docs`)).text()
-      const [, address = ""] = /<script src="([^"]+)">/.exec(page) ?? []
+      const [, address = ""] = /<script src="([^"]+standalone\.js)">/.exec(page) ?? []
       const script = await fetch(new URL(address, `${base_url}/docs`))
       assert.deepStrictEqual(
         [script.status, script.headers.get("content-type")],

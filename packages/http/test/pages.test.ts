@@ -82,7 +82,7 @@ describe("the reference", () => {
       assert.notMatch(`${policy}${page.text}`, /https?:/)
       assert.include(page.text, 'data-url="openapi.json"')
       assert.include(page.text, "&#34;telemetry&#34;:false,&#34;withDefaultFonts&#34;:false")
-      const [, script = ""] = /<script src="([^"]+)">/.exec(page.text) ?? []
+      const [, script = ""] = /<script src="([^"]+standalone\.js)">/.exec(page.text) ?? []
       const read = (encoding: string) =>
         Effect.promise(() => fetch(new URL(script, `${url}/docs`), { headers: { "accept-encoding": encoding } }))
       const plain = yield* read("identity")
