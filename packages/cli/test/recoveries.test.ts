@@ -127,7 +127,7 @@ describe("an operator without a database", () => {
         const [, path, link = ""] = /^http:\S+(\/console\/link\/\w+)#(link_\S+)/.exec(out) ?? []
         assert.strictEqual(path, `/console/link/${shared}`)
         const reads = connect({ base_url: owner.QUOTEWIRE_BASE_URL, key: link })
-        const read =
+        const read: Promise<unknown> =
           shared === id ? reads.get_quote_request({ id }) : reads.get_event_subscription_health({ id: shared })
         assert.isDefined(yield* Effect.promise(() => read))
       }
