@@ -78,7 +78,8 @@ const furnished = Effect.fnUntraced(function* (keys: Keys) {
     list_event_deliveries: () => ({ id }),
     get_event_delivery: () => ({ id, event_id }),
     replay_event_delivery: () => ({ id, event_id }),
-    get_event_subscription_health: () => ({ id })
+    get_event_subscription_health: () => ({ id }),
+    create_partner_link: () => ({ shared_id: request })
   }
   return (name: string) => inputs[name]?.() ?? {}
 })

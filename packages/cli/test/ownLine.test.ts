@@ -127,7 +127,7 @@ describe("a custom line", () => {
       const names = ["personal_auto", "renters", "pet", "bicycle"]
       const { BicycleApplication, Line, StartInput } = document.components.schemas
       assert.deepStrictEqual(Line.enum, names)
-      assert.deepStrictEqual(Object.keys(StartInput.discriminator.mapping), names)
+      assert.sameMembers(Object.keys(StartInput.discriminator.mapping), names)
       assert.include(Object.keys(BicycleApplication.properties), "home")
 
       const { tools } = yield* client.message("tools/list", {})
