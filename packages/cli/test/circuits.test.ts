@@ -59,7 +59,7 @@ describe("the circuits of carriers", () => {
       assert.include(page, "naic:12345  renters  live\n  circuit open since ")
       assert.include(page, ": 20 of 20 asks failed: carrier_error 20")
       const told = done(yield* command("requests", "show", last))
-      assert.match(told, /circuit {4}naic:12345: this ask opened the circuit/)
+      assert.match(told, /naic:12345\n(?: .*\n)*? .*circuit {4}this ask opened the circuit/)
 
       const reset = done(yield* command("carriers", "reset", "naic:12345", "--line", "renters"))
       assert.match(reset, /^naic:12345 {2}renters {2}live\n {2}circuit closed since /)
