@@ -116,7 +116,10 @@ describe("quotewire erase", () => {
       const again = yield* Effect.promise(() => quotewire.erase({ quote_request_id: id }, { by: "another" }))
       assert.deepInclude(again.requests[0], { outcome: "already_erased", by: "ticket 4711" })
       const shown = yield* runInProcess(["requests", "show", id], env)
-      assert.match(shown.out, /\d\.\d{3} {2}erased {5}the person's data, by "ticket 4711": prices of \d+ quotes? remain\n/)
+      assert.match(
+        shown.out,
+        /\d\.\d{3} {2}erased {5}the person's data, by "ticket 4711": prices of \d+ quotes? remain\n/
+      )
     })
   )
 
