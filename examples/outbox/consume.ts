@@ -1,0 +1,33 @@
+import type { IncomingHttpHeaders } from "node:http"
+import { type Embedded, verifyWebhook } from "@quotewire/core"
+
+/** The parts of an event that a handler reads. */
+export interface HandledEvent {
+  readonly id: string
+  readonly type: string
+  readonly resource: { readonly id: string }
+}
+
+/** What drizzle.ts, kysely.ts and prisma.ts return for a database. */
+export interface Recipe {
+  /** Handles an event; resolves to false if it was handled before. */
+  readonly handle: (event: HandledEvent) => Promise<boolean>
+  readonly close: () => Promise<void>
+}
+
+/** In a program that embeds the service: if the handler fails, the event is retried. */
+export const consume = (quotewire: Pick<Embedded, "consume">, { handle }: Recipe) =>
+  quotewire.consume("announcements", handle, { types: ["quote.created"] })
+
+/** In a receiver of webhooks: returns the status to answer. If this fails, answer 500, and the event is sent again. */
+export const receive = async (
+  headers: IncomingHttpHeaders,
+  body: Uint8Array,
+  { handle, secrets }: Recipe & { readonly secrets: ReadonlyArray<string> }
+): Promise<204 | 400> => {
+  const { ok } = await verifyWebhook({ secrets, headers, body })
+  if (!ok) return 400
+  const event: HandledEvent = JSON.parse(new TextDecoder().decode(body))
+  if (event.type === "quote.created") await handle(event)
+  return 204
+}
