@@ -27,7 +27,7 @@ export interface Source {
   readonly imports: ReadonlyArray<Import>
 }
 
-const skipped = new Set(["node_modules", "dist", "results", ".git"])
+const skipped = new Set(["node_modules", "dist", "generated", "results", ".git"])
 
 const filesIn = (folder: string): ReadonlyArray<string> =>
   existsSync(folder)
