@@ -29,6 +29,8 @@ const recipes: ReadonlyArray<{ readonly name: string; readonly load: () => Promi
     ...(hasPrisma ? [{ name: "Prisma", load: () => import(prismaRecipe) }] : [])
   ]
 
+const open = "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+
 const event = { id: "evt_1", type: "quote.created", resource: { id: "qt_1" } }
 
 /** PostgreSQL stores no NUL, so the handler fails after the event was marked. */
@@ -49,6 +51,8 @@ describe.each(recipes)("the recipe with $name", ({ load }) => {
       await test(recipe, stored)
     } finally {
       await recipe.close()
+      // A pool does not wait until the server has closed its connections, and dropping the database would break them.
+      while (Number(Object.values((await statements(url, open))[0] ?? {})[0]) > 0);
       await drop()
     }
   }

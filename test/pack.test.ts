@@ -273,8 +273,8 @@ describe("a program on published packages", () => {
       types: ["node"],
       skipLibCheck: false
     }
-    // A separate test makes and checks the clients of generators.
-    const exclude = ["examples/generators", "examples/frameworks/nest", "examples/frameworks/next"]
+    // A separate test makes and checks the clients of generators. The outbox needs packages that the app does not have.
+    const exclude = ["generators", "frameworks/nest", "frameworks/next", "outbox"].map((name) => `examples/${name}`)
     writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["examples"], exclude }))
     assert.strictEqual(tsc(app, "-p", "."), "")
     // Verifies that the check can fail.

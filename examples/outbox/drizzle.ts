@@ -1,5 +1,6 @@
 import { drizzle, type NodePgDatabase } from "drizzle-orm/node-postgres"
 import { bigint, pgTable, text, timestamp } from "drizzle-orm/pg-core"
+import { Pool } from "pg"
 import type { HandledEvent, Recipe } from "./consume.ts"
 
 const handledEvents = pgTable("handled_events", {
@@ -30,10 +31,13 @@ export const handleOnce = (
 
 /** Handles events in the database at an address: puts a message into the outbox for each. */
 export const connect = (url: string): Recipe => {
-  const db = drizzle(url)
+  const pool = new Pool({ connectionString: url })
+  // Without a listener, a lost idle connection would end the program.
+  pool.on("error", (error) => console.error(error.message))
+  const db = drizzle(pool)
   return {
     handle: (event) =>
       handleOnce(db, event, (tx) => tx.insert(outbox).values({ topic: event.type, quote_id: event.resource.id })),
-    close: () => db.$client.end()
+    close: () => pool.end()
   }
 }

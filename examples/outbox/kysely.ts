@@ -27,7 +27,10 @@ export const handleOnce = (
 
 /** Handles events in the database at an address: puts a message into the outbox for each. */
 export const connect = (url: string): Recipe => {
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: new Pool({ connectionString: url }) }) })
+  const pool = new Pool({ connectionString: url })
+  // Without a listener, a lost idle connection would end the program.
+  pool.on("error", (error) => console.error(error.message))
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   return {
     handle: (event) =>
       handleOnce(db, event, (tx) =>
