@@ -11,6 +11,7 @@ import { type Plugin, rolldown } from "rolldown"
 
 const sources = new URL("../packages/http/console/", import.meta.url)
 const main = fileURLToPath(new URL("main.tsx", sources))
+const client = fileURLToPath(new URL("../packages/core/src/client/index.ts", import.meta.url))
 const into = new URL("../packages/http/dist/console/", import.meta.url)
 
 /** Extracts the styles from the program, in the order in which its modules run. */
@@ -40,7 +41,13 @@ const collecting = (styles: Array<string>): Plugin => {
 /** The minified program and its styles. */
 const bundled = async () => {
   const styles: Array<string> = []
-  const build = await rolldown({ input: main, platform: "browser", plugins: [collecting(styles)] })
+  const build = await rolldown({
+    input: main,
+    platform: "browser",
+    // From its sources, because a fresh clone has no build of it yet.
+    resolve: { alias: { "@quotewire/core/client": client } },
+    plugins: [collecting(styles)]
+  })
   const { output } = await build.generate({ format: "esm", minify: true, codeSplitting: false })
   await build.close()
   const style = await transform(styles.join("\n"), { loader: "css", minify: true })
