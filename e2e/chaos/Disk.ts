@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { endWithThisProcess, temporaryFolder } from "../../test/support/PostgresServer.ts"
 
 const sizeBytes = 2 * 1_024 ** 3
+const maxTries = 100
 
 const mount = (...args: ReadonlyArray<string>): boolean => {
   try {
@@ -42,13 +43,17 @@ export class Disk {
 
   /** Fills the disk: every write that needs more space fails with ENOSPC. */
   fill(): void {
-    const { bfree, blocks, bsize } = statfsSync(this.folder)
-    this.resize((blocks - bfree) * bsize)
+    // The server writes meanwhile, and a disk cannot become smaller than what is on it.
+    for (let tries = 1; tries <= maxTries; tries++) {
+      const { bfree, blocks, bsize } = statfsSync(this.folder)
+      if (this.resize((blocks - bfree) * bsize)) return
+    }
+    throw new Error("The disk could not be filled")
   }
 
   /** Makes room again. */
   free(): void {
-    this.resize(sizeBytes)
+    if (!this.resize(sizeBytes)) throw new Error(`No disk of ${sizeBytes} bytes`)
   }
 
   /** Removes the disk and everything on it. */
@@ -57,7 +62,7 @@ export class Disk {
     rmSync(this.folder, { recursive: true, force: true })
   }
 
-  private resize(bytes: number): void {
-    if (!mount("-o", `remount,size=${bytes}`, this.folder)) throw new Error(`No disk of ${bytes} bytes`)
+  private resize(bytes: number): boolean {
+    return mount("-o", `remount,size=${bytes}`, this.folder)
   }
 }
