@@ -17,8 +17,10 @@ const literal = (value: string | number | null): string =>
 
 const idOf = (id: string): string => `${literal(id.slice(0, -counted))} || lpad(c.n::text, ${counted}, '0')`
 
+const texts = (values: ReadonlyArray<string>): string => `array[${values.map(literal).join(", ")}]::text[]`
+
 const columns =
-  "workspace_id, kind, id, version, parent, status, line, labels, created_at, updated_at, expires_at, body"
+  "workspace_id, kind, id, version, parent, status, line, labels, about, created_at, updated_at, expires_at, body"
 
 /**
  * One data-modifying statement that writes the same rows as a change, as a program without batches would: counted in
@@ -28,12 +30,12 @@ export const statement = ({ writes, events, jobs }: Change.Change): string => {
   let parameter = 1
   const records = writes.map(
     (r) => `select c.workspace_id, ${literal(r.kind)}, ${idOf(r.id)}, ${r.version}, ${literal(r.parent)},
-      ${literal(r.status)}, ${literal(r.line)}, '{}'::text[], ${r.created_at}::bigint, ${r.updated_at}::bigint,
+      ${literal(r.status)}, ${literal(r.line)}, '{}'::text[], ${texts(r.about)}, ${r.created_at}::bigint, ${r.updated_at}::bigint,
       ${r.expires_at}::bigint, $${++parameter}::text from counted c`
   )
   const appended = events.map(
-    (e) => `select c.workspace_id, c.last_event, ${idOf(e.id)}, ${e.occurred_at}::bigint, $${++parameter}::text
-      from counted c`
+    (e) => `select c.workspace_id, c.last_event, ${idOf(e.id)}, ${e.occurred_at}::bigint, ${texts(e.about)},
+      $${++parameter}::text from counted c`
   )
   const waiting = jobs.map(
     (j) => `select c.workspace_id, c.last_job, ${literal(j.kind)}, ${j.due_at}::bigint, ${j.due_at} - c.clock_offset_ms,
@@ -46,7 +48,7 @@ export const statement = ({ writes, events, jobs }: Change.Change): string => {
   ), written as (
     insert into quotewire.record (${columns}) ${records.join(" union all ")}
   ), appended as (
-    insert into quotewire.event (workspace_id, number, id, occurred_at, body) ${appended.join(" union all ")}
+    insert into quotewire.event (workspace_id, number, id, occurred_at, about, body) ${appended.join(" union all ")}
   )
   insert into quotewire.job (workspace_id, number, kind, due_at, ready_at, payload) ${waiting.join(" union all ")}`
 }
