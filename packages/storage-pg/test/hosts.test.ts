@@ -1,7 +1,8 @@
+import { randomUUID } from "node:crypto"
 import { hostname } from "node:os"
 import { assert, describe, it } from "@effect/vitest"
 import { Change, type Job } from "@quotewire/core"
-import { Effect, Fiber, Option } from "effect"
+import { Effect, Fiber, Option, Redacted } from "effect"
 import { scopedDatabase, statements } from "../../../test/support/TestDatabase.ts"
 import { eventually, eventuallyIn, inRealTime, open, type Port, workspace } from "./support/hosts.ts"
 
@@ -9,6 +10,23 @@ const two = Effect.gen(function* () {
   const { options, url } = yield* scopedDatabase
   return { one: yield* open(options), other: yield* open(options), url }
 })
+
+/** A role that may use the tables, and the database's address for it. */
+const scopedRole = (url: string) => {
+  const name = `quotewire_${randomUUID().replaceAll("-", "")}`
+  const own = Object.assign(new URL(url), { username: name, password: "secret" })
+  const created = Effect.promise(() =>
+    statements(
+      url,
+      `create role ${name} login password 'secret'`,
+      `grant usage on schema quotewire to ${name}`,
+      `grant select on all tables in schema quotewire to ${name}`
+    )
+  )
+  return Effect.acquireRelease(Effect.as(created, { name, url: own.href }), () =>
+    Effect.promise(() => statements(url, `drop owned by ${name}`, `drop role ${name}`))
+  )
+}
 
 const request = (id: string, version = 1): Change.Change =>
   Change.make(workspace(1), {
@@ -47,10 +65,31 @@ describe("two hosts on one database", () => {
         const processes = yield* storage.processes ?? Effect.die("Processes are not known")
         assert.deepStrictEqual(
           processes.map(({ name }) => name),
-          [`${hostname()} ${process.pid}`]
+          [`${process.pid}@${hostname()}`.slice(0, 53)]
         )
         assert.strictEqual(yield* storage.moving ?? Effect.die("Moves are not known"), false)
       }
+    })
+  )
+
+  it.effect("tell operators only about processes that connect with their own role", () =>
+    Effect.gen(function* () {
+      const { options, url } = yield* scopedDatabase
+      yield* open(options)
+      const other = yield* scopedRole(url)
+      const storage = yield* open({ url: Redacted.make(other.url) })
+      const processes = yield* storage.processes ?? Effect.die("Processes are not known")
+      const [{ since } = assert.fail("no connection")] = yield* Effect.promise(() =>
+        statements(
+          url,
+          `select floor(extract(epoch from min(backend_start)) * 1000)::float8 as since from pg_stat_activity
+          where usename = '${other.name}'`
+        )
+      )
+      assert.deepStrictEqual(
+        processes.map((process) => Math.abs(process.since - Number(since)) <= 1),
+        [true]
+      )
     })
   )
 

@@ -156,6 +156,50 @@ layer(storage)("empty tables", (it) => {
   )
 })
 
+layer(storage)("filled tables", (it) => {
+  const fill = [
+    "insert into quotewire.workspace (workspace_id) select 'w' || n from generate_series(1, 2000) n",
+    `insert into quotewire.job (workspace_id, number, kind, due_at, ready_at, lane, payload)
+      select 'w' || 1 + n % 2000, n, 'collect', n, n, case when n > 10 then 'lane ' || n % 40 end, '{}'
+      from generate_series(1, 40000) n`,
+    `insert into quotewire.lane (workspace_id, name, max_leased, urgent, ready_at)
+      select workspace_id, lane, 1, lane = 'lane 0', min(ready_at) from quotewire.job where lane is not null group by 1, 2`,
+    "analyze quotewire.workspace, quotewire.job, quotewire.lane"
+  ]
+
+  it.effect("are read by their indexes to count due jobs, and read no further than the limit", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Database
+      const plan = yield* Effect.promise(() =>
+        statements(
+          url,
+          ...fill,
+          "set plan_cache_mode = force_generic_plan",
+          `prepare backlog (bigint, bigint) as ${query("backlog")}`,
+          "explain (analyze, costs off, timing off, summary off) execute backlog (30000, 1000)"
+        )
+      )
+      const lines = plan.map((row) => String(row["QUERY PLAN"]))
+      assert.deepStrictEqual(
+        lines.filter((line) => line.includes("Seq Scan")),
+        []
+      )
+      const scans = lines.flatMap((line) => {
+        const [, index = "", rows] = /using (\w+).*rows=([\d.]+)/.exec(line) ?? []
+        return index === "" ? [] : [{ index, isBounded: Number(rows) <= 1000 }]
+      })
+      assert.deepStrictEqual(scans.map(({ index }) => index).sort(), [
+        "job_ready",
+        "job_waiting",
+        "lane_ready",
+        "lane_urgent",
+        "workspace_pkey"
+      ])
+      assert.isTrue(scans.every(({ isBounded }) => isBounded))
+    })
+  )
+})
+
 layer(storage)("the functions", (it) => {
   it.effect("that hosts call disable plans without an index, and are planned once", () =>
     Effect.gen(function* () {

@@ -38,7 +38,9 @@ const Report = Schema.Struct({
   processes: Schema.NullOr(
     Schema.Array(
       Schema.Struct({
-        name: Schema.String.annotateKey({ description: "The machine and the number of the process" }),
+        name: Schema.String.annotateKey({
+          description: "The number of the process and its machine, such as 4711@host-1"
+        }),
         since: Timestamp.annotateKey({ description: "When the oldest of its connections was opened" })
       })
     )

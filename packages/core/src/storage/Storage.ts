@@ -94,7 +94,7 @@ export interface Backlog {
 
 /** A process that is connected to a storage. */
 export interface StorageProcess {
-  /** The machine and the number of the process. */
+  /** The number of the process and the name of its machine, such as `4711@host-1`. A long name may be cut. */
   readonly name: string
   /** When the oldest of its connections was opened, in milliseconds of real time. */
   readonly since: number

@@ -12,6 +12,12 @@ import { type Engine, unavailable } from "./StatementRefused.ts"
 import { type TlsOptions, tlsOf } from "./Tls.ts"
 import * as Writes from "./Writes.ts"
 
+/**
+ * The name by which operators see this process. PostgreSQL cuts names after 63 bytes, so a long host name loses its
+ * end.
+ */
+const applicationName = `quotewire ${pid}@${hostname()}`.slice(0, 63)
+
 /** The address of the database, and the limits of a process on it. */
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database`. */
@@ -91,8 +97,7 @@ const settingsOf = Effect.fnUntraced(function* (
   return {
     url: options.url,
     types: wireTypes,
-    // Operators see which processes are connected.
-    applicationName: `quotewire ${hostname()} ${pid}`,
+    applicationName,
     connectTimeout: `${options.connect_seconds ?? 5} seconds`,
     keepAlive: "10 seconds",
     // Large enough for a page of the feed.
