@@ -50,6 +50,7 @@ const bundled = async () => {
   })
   const { output } = await build.generate({ format: "esm", minify: true, codeSplitting: false })
   await build.close()
+  if (output[0].imports.length > 0) throw new Error(`Cannot resolve ${output[0].imports.join(", ")}`)
   const style = await transform(styles.join("\n"), { loader: "css", minify: true })
   return { "console.js": output[0].code, "console.css": style.code }
 }

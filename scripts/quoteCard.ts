@@ -16,6 +16,7 @@ const bundled = async (): Promise<string> => {
   const build = await rolldown({ input: fileURLToPath(new URL("card/main.ts", views)), platform: "browser" })
   const { output } = await build.generate({ format: "iife", minify: true })
   await build.close()
+  if (output[0].imports.length > 0) throw new Error(`Cannot resolve ${output[0].imports.join(", ")}`)
   // The end tag of a script must not appear inside it.
   return output[0].code.trim().replaceAll("</", "<\\/")
 }

@@ -104,7 +104,11 @@ describe("an error", () => {
 
 describe("the log of a host", () => {
   /** The lines of the log for a call and a warning, at a terminal or elsewhere. */
-  const logged = Effect.fnUntraced(function* (isTerminal: boolean, variables: { readonly [name: string]: string }) {
+  const logged = Effect.fnUntraced(function* (
+    isTerminal: boolean,
+    variables: { readonly [name: string]: string },
+    why: unknown = "x ".repeat(40)
+  ) {
     const err: Array<string> = []
     const console: Console.Console = Object.assign(Object.create(globalThis.console), {
       error: (text: string) => void err.push(text)
@@ -119,7 +123,7 @@ describe("the log of a host", () => {
     })
     yield* Effect.gen(function* () {
       yield* Effect.annotateLogs(Effect.logInfo("start_quote_request  12 ms"), { status: 202 })
-      yield* Effect.annotateLogs(Effect.logWarning("A carrier timed out"), { carrier_id: "acme", why: "x ".repeat(40) })
+      yield* Effect.annotateLogs(Effect.logWarning("A carrier timed out"), { carrier_id: "acme", why })
     }).pipe(
       Effect.provide(Telemetry.layer({ log_format: "auto", otlp_url: Option.none() })),
       Effect.provide(Stdio.layerTest({ stderrIsTerminal: Effect.succeed(isTerminal) })),
@@ -129,6 +133,16 @@ describe("the log of a host", () => {
     )
     return err.join("\n").split("\n")
   })
+
+  it.effect("shows values that are not JSON", () =>
+    Effect.gen(function* () {
+      const circle: { self?: unknown } = {}
+      circle.self = circle
+      for (const value of [circle, 12n, Symbol("id"), undefined]) {
+        assert.include((yield* logged(true, { NO_COLOR: "1" }, value)).join("\n"), "A carrier timed out")
+      }
+    })
+  )
 
   it.effect("begins with the time and the status at a terminal, and fits 80 columns", () =>
     Effect.gen(function* () {

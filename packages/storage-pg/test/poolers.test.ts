@@ -26,7 +26,7 @@ const pooler = (url: string, mode: PoolMode, settings: Readonly<Record<string, s
     ({ stop }) => Effect.promise(stop)
   ).pipe(Effect.map((started) => started.url))
 
-/** Gives statements a time limit that does not depend on the connection. Only for this database, as others share the user. */
+/** Sets the time limit of statements in the database, so that it does not depend on the connection. */
 const withTimeLimit = ({ url }: TestDatabase) => {
   const name = new URL(url).pathname.slice(1)
   return Effect.promise(() =>

@@ -1,5 +1,5 @@
 import { PlainText } from "@quotewire/core/program"
-import { Effect, Logger, type LogLevel, Stdio, Terminal } from "effect"
+import { Effect, Formatter, Logger, type LogLevel, Stdio, Terminal } from "effect"
 import { fit } from "./fit.ts"
 import * as Style from "./Style.ts"
 
@@ -24,7 +24,7 @@ const lookOf = (level: LogLevel.LogLevel, status: unknown, style: Style.Style): 
   return level === "Warn" ? { mark: "!", paint: style.yellow } : { mark: "\u00b7", paint: (text) => text }
 }
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value))
+const textOf = (value: unknown): string => (typeof value === "string" ? value : Formatter.formatJson(value))
 
 const timeOf = (date: Date): string =>
   [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":")

@@ -4,7 +4,7 @@ import { type ApiError, make } from "../wire/ApiError.ts"
 import type { OperatorTokenId } from "../wire/Ids.ts"
 import { dayMs, minuteMs, secondMs } from "../wire/Timestamp.ts"
 import type { Caller } from "./Caller.ts"
-import { type Cost, costKinds, type Limit, type Limits, standardLimits } from "./Limits.ts"
+import { type Cost, costKinds, type Limit, type Limits, operatorLimit, standardLimits } from "./Limits.ts"
 import { type Count, type Counter, makeSharedCounts, type SharedCounts } from "./SharedCounts.ts"
 
 export * from "./Limits.ts"
@@ -195,7 +195,7 @@ const limitCountersOf = (limits: Limits, counts: SharedCounts) => {
       "failed authentications of an address",
       limits.failed_authentication
     ),
-    operator: limitCounters("operator", "calls of an operator's token", limits.operator),
+    operator: limitCounters("operator", "calls of an operator's token", limits.operator ?? operatorLimit),
     tests_and_replays: limitCounters("tests", "tests and replays of an integration", limits.tests_and_replays)
   }
 }

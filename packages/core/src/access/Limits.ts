@@ -24,16 +24,19 @@ export interface Limits {
   readonly keyless: { readonly [K in CostKind]: Limit }
   /** The limit of each address for refused keys. */
   readonly failed_authentication: Limit
-  /** The limit of each operator's token, for all its calls. */
-  readonly operator: Limit
+  /** The limit of each operator's token, for all its calls; `operatorLimit` by default. */
+  readonly operator?: Limit
   /** The limit of an organization for tests and replays, in both environments together. */
   readonly tests_and_replays: Limit
 }
 
 const limit = (per_minute: number, per_day: number | null = null): Limit => ({ per_minute, per_day })
 
+/** The default limit of each operator's token. */
+export const operatorLimit: Limit = limit(600)
+
 /** The limits that the contract names. */
-export const standardLimits: Limits = {
+export const standardLimits: Required<Limits> = {
   keys: {
     live: { start: limit(60), read: limit(600), other: limit(120) },
     sandbox: { start: limit(60, 2_000), read: limit(600, 50_000), other: limit(120, 10_000) }
@@ -41,7 +44,7 @@ export const standardLimits: Limits = {
   organization_factor: 5,
   keyless: { start: limit(10), read: limit(120), other: limit(120) },
   failed_authentication: limit(60),
-  operator: limit(600),
+  operator: operatorLimit,
   tests_and_replays: limit(60)
 }
 
@@ -81,7 +84,7 @@ export const isLimits: (value: unknown) => value is Limits = Schema.is(
     organization_factor: Units,
     keyless: Kinds,
     failed_authentication: WholeLimit,
-    operator: WholeLimit,
+    operator: Schema.optionalKey(WholeLimit),
     tests_and_replays: WholeLimit
   })
 )
@@ -147,6 +150,6 @@ const changed = (limits: Limits, change: typeof LimitsChange.Type): Limits => ({
   organization_factor: change.organization_factor ?? limits.organization_factor,
   keyless: changedKinds(limits.keyless, change.keyless),
   failed_authentication: { ...limits.failed_authentication, ...change.failed_authentication },
-  operator: { ...limits.operator, ...change.operator },
+  operator: { ...(limits.operator ?? operatorLimit), ...change.operator },
   tests_and_replays: { ...limits.tests_and_replays, ...change.tests_and_replays }
 })

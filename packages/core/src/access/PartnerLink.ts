@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import { KeyId, prefixes, QuoteRequestId, SubscriptionId, WorkspaceId } from "../wire/Ids.ts"
 import { fromMillis, secondMs, type Timestamp } from "../wire/Timestamp.ts"
-import * as KeyedHash from "./Seal.ts"
+import * as Seal from "./Seal.ts"
 
 /*
  * Partner links: tokens that can read one quote request or one subscription until they expire (api.md, Partner links).
@@ -37,14 +37,14 @@ const purpose = "partner_link"
  * Writes the token of a link. It is signed, not stored, so a link costs nothing and needs no clean-up. It holds
  * identifiers only.
  */
-export const write = (seal: KeyedHash.Seal["Service"], link: PartnerLink): Effect.Effect<string> => {
+export const write = (seal: Seal.Seal["Service"], link: PartnerLink): Effect.Effect<string> => {
   const kind = kinds[Schema.is(QuoteRequestId)(link.shared_id) ? prefixes.quote_request : prefixes.subscription]
   const time = link.ends_at_s.toString(36).padStart(timeCharacters, "0")
   const maker = link.made_by === null ? noKey : bodyOf(link.made_by)
   const text = `${kind}${bodyOf(link.workspace_id)}${bodyOf(link.shared_id)}${maker}${time}`
   return Effect.map(
     seal.mac(purpose, text),
-    (mac) => prefix + text + KeyedHash.signatureOf(mac) + KeyedHash.partsOfMac(mac).key_name
+    (mac) => prefix + text + Seal.signatureOf(mac) + Seal.partsOfMac(mac).key_name
   )
 }
 
@@ -54,11 +54,11 @@ export const isLike = (text: string): boolean => text.startsWith(prefix)
 const signedCharacters = 1 + 3 * idCharacters + timeCharacters
 
 /** The link of a token; null if this service did not write it. It may have ended. */
-export const read = Effect.fnUntraced(function* (seal: KeyedHash.Seal["Service"], token: string) {
+export const read = Effect.fnUntraced(function* (seal: Seal.Seal["Service"], token: string) {
   const text = token.slice(prefix.length, prefix.length + signedCharacters)
-  const { signature, rest: key_name } = KeyedHash.splitSignature(token.slice(prefix.length + signedCharacters))
-  const mac = yield* seal.macLike(KeyedHash.macOfKey(key_name), purpose, text)
-  if (mac === null || !KeyedHash.areEqual(KeyedHash.signatureOf(mac), signature)) return null
+  const { signature, rest: key_name } = Seal.splitSignature(token.slice(prefix.length + signedCharacters))
+  const mac = yield* seal.macLike(Seal.macOfKey(key_name), purpose, text)
+  if (mac === null || !Seal.areEqual(Seal.signatureOf(mac), signature)) return null
   return parse(text)
 })
 

@@ -101,7 +101,7 @@ export const callHook = (hook: () => unknown, failed: (thrown: unknown) => Effec
     try {
       const returned = hook()
       if (!Predicate.isPromiseLike(returned)) return Effect.void
-      // Attached here and not in the fiber: that would start too late, when Node has already reported the rejection.
+      // Attached here, not in the fiber, which starts only after Node has reported the rejection.
       const settled = Promise.resolve(returned).then(
         () => Effect.void,
         (thrown) => failed(thrown)

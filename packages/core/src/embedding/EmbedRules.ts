@@ -31,7 +31,7 @@ const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
   telemetry: must('Must be the module "@opentelemetry/api".', Telemetry.isOpenTelemetry),
   cryptography: layer("NodeCrypto.layer of @quotewire/http"),
   limits: must(
-    "Must have every limit of Allowance.standardLimits, each a whole number of at least 1, or null.",
+    "Must have every limit of Allowance.standardLimits, though `operator` may be missing; each must be a whole number of at least 1, or null.",
     isLimits
   ),
   webhooks: layer("NodeWebhookSender.layer() of @quotewire/http"),

@@ -32,7 +32,7 @@ export const QuoteRequestWithQuotes = Schema.Struct({
 export type QuoteRequestWithQuotes = typeof QuoteRequestWithQuotes.Type
 
 /**
- * The same for a partner link: without carriers' texts, assumed facts and labels of subjects, which can reveal something about
+ * The same for a partner link: without carriers' texts, assumed facts and labels, which can reveal something about
  * the person, and without actions, which only the person may take (api.md, Partner links).
  */
 export const forPartner = ({ quote_request, quotes }: QuoteRequestWithQuotes): QuoteRequestWithQuotes => ({
@@ -45,7 +45,7 @@ export const forPartner = ({ quote_request, quotes }: QuoteRequestWithQuotes): Q
     ...quote,
     coverage: { conditions: [], subjects: quote.coverage.subjects.map((subject) => ({ ...subject, label: null })) },
     next_actions: [],
-    evidence: { ...quote.evidence, assumptions: [] }
+    evidence: { ...quote.evidence, label: "", assumptions: [] }
   }))
 })
 

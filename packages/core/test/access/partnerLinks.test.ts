@@ -146,6 +146,7 @@ describe("a partner link", () => {
       assert.notInclude(text, smallest.renters.dwelling.address.zip)
       for (const { coverage, evidence, next_actions } of seen.quotes) {
         assert.deepStrictEqual([coverage.conditions, evidence.assumptions, next_actions], [[], [], []])
+        assert.strictEqual(evidence.label, "")
       }
       assert.deepStrictEqual(
         seen.quote_request.carriers.map(({ message }) => message),

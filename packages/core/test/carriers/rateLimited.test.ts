@@ -13,7 +13,7 @@ const busy = (retryAfterMs: number): CarrierReply => Reply.unavailable("rate_lim
 /** When a carrier was asked, in seconds since the start. */
 const secondsOf = ({ asks }: ScriptedCarrier) => asks.map(({ at }) => (at - beginning) / 1_000)
 
-/** The outcome of each carrier of a live request after a while. */
+/** The outcome of each carrier after `seconds` of a live request. */
 const after = Effect.fnUntraced(function* (seconds: number) {
   yield* work
   const { id } = yield* start({}, live)

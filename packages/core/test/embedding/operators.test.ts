@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { standardLimits } from "../../src/access/Limits.ts"
+import { operatorLimit, standardLimits } from "../../src/access/Limits.ts"
 import { embed } from "../../src/embedding/embed.ts"
 import { smallest } from "../../src/testing/Applications.ts"
 
@@ -69,7 +69,7 @@ describe("operators of embed", () => {
   it("have no rate limit unless the service is given limits", async () => {
     const withoutLimits = opened()
     const free = withoutLimits.operators.as({ name: "Desk" })
-    for (let calls = 0; calls <= (standardLimits.operator.per_minute ?? 0); calls++) await free.list_organizations()
+    for (let calls = 0; calls <= (operatorLimit.per_minute ?? 0); calls++) await free.list_organizations()
     await withoutLimits.close()
 
     const limits = { ...standardLimits, operator: { per_minute: null, per_day: 1 } }
@@ -78,5 +78,14 @@ describe("operators of embed", () => {
     await desk.list_organizations()
     assert.strictEqual(await codeOf(desk.list_organizations()), "rate_limited")
     await limited.close()
+  })
+
+  it("have the default limit if the given limits do not name theirs", async () => {
+    const { operator: _, ...limits } = standardLimits
+    const quotewire = embed({ storage: MemoryStorage.layer, limits })
+    const desk = quotewire.operators.as({ name: "Desk" })
+    for (let calls = 0; calls < (operatorLimit.per_minute ?? 0); calls++) await desk.list_organizations()
+    assert.strictEqual(await codeOf(desk.list_organizations()), "rate_limited")
+    await quotewire.close()
   })
 })

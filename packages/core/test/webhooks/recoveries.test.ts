@@ -77,7 +77,7 @@ describe("a recovery", () => {
       assert.strictEqual((yield* change("pause")).state, "paused")
       yield* pass(60_000)
       assert.deepStrictEqual(yield* progress, [["paused", 2]])
-      // At once, so that the job from before the pause may still exist.
+      // Without a wait, so the job from before the pause may still exist.
       yield* change("resume")
       yield* change("pause")
       yield* change("resume")

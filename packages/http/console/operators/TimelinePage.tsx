@@ -72,9 +72,9 @@ const text = (value: unknown): string =>
 
 /** Why the newest attempt got no complete answer, in words; empty if it got one. */
 const failureOf = (attempts: unknown): string => {
-  const [newest] = Array.isArray(attempts) ? attempts : []
-  const failure: unknown = newest?.failure
-  return typeof failure === "string" ? ofFailure(failure) : ""
+  const [newest]: ReadonlyArray<unknown> = Array.isArray(attempts) ? attempts : []
+  const hasFailure = typeof newest === "object" && newest !== null && "failure" in newest
+  return hasFailure && typeof newest.failure === "string" ? ofFailure(newest.failure) : ""
 }
 
 /** What an entry says, in words. */

@@ -1,5 +1,5 @@
 import { Cell, type Ids, type Job, Storage } from "@quotewire/core"
-import { type Array as Arrays, Effect, type Scope } from "effect"
+import { Effect, type Scope } from "effect"
 import * as CellSet from "./CellSet.ts"
 import { type CellSource, type CellState, unavailable, type WrongCell } from "./CellState.ts"
 import * as Claims from "./Claims.ts"
@@ -18,7 +18,7 @@ type Port = Storage.Storage["Service"]
  * Work is claimed only from the cells in `work_cells`, by default from all.
  */
 export const make = <E>(
-  sources: Arrays.NonEmptyReadonlyArray<CellSource<E>>,
+  sources: readonly [CellSource<E>, ...Array<CellSource<E>>],
   workCells: ReadonlyArray<string> = sources.map(({ name }) => name)
 ): Effect.Effect<Port, E | WrongCell | Storage.StorageUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
@@ -115,24 +115,30 @@ export const make = <E>(
     })
   })
 
-/** A cell as `Storage.cells` shows it. */
 /** The due jobs of one cell; none if it cannot be asked, as `cells` says. */
 const backlogIn = (cell: CellState, query: Storage.BacklogQuery) =>
   CellSet.storageOf(cell).pipe(
     Effect.flatMap(({ backlog }) => (backlog === undefined ? Effect.succeed([]) : backlog(query))),
-    Effect.catchTag("StorageUnavailable", () => Effect.succeed<ReadonlyArray<Storage.Backlog>>([]))
+    Effect.catchTag("StorageUnavailable", () => Effect.succeed<ReadonlyArray<Storage.Backlog>>([])),
+    // A report must not fail because of one cell, such as a database that refuses the statement.
+    Effect.catchDefect((defect) =>
+      Effect.logWarning("A cell could not count its due jobs", defect).pipe(
+        Effect.annotateLogs({ cell: cell.name }),
+        Effect.as<ReadonlyArray<Storage.Backlog>>([])
+      )
+    )
   )
 
 const sumOf = (backlogs: ReadonlyArray<Storage.Backlog>): ReadonlyArray<Storage.Backlog> =>
-  Array.from(
-    Map.groupBy(backlogs, ({ kind }) => kind),
-    ([kind, its]) => ({
+  [...Map.groupBy(backlogs, ({ kind }) => kind)]
+    .map(([kind, its]) => ({
       kind,
       due: its.reduce((sum, { due }) => sum + due, 0),
       oldest_due_at: Math.min(...its.map(({ oldest_due_at }) => oldest_due_at))
-    })
-  ).sort((one, other) => (one.kind < other.kind ? -1 : 1))
+    }))
+    .sort((one, other) => (one.kind < other.kind ? -1 : 1))
 
+/** A cell as `Storage.cells` shows it. */
 const storageCellOf = (cell: CellState): Storage.StorageCell => ({
   name: cell.name,
   ready: Effect.flatMap(CellSet.storageOf(cell), ({ ready }) => (cell.isUnavailable ? unavailable : ready)),
