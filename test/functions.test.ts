@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Predicate } from "effect"
 import { parseAst } from "rolldown/parseAst"
-import { type Source, sources } from "./support/sources.ts"
+import { packages, type Source, sources } from "./support/sources.ts"
 
 /*
  * How large functions may be, in lines of the file, blank ones included. The lists name today's exceptions and can only
@@ -61,7 +61,7 @@ const functionsOf = ({ path, text }: Source): ReadonlyArray<Found> => {
     }
     for (const child of Object.values(node)) visit(child, inner)
   }
-  visit(parseAst(text, { lang: "ts" }), "")
+  visit(parseAst(text, { lang: path.endsWith(".tsx") ? "tsx" : "ts" }), "")
   return found
 }
 
@@ -77,9 +77,8 @@ const nameOf = ({ id, key }: Node): string | null => {
 }
 
 describe("functions", () => {
-  const found = ["core", "http", "mcp", "cli", "storage-pg", "storage-memory"]
-    .flatMap((name) => sources(`packages/${name}/src`, ".ts"))
-    .flatMap(functionsOf)
+  const folders = [...packages.map((name) => `packages/${name}/src`), "packages/http/console"]
+  const found = folders.flatMap((folder) => sources(folder, ".ts", ".tsx")).flatMap(functionsOf)
   const namesOf = (some: ReadonlyArray<Found>) => [...new Set(some.map(({ name }) => name))].toSorted()
 
   it(`have at most ${maxLines} lines`, () => {

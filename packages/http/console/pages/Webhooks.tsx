@@ -174,11 +174,25 @@ const Whole = ({
   readonly event: string | undefined
 }) => {
   const { id } = subscription
+  return (
+    <>
+      <Overview session={session} subscription={subscription} />
+      {event !== undefined && (
+        <Attempts session={session} path={["webhooks", id]} subscription={id} event={event} key={event} />
+      )}
+      <RecentDeliveries session={session} id={id} shown={event} />
+      <Share
+        id={id}
+        make={(expires_in_days) => session.client.create_partner_link({ shared_id: id, expires_in_days })}
+      />
+    </>
+  )
+}
+
+/** The address and the health of an endpoint, and a button that tests it. */
+const Overview = ({ session, subscription }: { readonly session: Session; readonly subscription: Subscription }) => {
+  const { event_types, id, url } = subscription
   const health = useHealth(session, id)
-  const deliveries = useLive(`deliveries ${id} ${bump.value}`, {
-    read: async (signal) => (await session.client.list_event_deliveries({ id, limit: 100 }, { signal })).deliveries,
-    next: () => 5_000
-  })
   const testing = useAction()
   const test = () =>
     testing.run(async () => {
@@ -186,66 +200,75 @@ const Whole = ({
       bump.value++
     })
   return (
-    <>
-      <div class="card stack">
-        <div class="spread">
-          <p>
-            <Outside text={subscription.url} />
-          </p>
-          <button type="button" onClick={test} disabled={testing.busy}>
-            {testing.busy ? "Sending…" : "Send a test event"}
-          </button>
-        </div>
-        <Failure error={testing.error} />
-        <Show of={health}>
-          {({ last_attempt, reason, state }) => (
-            <Facts
-              of={[
-                ["Health", <Tag key="state" {...ofEndpoint(state)} />],
-                ["Because", title(reason)],
-                [
-                  "Last attempt",
-                  last_attempt === null ? (
-                    "none"
-                  ) : (
-                    <span key="last" class="row tight">
-                      <Tag {...ofHttp(last_attempt.response_status_code)} /> <Time at={last_attempt.attempted_at} />
-                    </span>
-                  )
-                ],
-                ["Gets", subscription.event_types.join(", ")]
-              ]}
-            />
-          )}
-        </Show>
-        <details>
-          <summary>Check a signature</summary>
-          <Recipe />
-        </details>
+    <div class="card stack">
+      <div class="spread">
+        <p>
+          <Outside text={url} />
+        </p>
+        <button type="button" onClick={test} disabled={testing.busy}>
+          {testing.busy ? "Sending…" : "Send a test event"}
+        </button>
       </div>
-      {event !== undefined && (
-        <Attempts session={session} path={["webhooks", id]} subscription={id} event={event} key={event} />
-      )}
-      <div class="card">
-        <div class="spread">
-          <h2>Deliveries</h2>
-          <a href={to(["webhooks", id, "recoveries"])}>Send many again</a>
-        </div>
-        <Show of={deliveries}>
-          {(all) =>
-            all.length === 0 ? (
-              <Empty>None yet. Send a test event to see one.</Empty>
-            ) : (
-              <Deliveries path={["webhooks", id]} deliveries={all} shown={event} />
-            )
-          }
-        </Show>
+      <Failure error={testing.error} />
+      <Show of={health}>
+        {({ last_attempt, reason, state }) => (
+          <Facts
+            of={[
+              ["Health", <Tag key="state" {...ofEndpoint(state)} />],
+              ["Because", title(reason)],
+              [
+                "Last attempt",
+                last_attempt === null ? (
+                  "none"
+                ) : (
+                  <span key="last" class="row tight">
+                    <Tag {...ofHttp(last_attempt.response_status_code)} /> <Time at={last_attempt.attempted_at} />
+                  </span>
+                )
+              ],
+              ["Gets", event_types.join(", ")]
+            ]}
+          />
+        )}
+      </Show>
+      <details>
+        <summary>Check a signature</summary>
+        <Recipe />
+      </details>
+    </div>
+  )
+}
+
+/** The newest deliveries of an endpoint, live. */
+const RecentDeliveries = ({
+  id,
+  session,
+  shown
+}: {
+  readonly session: Session
+  readonly id: string
+  readonly shown: string | undefined
+}) => {
+  const deliveries = useLive(`deliveries ${id} ${bump.value}`, {
+    read: async (signal) => (await session.client.list_event_deliveries({ id, limit: 100 }, { signal })).deliveries,
+    next: () => 5_000
+  })
+  return (
+    <div class="card">
+      <div class="spread">
+        <h2>Deliveries</h2>
+        <a href={to(["webhooks", id, "recoveries"])}>Send many again</a>
       </div>
-      <Share
-        id={id}
-        make={(expires_in_days) => session.client.create_partner_link({ shared_id: id, expires_in_days })}
-      />
-    </>
+      <Show of={deliveries}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty>None yet. Send a test event to see one.</Empty>
+          ) : (
+            <Deliveries path={["webhooks", id]} deliveries={all} shown={shown} />
+          )
+        }
+      </Show>
+    </div>
   )
 }
 

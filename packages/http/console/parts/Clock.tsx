@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks"
+import type { AnswerOf } from "../../src/client/index.ts"
 import { bump, offsetMs } from "../state/clock.ts"
 import { useAction, useLive } from "../state/loading.ts"
 import type { Session } from "../state/session.ts"
@@ -16,6 +17,10 @@ const steps = [
 /** The longest time between two looks at the clock. */
 const longestMs = 10_000
 
+/** How long until the next look at the clock: until a second after the next job is due. */
+const untilNextLook = ({ next_due, workspace_time }: AnswerOf<"get_sandbox">): number =>
+  next_due === null ? longestMs : Math.min(longestMs, Date.parse(next_due.at) - Date.parse(workspace_time) + 1_000)
+
 /** The sandbox's clock, which all of its requests share, and the buttons that move it. */
 export const Clock = ({ session }: { readonly session: Session }) => {
   const clock = useLive(`clock ${bump.value}`, {
@@ -24,8 +29,7 @@ export const Clock = ({ session }: { readonly session: Session }) => {
       offsetMs.value = sandbox.clock_offset_seconds * 1_000
       return sandbox
     },
-    next: ({ next_due, workspace_time }) =>
-      next_due === null ? longestMs : Math.min(longestMs, Date.parse(next_due.at) - Date.parse(workspace_time) + 1_000)
+    next: untilNextLook
   })
   const { busy, error, run } = useAction()
   const now = useNow()
