@@ -203,7 +203,6 @@ const guessing =
 /** Identifies callers by their keys in the directory. */
 const authenticating = (storage: Storage["Service"], seal: Seal["Service"], clock: Clock.Clock, known: KnownKeys) => {
   const find = Effect.fnUntraced(function* (key: string) {
-    if (!Directory.isWellFormed(key)) return yield* refused
     const { generation } = known
     const at = momentOf(clock)
     const apiKey = yield* Directory.findKey(storage, yield* seal.hash(key))
@@ -221,11 +220,12 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
   return ({ identified, key, keyless, read_handle }: Credentials) => {
     if (identified !== undefined) return Effect.succeed(withHandle(identified, read_handle))
     if (key === null) return keyless ? keylessCaller(read_handle) : refused
-    if (PartnerLink.isLike(key)) return link(key)
     const cached = known.callerOf(key, momentOf(clock))
-    return cached === null
-      ? Effect.map(find(key), (caller) => withHandle(caller, read_handle))
-      : Effect.succeed(withHandle(cached, read_handle))
+    if (cached !== null) return Effect.succeed(withHandle(cached, read_handle))
+    if (known.has(key) || Directory.isWellFormed(key)) {
+      return Effect.map(find(key), (caller) => withHandle(caller, read_handle))
+    }
+    return PartnerLink.isLike(key) ? link(key) : refused
   }
 }
 
@@ -342,6 +342,11 @@ class KnownKeys {
     const { caller, at } = known
     const isRecent = now.real < at.real + knownForMs && now.monotonic < at.monotonic + knownForMs
     return isRecent && now.real >= at.real ? caller : null
+  }
+
+  /** Whether a key was valid when it was last looked up, so that its form need not be checked again. */
+  has(key: string): boolean {
+    return this.keys.has(key)
   }
 
   /** Whether a key was valid within the last hour. It must still be looked up. */
