@@ -132,7 +132,7 @@ export const access = inPackage("core")({
       )
     }
   ],
-  "calls/Authority.ts": [
+  "calls/Operation.ts": [
     {
       name: "a call without authority",
       from: "authority.callers.includes(caller.kind)",

@@ -1,8 +1,8 @@
-import { Effect, Result, type Schema } from "effect"
-import type { CallerKind } from "../access/Caller.ts"
+import { Effect, Function, Predicate, Result, type Schema } from "effect"
+import type { Caller, CallerKind } from "../access/Caller.ts"
 import type { Cost } from "../access/Limits.ts"
 import { forLines } from "../lines/HostSchema.ts"
-import { type LineSet, oncePerLines } from "../lines/Lines.ts"
+import type { LineSet } from "../lines/Lines.ts"
 import type { StorageUnavailable } from "../storage/Storage.ts"
 import type * as ApiError from "../wire/ApiError.ts"
 import { decoder } from "../wire/Input.ts"
@@ -34,6 +34,18 @@ export interface Authority {
   /** The field that must name the resource of a partner link. Without it, links may not call the operation. */
   readonly by_link?: "id" | "quote_request_id"
 }
+
+/**
+ * Whether a caller may call an operation. A partner link may call only operations that declare the field that names its
+ * resource.
+ */
+export const admits = (authority: Authority, caller: Caller): boolean =>
+  (caller.kind === "link" ? authority.by_link !== undefined : authority.callers.includes(caller.kind)) &&
+  (authority.environment === undefined || authority.environment === caller.environment)
+
+/** Whether an input names the resource of a partner link. For the link, nothing else exists. */
+export const reaches = ({ by_link }: Authority, { kind, shared_id }: Caller, input: unknown): boolean =>
+  kind !== "link" || (by_link !== undefined && Predicate.hasProperty(input, by_link) && input[by_link] === shared_id)
 
 /** The definition of an operation. */
 export interface Definition<Name extends string, Input, Output, R> {
@@ -102,7 +114,7 @@ export const make = <const Name extends string, Input, Output, R, const Idempote
   definition: Definition<Name, Input, Output, R> & { readonly idempotent: Idempotent }
 ): Operation<Name, Input, Output, R> & { readonly idempotent: Idempotent } => {
   const { run, ...rest } = definition
-  const reading = oncePerLines((lines) => decoder(forLines(definition.input, lines)))
+  const reading = Function.memoize((lines: LineSet) => decoder(forLines(definition.input, lines)))
   return {
     ...rest,
     prepare: (call, sent, lines) => Result.map(reading(lines)(sent), (input) => run(call, input))

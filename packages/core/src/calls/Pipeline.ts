@@ -10,11 +10,10 @@ import * as ApiError from "../wire/ApiError.ts"
 import { joinWrongFields } from "../wire/FieldError.ts"
 import type { RequestId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import * as Authority from "./Authority.ts"
 import type { Call, PersonsAnswer } from "./Call.ts"
 import { type FinishedCall, notify, subjectOf, type Transport } from "./FinishedCall.ts"
 import { IdempotentCalls, keyErrors } from "./IdempotentCalls.ts"
-import type * as Operation from "./Operation.ts"
+import * as Operation from "./Operation.ts"
 import { type Refusal, refuse, toApiError } from "./Refusal.ts"
 import { RequestLog } from "./RequestLog.ts"
 import * as Revision from "./Revision.ts"
@@ -280,7 +279,7 @@ const perform = Effect.fnUntraced(function* <Output, R>(
   state.revision = revision
   const sent = yield* first ?? entering
   state.input = Revision.input(revision, operation.name, sent)
-  if (!Authority.reaches(operation.authority, caller, state.input)) return yield* notFound
+  if (!Operation.reaches(operation.authority, caller, state.input)) return yield* notFound
   // Read the moment only now: the body may have arrived slowly.
   const workspaces = Context.get(services, Workspaces)
   const moment = yield* operation.optimistic === true
@@ -317,7 +316,7 @@ const enter = (
   allowance: Allowance["Service"],
   caller: Caller
 ) =>
-  Authority.admits(operation.authority, caller)
+  Operation.admits(operation.authority, caller)
     ? Effect.andThen(
         request.is_paid === true ? Effect.void : allowance.spend(caller, operation.cost, request.credentials.address),
         request.input

@@ -1,5 +1,5 @@
-import { Schema, SchemaAST } from "effect"
-import { type LineSet, oncePerLines } from "./Lines.ts"
+import { Function, Schema, SchemaAST } from "effect"
+import type { LineSet } from "./Lines.ts"
 
 /*
  * Schemas that depend on the lines of a host, such as the name of a line. Stored data may belong to a line that the
@@ -23,7 +23,7 @@ export const forLines = <S extends Schema.Constraint>(schema: S, lines: LineSet)
 const onHostAt = SchemaAST.resolveAt<OnHost>(key)
 
 /** Each part is narrowed once, so that schemas stay shared, even in documents. */
-const narrowing = oncePerLines((lines) => {
+const narrowing = Function.memoize((lines: LineSet) => {
   const known = new WeakMap<SchemaAST.AST, SchemaAST.AST>()
   const narrow = (ast: SchemaAST.AST): SchemaAST.AST => {
     const onHost = onHostAt(ast)
