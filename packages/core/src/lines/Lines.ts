@@ -18,10 +18,12 @@ export const Lines = Context.Reference<LineSet>("@quotewire/core/Lines", { defau
 /** The line with this name. If the host does not offer it, a refusal at `line`. */
 export const find = (lines: LineSet, name: string): Result.Result<Line, ApiError<"invalid_input">> => {
   const line = lines.get(name)
-  if (line !== undefined) return Result.succeed(line)
-  const allowed_values = [...lines.keys()]
-  return Result.fail(invalidInput([{ path: "line", message: "Must be one of the allowed values.", allowed_values }]))
+  return line === undefined ? Result.fail(unknownLine(lines.keys())) : Result.succeed(line)
 }
+
+/** The refusal of a line that is not among those that the host offers. */
+export const unknownLine = (offered: Iterable<string>): ApiError<"invalid_input"> =>
+  invalidInput([{ path: "line", message: "Must be one of the allowed values.", allowed_values: [...offered] }])
 
 /** Makes something of a host's lines once, when it is first needed, and keeps it as long as the lines are used. */
 export const oncePerLines = <A>(make: (lines: LineSet) => A): ((lines: LineSet) => A) => {

@@ -8,7 +8,7 @@ import { CarrierAdapters } from "../carriers/Carrier.ts"
 import { needsOfAll } from "../carriers/Eligibility.ts"
 import { scenariosOf } from "../carriers/OwnScenarios.ts"
 import * as Scenario from "../carriers/Scenario.ts"
-import { find, Lines } from "../lines/Lines.ts"
+import { Lines, unknownLine } from "../lines/Lines.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import * as Change from "../storage/Change.ts"
 import {
@@ -161,16 +161,16 @@ const makeOffered = Effect.gen(function* () {
 
 /** Checks consents, scenario and facts, including the facts that every carrier needs. */
 const makeCheck = Effect.gen(function* () {
-  const lines = yield* Lines
   const offered = yield* makeOffered
   const seal = yield* Seal
   const disclosure = Consent.quoteDisclosure(yield* seal.hash(Consent.quoteDisclosureText))
 
-  return ({ caller, moment }: Call, input: Start.StartInput) =>
-    Result.flatMap(find(lines, input.line), (line) => {
-      const terms = offered.get(line.name) ?? { line, needs: { sandbox: [], live: [] }, scenarios: [] }
-      return Start.check(input, terms, caller, moment, disclosure)
-    })
+  return ({ caller, moment }: Call, input: Start.StartInput) => {
+    const terms = offered.get(input.line)
+    return terms === undefined
+      ? Result.fail(unknownLine(offered.keys()))
+      : Start.check(input, terms, caller, moment, disclosure)
+  }
 })
 
 /**

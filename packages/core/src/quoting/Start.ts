@@ -230,31 +230,45 @@ export const check = (
   const scripted = scriptedRefusal(scenario, line)
   if (scripted !== null) return Result.fail(scripted)
   const application = line.read(input.application, dayOf(moment.now))
-  const wrong = wrongFields(input, offered, application, caller, disclosure)
-  if (countOf(wrong) > 0) return Result.fail(Consent.refuse(wrong))
-  return Result.flatMap(Result.mapError(application, refusalOf), (facts) => {
-    const missing = missingOf(facts, needs[caller.environment])
-    return missing.length > 0
-      ? Result.fail(
-          ApiError.needsInformation(missing.map((path) => ({ path, message: "Every carrier needs this fact." })))
-        )
-      : Result.succeed({ input, application: facts, scenario })
-  })
+  const errors = errorsBesideFacts(input, offered, caller, disclosure)
+  if (errors.length > 0 || Result.isFailure(application)) return Result.fail(refusal(errors, application))
+  const missing = missingOf(application.success, needs[caller.environment])
+  return missing.length > 0
+    ? Result.fail(
+        ApiError.needsInformation(missing.map((path) => ({ path, message: "Every carrier needs this fact." })))
+      )
+    : Result.succeed({ input, application: application.success, scenario })
 }
 
-const wrongFields = (
-  input: StartInput,
-  { line, scenarios }: OfferedLine,
-  application: Result.Result<Application, Problems>,
-  caller: Caller,
-  disclosure: Consent.Disclosure
+/** The refusal of a start: for all its wrong fields, or, if there are none, for its missing facts. */
+const refusal = (errors: ReadonlyArray<ApiError.FieldError>, application: ReadApplication): Refusal => {
+  const wrong = withWrongFacts(errors, application)
+  return Result.isFailure(application) && countOf(wrong) === 0 ? refusalOf(application.failure) : Consent.refuse(wrong)
+}
+
+/** The facts of a start as its line has read them. */
+type ReadApplication = Result.Result<Application, Problems>
+
+const withWrongFacts = (
+  errors: ReadonlyArray<ApiError.FieldError>,
+  application: ReadApplication
 ): ApiError.WrongFields =>
   joinWrongFields(
-    Consent.check(input, caller.kind, line, disclosure),
-    checkScenario(input, caller, scenarios),
-    checkKey(input, caller),
+    errors,
     Result.isFailure(application) ? { found: application.failure.wrong, more: application.failure.more } : []
   )
+
+/** What is wrong in a start besides its facts. */
+const errorsBesideFacts = (
+  input: StartInput,
+  { line, scenarios }: OfferedLine,
+  caller: Caller,
+  disclosure: Consent.Disclosure
+): ReadonlyArray<ApiError.FieldError> => [
+  ...Consent.check(input, caller.kind, line, disclosure),
+  ...checkScenario(input, caller, scenarios),
+  ...checkKey(input, caller)
+]
 
 /** Valid values in place of the refused fields. What the checks say about those fields is dropped. */
 const placeholders = (offered: ReadonlyMap<string, OfferedLine>) => ({
@@ -290,7 +304,8 @@ export const validateRest = (
   const terms = Option.isNone(rest) ? undefined : offered.get(rest.value.line)
   if (Option.isNone(rest) || terms === undefined) return joinWrongFields()
   const facts = terms.line.read(rest.value.application, dayOf(moment.now))
-  const wrong = wrongFields(rest.value, terms, facts, caller, { version: Consent.disclosureVersion })
+  const disclosure = { version: Consent.disclosureVersion }
+  const wrong = withWrongFacts(errorsBesideFacts(rest.value, terms, caller, disclosure), facts)
   return { ...wrong, found: wrong.found.filter(({ path }) => !names.has(fieldOf(path))) }
 }
 
