@@ -1,5 +1,4 @@
 import { Effect } from "effect"
-import type { Environment } from "../access/Caller.ts"
 import { minuteMs, secondMs } from "../wire/Timestamp.ts"
 import type { CarrierAdapter, CarrierAsk, CarrierOffer, CarrierReply } from "./Carrier.ts"
 import { type Candidate, candidates } from "./Eligibility.ts"
@@ -33,15 +32,13 @@ const partOf = (line: string, own: ReadonlyArray<Candidate>, all: number, index:
   }
 }
 
-/** The carriers of a request, fastest first, as they play its scenario. */
+/** The carriers of a sandbox that offer a line, fastest first, as they play a scenario. */
 export const cast = (
   adapters: ReadonlyArray<CarrierAdapter>,
-  environment: Environment,
   line: string,
-  scenario: Scenario.ScenarioName | null
+  scenario: Scenario.ScenarioName
 ): ReadonlyArray<Candidate> => {
-  const all = candidates(adapters, environment, line)
-  if (scenario === null || environment === "live") return all
+  const all = candidates(adapters, "sandbox", line)
   const own = all.filter(isOwn)
   return all.map((candidate) => {
     const index = own.indexOf(candidate)
@@ -96,22 +93,21 @@ export const delayOf = ({ line, part }: Candidate, scenario: Scenario.ScenarioNa
 }
 
 /** The change of an own carrier's offers that a scenario makes, and when, in milliseconds of workspace time. */
-const changeFor = ({ part }: Candidate, { asked_at, scenario }: CarrierAsk) => {
-  const change = part === undefined ? null : changeOf(scenario, part)
+const changeFor = (part: Part, { asked_at, scenario }: CarrierAsk) => {
+  const change = changeOf(scenario, part)
   return change === null ? null : { kind: change.kind, at: asked_at - startMs + change.at_ms }
 }
 
 /** The change that is due now; null if there is none. */
-export const dueChange = (candidate: Candidate, ask: CarrierAsk): "price_updated" | "withdrawn" | null => {
-  const change = changeFor(candidate, ask)
+export const dueChange = ({ part }: Candidate, ask: CarrierAsk): "price_updated" | "withdrawn" | null => {
+  const change = part === undefined ? null : changeFor(part, ask)
   return change !== null && ask.now >= change.at ? change.kind : null
 }
 
 /** A checked offer of an own carrier, made at `now`, as the scenario changes it. */
-export const changed = (candidate: Candidate, ask: CarrierAsk, offer: CarrierOffer, now: number): CarrierOffer => {
-  if (candidate.part === undefined) return offer
-  const change = changeFor(candidate, ask)
-  const played = scenarioOffer(offer, ask.scenario, candidate.part, now)
+export const changed = (part: Part, ask: CarrierAsk, offer: CarrierOffer, now: number): CarrierOffer => {
+  const change = changeFor(part, ask)
+  const played = scenarioOffer(offer, ask.scenario, part, now)
   return change === null ? played : { ...played, refresh_after_ms: Math.max(minuteMs, change.at - now) }
 }
 

@@ -76,8 +76,8 @@ const namesByLine = new Map(
 export const namesOf = (line?: string): ReadonlyArray<ScenarioName> =>
   line === undefined ? allNames : (namesByLine.get(line) ?? ofEveryLine)
 
-/** The scenario of a stored record; null if it has none, or if it has since been removed from the catalogue. */
-export const parse = (name: string | null): ScenarioName | null => (name !== null && isName(name) ? name : null)
+/** The scenario of a stored record; null if it has since been removed from the catalogue. */
+export const parse = (name: string): ScenarioName | null => (isName(name) ? name : null)
 
 /** How long a request waits in its queue, in workspace milliseconds. */
 export const queueMs = { sandbox: 1_000, waits_in_queue: 300_000, live: 0 } as const

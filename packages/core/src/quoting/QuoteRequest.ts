@@ -141,7 +141,8 @@ export interface Step {
 }
 
 /** The scenario that a request plays; null if the carriers' own rules decide. */
-export const scenarioOf = (request: QuoteRequest): Scenario.ScenarioName | null => Scenario.parse(request.scenario)
+export const scenarioOf = ({ scenario }: QuoteRequest): Scenario.ScenarioName | null =>
+  scenario === null ? null : Scenario.parse(scenario)
 
 /** Whether the request can no longer change. */
 export const isFinal = (request: QuoteRequest): boolean => request.status === "completed" || request.status === "failed"

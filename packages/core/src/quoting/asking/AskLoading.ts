@@ -3,7 +3,7 @@ import { Seal } from "../../access/Seal.ts"
 import { askTokens } from "../../access/Token.ts"
 import { CarrierAdapters, type CarrierAsk } from "../../carriers/Carrier.ts"
 import { Connections } from "../../carriers/Connections.ts"
-import type { Candidate } from "../../carriers/Eligibility.ts"
+import { type Candidate, candidates } from "../../carriers/Eligibility.ts"
 import { cast } from "../../carriers/OwnScenarios.ts"
 import * as Draft from "../../carriers/recorder/Draft.ts"
 import type { ExchangeType } from "../../carriers/recorder/Exchange.ts"
@@ -51,6 +51,14 @@ const make = Effect.gen(function* () {
   const { open, askFor, isAppointed } = yield* makeAsks
   const recorder = yield* Recorder.Recorder
 
+  /** The carriers of a request, fastest first. If it plays a scenario, they play their parts in it. */
+  const carriersOf = (request: QuoteRequest.QuoteRequest): ReadonlyArray<Candidate> => {
+    const scenario = QuoteRequest.scenarioOf(request)
+    return scenario === null
+      ? candidates(adapters, request.environment, request.line)
+      : cast(adapters, request.line, scenario)
+  }
+
   /** Reads a request; null if it was erased. */
   const readRequest = (workspace_id: WorkspaceId, id: QuoteRequestId) =>
     Effect.map(storage.get({ workspace_id, kind: QuoteRequest.kind.name, id }), (stored) =>
@@ -69,9 +77,7 @@ const make = Effect.gen(function* () {
       readonly exchange: ExchangeType
     }
   ) {
-    const candidate = cast(adapters, request.environment, request.line, QuoteRequest.scenarioOf(request)).find(
-      ({ adapter }) => adapter.carrier.id === of.carrier_id
-    )
+    const candidate = carriersOf(request).find(({ adapter }) => adapter.carrier.id === of.carrier_id)
     const askedAt = request.carriers.find(({ carrier }) => carrier.id === of.carrier_id)?.asked_at ?? null
     if (candidate === undefined || askedAt === null || request.deadline_at === null) return null
     const opened = yield* open(workspace_id, request)
@@ -94,7 +100,7 @@ const make = Effect.gen(function* () {
     return found
   })
 
-  return { request: readRequest, open, askFor, isAppointed, pending }
+  return { request: readRequest, carriersOf, open, askFor, isAppointed, pending }
 })
 
 /** Loads requests, and makes the asks to their carriers. */

@@ -1,9 +1,8 @@
 import { Effect } from "effect"
-import { CarrierAdapters } from "../../carriers/Carrier.ts"
 import { CarrierClient } from "../../carriers/CarrierClient.ts"
 import { type Candidate, reasonNotAsked } from "../../carriers/Eligibility.ts"
 import type { OpenCircuit } from "../../carriers/health/CarrierHealth.ts"
-import { cast, delayOf } from "../../carriers/OwnScenarios.ts"
+import { delayOf } from "../../carriers/OwnScenarios.ts"
 import * as Fault from "../../concurrency/Fault.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob, NewJob } from "../../storage/Job.ts"
@@ -74,8 +73,7 @@ const makeFirstAsk = Effect.gen(function* () {
 
 const makeCollection = Effect.gen(function* () {
   const ids = yield* Ids
-  const adapters = yield* CarrierAdapters
-  const { isAppointed } = yield* AskLoading.AskLoading
+  const { carriersOf, isAppointed } = yield* AskLoading.AskLoading
   const firstAsk = yield* makeFirstAsk
 
   return Effect.fnUntraced(function* (
@@ -101,10 +99,7 @@ const makeCollection = Effect.gen(function* () {
           : [CircuitNote.toStored(about, "kept_out", circuit)]
       return { candidate, notAsked, notes }
     })
-    const all = yield* Effect.forEach(
-      cast(adapters, request.environment, request.line, QuoteRequest.scenarioOf(request)),
-      decide
-    )
+    const all = yield* Effect.forEach(carriersOf(request), decide)
     const results = all.map(({ candidate: { adapter }, notAsked }) =>
       notAsked === null
         ? QuoteRequest.asked(adapter.carrier, at)

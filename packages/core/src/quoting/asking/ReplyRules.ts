@@ -65,9 +65,11 @@ export const checkReply = (
     ...checked.flatMap((offer, index) => (Result.isFailure(offer) ? under(`offers.${index}`, offer.failure) : []))
   ]
   if (broken.length > 0) return Effect.as(AnswerRules.log(broken), unreadable)
-  const offers = checked.flatMap((offer) =>
-    Result.isSuccess(offer) ? [changed(pending.candidate, pending.ask, offer.success, now)] : []
-  )
+  const { part } = pending.candidate
+  const offers = checked.flatMap((offer) => {
+    if (Result.isFailure(offer)) return []
+    return [part === undefined ? offer.success : changed(part, pending.ask, offer.success, now)]
+  })
   const taken: CarrierReply = { kind: "offers", offers }
   return reply.offers.length <= maxOffers
     ? Effect.succeed(taken)
