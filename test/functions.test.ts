@@ -29,7 +29,6 @@ const tooLong = [
   "packages/core/src/storage/Batcher.ts make",
   "packages/http/src/host/Answering.ts makeUnsafe",
   "packages/http/src/node/Handler.ts makeUnsafe",
-  "packages/storage-memory/src/testing/sandbox.ts open",
   "packages/storage-pg/src/cells/Cells.ts make"
 ]
 

@@ -6,15 +6,15 @@ import {
   type EmbedOptions,
   embed,
   type Ids,
-  isApiError,
   type StandardLine,
   WebhookSender
 } from "@quotewire/core"
 import type { AnyLine, InputOf } from "@quotewire/core/client"
 import { Receiver } from "@quotewire/core/testing"
-import { Clock, Duration, Effect, Layer, Option, Predicate } from "effect"
+import { Clock, type Duration, Effect, Layer, Predicate } from "effect"
 import * as MemoryStorage from "../MemoryStorage.ts"
-import { type CassettesByCarrier, recordedAt, transportOf } from "./cassettes.ts"
+import * as Advances from "./Advances.ts"
+import { type CassettesByCarrier, type Replayed, recordedAt, transportOf } from "./cassettes.ts"
 import { type Inbox, Inboxes, type InboxOptions } from "./Inbox.ts"
 import * as StillClock from "./StillClock.ts"
 import { rejectStuckWaits } from "./stuckWaits.ts"
@@ -32,14 +32,6 @@ export interface SandboxOptions<OwnLine extends AnyLine = StandardLine> extends 
   readonly scenario?: InputOf<"select_scenario">["scenario"]
   /** Where the log goes; by default to standard output. */
   readonly logger?: EmbedOptions["logger"]
-}
-
-/** Options of `advanceUntil`. */
-export interface AdvanceUntilOptions {
-  /** How far the clock moves at a time; "1 second" by default. */
-  readonly step?: Duration.Input
-  /** How far it moves in total before this rejects; "1 day" by default. */
-  readonly at_most?: Duration.Input
 }
 
 /**
@@ -73,7 +65,7 @@ export interface Sandbox<OwnLine extends AnyLine = StandardLine> {
    * @example
    * const order = await world.advanceUntil(checkout(world.client))
    */
-  readonly advanceUntil: <A>(work: Promise<A>, options?: AdvanceUntilOptions) => Promise<A>
+  readonly advanceUntil: <A>(work: Promise<A>, options?: Advances.AdvanceUntilOptions) => Promise<A>
   /**
    * An endpoint that receives webhooks without a network. The same name returns the same endpoint, even after a
    * snapshot.
@@ -184,11 +176,63 @@ const open = <OwnLine extends AnyLine>(
   nowMs: number,
   inboxes: Inboxes
 ) => {
-  const { cassettes, config, logger } = given
-  const { sandbox_connections: _, ...settings } = config
   const still = StillClock.make(nowMs)
-  const replayed = transportOf(cassettes, config.carriers ?? [])
-  const embedded = embed<OwnLine>({
+  const replayed = transportOf(given.cassettes, given.config.carriers ?? [])
+  const embedded = embed<OwnLine>(optionsOf(given, { storage, still, replayed, inboxes }))
+  const advances = Advances.make({ storage, still, ready: embedded.ready, isRecorded: replayed !== null })
+  const quotewire: Embedded<OwnLine> = {
+    ...embedded,
+    client: (key) => rejectStuckWaits(embedded.client(key), advances.standsAt)
+  }
+  const snapshotFor = async (members: Members): Promise<Snapshot<OwnLine>> => {
+    await quotewire.ready
+    const [copy, endpoints] = [storage.copy(), inboxes.copy()]
+    return {
+      sandbox: async () => {
+        const world = open(given, copy.copy(), nowMs, endpoints.copy())
+        await world.quotewire.ready
+        return world.as(members)
+      }
+    }
+  }
+  const as = (members: Members): Sandbox<OwnLine> => {
+    const { keys, organization_id, workspace_id } = members
+    const client = quotewire.client(keys.server)
+    const advance = advances.of(workspace_id, client)
+    return {
+      client,
+      keys,
+      organization_id,
+      quotewire,
+      now: async () => new Date((await client.get_sandbox({})).workspace_time),
+      missing_from_cassettes: () => replayed?.missing() ?? [],
+      settled: advances.settled,
+      advance: async (duration) => advance(Advances.secondsOf("duration", duration)),
+      advanceUntil: async (work, options) => Advances.advanceUntil(advance, work, options),
+      inbox: (name = "inbox", options = {}) => inboxes.open(client, name, options),
+      snapshot: () => snapshotFor(members),
+      close: quotewire.close,
+      [Symbol.asyncDispose]: quotewire.close
+    }
+  }
+  return { quotewire, as }
+}
+
+/** What the service of a sandbox runs on. */
+interface Ground {
+  readonly storage: MemoryStorage.Copyable
+  readonly still: StillClock.StillClock
+  readonly replayed: Replayed | null
+  readonly inboxes: Inboxes
+}
+
+/** How a sandbox embeds its service. */
+const optionsOf = <OwnLine extends AnyLine>(
+  { config, logger }: Given<OwnLine>,
+  { inboxes, replayed, still, storage }: Ground
+): EmbedOptions<OwnLine> => {
+  const { sandbox_connections: _, ...settings } = config
+  return {
     ...settings,
     ...(logger !== undefined && { logger }),
     ...(replayed !== null && { carrier_transport: replayed.transport }),
@@ -198,105 +242,8 @@ const open = <OwnLine extends AnyLine>(
     // The allowance recovers with the clock, which stands still.
     limits: Allowance.noLimits,
     webhooks: withoutWaiting(Receiver.layer(inboxes.receivers), still.clock)
-  })
-  let advancing = 0
-  const standsAt = () => (advancing === 0 && storage.isIdle(nowMs) ? still.passed() : null)
-  const quotewire: Embedded<OwnLine> = {
-    ...embedded,
-    client: (key) => rejectStuckWaits(embedded.client(key), standsAt)
-  }
-  const settled = async () => {
-    await quotewire.ready
-    while (!storage.isIdle(nowMs)) await turn()
-  }
-  const as = (members: Members): Sandbox<OwnLine> => {
-    const { keys, organization_id, workspace_id } = members
-    const client = quotewire.client(keys.server)
-    // An advance that waits long for carriers is refused with `wait`; a retry continues it.
-    const advanceTime = async (seconds: number) => {
-      const idempotency_key = `advance-${++advances}`
-      const stop = replayed === null ? () => {} : passPauses(() => storage.isIdle(nowMs), still)
-      try {
-        while (!(await hasAdvanced(client.advance_time({ seconds }, { idempotency_key })))) {}
-      } finally {
-        stop()
-      }
-    }
-    // Your own carriers answer in real time. So each step first waits until everything that is due has ended.
-    const advanceBy = async (seconds: number) => {
-      for (let left = seconds; left > 0; ) {
-        await settled()
-        const dueAt = storage.nextDueAt(workspace_id)
-        const dueIn = dueAt === null ? left : Math.ceil((dueAt - nowMs) / 1_000)
-        const step = Math.min(left, Math.max(1, dueIn), longestStep)
-        const passedBefore = still.passed()
-        await advanceTime(step)
-        // Lets asked carriers answer, and waiting code see what has happened, before `pass` ends their timeouts.
-        await settled()
-        await turn()
-        still.pass(Math.max(0, step * 1_000 - (still.passed() - passedBefore)))
-        left -= step
-      }
-      await settled()
-    }
-    const advance = async (seconds: number) => {
-      advancing += 1
-      try {
-        await advanceBy(seconds)
-      } finally {
-        advancing -= 1
-      }
-    }
-    return {
-      client,
-      keys,
-      organization_id,
-      quotewire,
-      now: async () => new Date((await client.get_sandbox({})).workspace_time),
-      missing_from_cassettes: () => replayed?.missing() ?? [],
-      settled,
-      advance: async (duration) => advance(secondsOf("duration", duration)),
-      advanceUntil: async (work, options) => advanceUntil(advance, work, options),
-      inbox: (name = "inbox", options = {}) => inboxes.open(client, name, options),
-      snapshot: async () => {
-        await quotewire.ready
-        const [copy, endpoints] = [storage.copy(), inboxes.copy()]
-        return {
-          sandbox: async () => {
-            const world = open(given, copy.copy(), nowMs, endpoints.copy())
-            await world.quotewire.ready
-            return world.as(members)
-          }
-        }
-      },
-      close: quotewire.close,
-      [Symbol.asyncDispose]: quotewire.close
-    }
-  }
-  return { quotewire, as }
-}
-
-/** Whether an advance has reached its target; false if it must be retried to continue. */
-const hasAdvanced = async (advancing: Promise<unknown>): Promise<boolean> => {
-  try {
-    await advancing
-    return true
-  } catch (error) {
-    if (isApiError(error, "conflict") && error.retry_action === "wait") return false
-    throw error
   }
 }
-
-/** Ends the pauses of an advance while nothing is running, because recorded carriers need no real time. */
-const passPauses = (isIdle: () => boolean, { pass }: StillClock.StillClock): (() => void) => {
-  const timer = setInterval(() => {
-    if (isIdle()) pass(passPausesMs)
-  })
-  return () => clearInterval(timer)
-}
-
-/** The longest that an advance waits before it looks again. */
-const passPausesMs = 1_000
 
 /** A sender whose waits take no time, so that an endpoint that never answers times out at once. */
 const withoutWaiting = (
@@ -311,21 +258,6 @@ const withoutWaiting = (
     }))
   ).pipe(Layer.provide(sender))
 
-/** Distinguishes the advances of this process, because a repeated key would repeat an advance. */
-let advances = 0
-
-/** The longest advance of one call, in seconds. */
-const longestStep = 31_536_000
-
-/** The furthest that a clock moves at once, in seconds: a hundred years. */
-const maxSeconds = 100 * longestStep
-
-const secondsOf = (name: string, duration: Duration.Input): number => {
-  const seconds = Option.match(Duration.fromInput(duration), { onNone: () => Number.NaN, onSome: Duration.toSeconds })
-  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= maxSeconds) return seconds
-  throw new RangeError(`${name} must be whole seconds, at least one and at most a hundred years, such as "90 seconds".`)
-}
-
 /** The start time of a clock, in milliseconds. */
 const startOf = (now: Date): number => {
   const ms = Predicate.isDate(now) ? now.getTime() : Number.NaN
@@ -335,34 +267,3 @@ const startOf = (now: Date): number => {
 
 const earliestMs = 0
 const latestMs = Date.UTC(3000, 0)
-
-const advanceUntil = async <A>(
-  advance: (seconds: number) => Promise<void>,
-  work: Promise<A>,
-  { at_most = "1 day", step = "1 second" }: AdvanceUntilOptions = {}
-): Promise<A> => {
-  if (!Predicate.isPromiseLike(work)) {
-    throw new TypeError("The work must be a promise: call your async function, and pass what it returns.")
-  }
-  let ended = false
-  const end = () => {
-    ended = true
-  }
-  work.then(end, end)
-  const seconds = secondsOf("step", step)
-  const steps = Math.ceil(secondsOf("at_most", at_most) / seconds)
-  for (let taken = 0; taken < steps; taken++) {
-    // Work that does not need the clock ends here, before the clock moves.
-    await turn()
-    if (ended) return work
-    await advance(seconds)
-  }
-  await turn()
-  if (ended) return work
-  throw new Error(
-    `The work has not ended, although the clock has moved by ${Duration.format(Duration.fromInputUnsafe(at_most))}. Does it wait for something that does not depend on the clock?`
-  )
-}
-
-/** The next turn of the event loop, by when everything that can continue without waiting has done so. */
-const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))

@@ -1,0 +1,157 @@
+import { type Ids, isApiError } from "@quotewire/core"
+import type { Client } from "@quotewire/core/client"
+import { Duration, Option, Predicate } from "effect"
+import type * as MemoryStorage from "../MemoryStorage.ts"
+import type * as StillClock from "./StillClock.ts"
+
+/** Options of `advanceUntil`. */
+export interface AdvanceUntilOptions {
+  /** How far the clock moves at a time; "1 second" by default. */
+  readonly step?: Duration.Input
+  /** How far it moves in total before this rejects; "1 day" by default. */
+  readonly at_most?: Duration.Input
+}
+
+/** The service whose clock advances. */
+export interface Advanced {
+  readonly storage: MemoryStorage.Copyable
+  readonly still: StillClock.StillClock
+  /** Resolves when the service can be called. */
+  readonly ready: Promise<void>
+  /** Whether cassettes answer for the carriers, so that none of them needs real time. */
+  readonly isRecorded: boolean
+}
+
+/** Moves a workspace's clock by so many seconds. */
+export type Advance = (seconds: number) => Promise<void>
+
+/** The advances of one service. */
+export interface Advances {
+  /** Waits until everything that is due has happened. */
+  readonly settled: () => Promise<void>
+  /** How far the clock has moved, in milliseconds; null while it moves or work is running. */
+  readonly standsAt: () => number | null
+  /** The advances of a workspace, which a client of it calls. */
+  readonly of: (workspace_id: Ids.WorkspaceId, client: Advancer) => Advance
+}
+
+type Advancer = Pick<Client, "advance_time">
+
+/** Makes the advances of a service. */
+export const make = ({ isRecorded, ready, still, storage }: Advanced): Advances => {
+  let running = 0
+  const isIdle = () => storage.isIdle(still.now)
+  const settled = async () => {
+    await ready
+    while (!isIdle()) await turn()
+  }
+  // An advance that waits long for carriers is refused with `wait`; a retry continues it.
+  const advanceTime = async (client: Advancer, seconds: number) => {
+    const idempotency_key = `advance-${++advances}`
+    const stop = isRecorded ? passPauses(isIdle, still) : () => {}
+    try {
+      while (!(await hasAdvanced(client.advance_time({ seconds }, { idempotency_key })))) {}
+    } finally {
+      stop()
+    }
+  }
+  // Your own carriers answer in real time. So each step first waits until everything that is due has ended.
+  const advanceBy = async (workspaceId: Ids.WorkspaceId, client: Advancer, seconds: number) => {
+    for (let left = seconds; left > 0; ) {
+      await settled()
+      const dueAt = storage.nextDueAt(workspaceId)
+      const dueIn = dueAt === null ? left : Math.ceil((dueAt - still.now) / 1_000)
+      const step = Math.min(left, Math.max(1, dueIn), longestStep)
+      const passedBefore = still.passed()
+      await advanceTime(client, step)
+      // Lets asked carriers answer, and waiting code see what has happened, before `pass` ends their timeouts.
+      await settled()
+      await turn()
+      still.pass(Math.max(0, step * 1_000 - (still.passed() - passedBefore)))
+      left -= step
+    }
+    await settled()
+  }
+  return {
+    settled,
+    standsAt: () => (running === 0 && isIdle() ? still.passed() : null),
+    of: (workspaceId, client) => async (seconds) => {
+      running += 1
+      try {
+        await advanceBy(workspaceId, client, seconds)
+      } finally {
+        running -= 1
+      }
+    }
+  }
+}
+
+/** Whether an advance has reached its target; false if it must be retried to continue. */
+const hasAdvanced = async (advancing: Promise<unknown>): Promise<boolean> => {
+  try {
+    await advancing
+    return true
+  } catch (error) {
+    if (isApiError(error, "conflict") && error.retry_action === "wait") return false
+    throw error
+  }
+}
+
+/** Ends the pauses of an advance while nothing is running, because recorded carriers need no real time. */
+const passPauses = (isIdle: () => boolean, { pass }: StillClock.StillClock): (() => void) => {
+  const timer = setInterval(() => {
+    if (isIdle()) pass(passPausesMs)
+  })
+  return () => clearInterval(timer)
+}
+
+/** The longest that an advance waits before it looks again. */
+const passPausesMs = 1_000
+
+/** Distinguishes the advances of this process, because a repeated key would repeat an advance. */
+let advances = 0
+
+/** The longest advance of one call, in seconds. */
+const longestStep = 31_536_000
+
+/** The furthest that a clock moves at once, in seconds: a hundred years. */
+const maxSeconds = 100 * longestStep
+
+/** A duration in whole seconds. Throws a `RangeError` that names it if it is not one. */
+export const secondsOf = (name: string, duration: Duration.Input): number => {
+  const seconds = Option.match(Duration.fromInput(duration), { onNone: () => Number.NaN, onSome: Duration.toSeconds })
+  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= maxSeconds) return seconds
+  throw new RangeError(`${name} must be whole seconds, at least one and at most a hundred years, such as "90 seconds".`)
+}
+
+/** Advances in steps until the work ends, and returns its result. */
+export const advanceUntil = async <A>(
+  advance: Advance,
+  work: Promise<A>,
+  { at_most = "1 day", step = "1 second" }: AdvanceUntilOptions = {}
+): Promise<A> => {
+  if (!Predicate.isPromiseLike(work)) {
+    throw new TypeError("The work must be a promise: call your async function, and pass what it returns.")
+  }
+  let ended = false
+  const end = () => {
+    ended = true
+  }
+  work.then(end, end)
+  const seconds = secondsOf("step", step)
+  const steps = Math.ceil(secondsOf("at_most", at_most) / seconds)
+  for (let taken = 0; taken < steps; taken++) {
+    // Work that does not need the clock ends here, before the clock moves.
+    await turn()
+    if (ended) return work
+    await advance(seconds)
+  }
+  await turn()
+  if (ended) return work
+  throw new Error(
+    `The work has not ended, although the clock has moved by ${Duration.format(Duration.fromInputUnsafe(at_most))}. Does it wait for something that does not depend on the clock?`
+  )
+}
+
+/** The next turn of the event loop, by when everything that can continue without waiting has done so. */
+const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
