@@ -101,82 +101,11 @@ export class Access extends Context.Service<
     Effect.gen(function* () {
       const storage = yield* Storage
       const seal = yield* Seal
-      const ids = yield* Ids
-      const random = yield* SecureRandom.SecureRandom
       const clock = yield* Clock.Clock
       const known = new KnownKeys()
-      const add = (change: Change.Change) => addTo(storage, change)
-
-      const createOrganization = Effect.fn("Access.createOrganization")(function* (name: string) {
-        const now = yield* Clock.currentTimeMillis
-        const organization: Directory.Organization = {
-          id: ids.organization(),
-          name,
-          created_at: now,
-          workspaces: { sandbox: ids.workspace(), live: ids.workspace() }
-        }
-        // Workspaces first, so that an organization never exists without both.
-        yield* Effect.forEach(
-          ["sandbox", "live"] as const,
-          (environment) =>
-            add(
-              Workspaces.changeOf(
-                Workspaces.create(organization.workspaces[environment], organization.id, environment, now)
-              )
-            ),
-          { discard: true }
-        )
-        yield* add(Change.make(directoryWorkspace, { writes: [Directory.toStoredOrganization(organization)] }))
-        return organization
-      })
-
-      const findOrganization = Effect.fnUntraced(function* (id: OrganizationId) {
-        const organization = yield* Directory.findOrganization(storage, id)
-        return organization === null ? yield* ApiError.make("not_found") : organization
-      })
-
-      const createKey = Effect.fn("Access.createKey")(function* (options: {
-        readonly organization_id: OrganizationId
-        readonly environment: Environment
-        readonly kind: KeyKind
-        readonly key?: string
-      }) {
-        const organization = yield* findOrganization(options.organization_id)
-        const now = yield* Clock.currentTimeMillis
-        const key = options.key ?? (yield* drawKey(random, options))
-        const apiKey: Directory.ApiKey = {
-          id: ids.key(),
-          organization_id: organization.id,
-          workspace_id: organization.workspaces[options.environment],
-          environment: options.environment,
-          kind: options.kind,
-          created_at: now,
-          revoked_at: null
-        }
-        yield* add(
-          Change.make(directoryWorkspace, { writes: [Directory.toStoredKey(yield* seal.hash(key), 1, apiKey)] })
-        )
-        return { key_id: apiKey.id, key }
-      })
-
-      const listKeys = Effect.fn("Access.listKeys")(function* (organizationId: OrganizationId) {
-        const { id } = yield* findOrganization(organizationId)
-        return yield* Directory.keysOf(storage, id)
-      })
-
-      const revokeKey = Effect.fn("Access.revokeKey")(function* (keyId: KeyId) {
-        const found = yield* Directory.findKeyById(storage, keyId)
-        if (found === null) return yield* ApiError.make("not_found")
-        if (found.key.revoked_at !== null) return found.key
-        const revoked: Directory.ApiKey = { ...found.key, revoked_at: yield* Clock.currentTimeMillis }
-        const writes = [Directory.toStoredKey(found.hash, found.version + 1, revoked)]
-        yield* commit(storage, Change.make(directoryWorkspace, { writes }))
-        known.revoke(keyId)
-        return revoked
-      })
-
+      const { createKey, listKeys, revokeKey } = yield* makeKeys(known)
       return Access.of({
-        createOrganization,
+        createOrganization: yield* makeCreateOrganization,
         createKey,
         listOrganizations: Directory.organizations(storage),
         listKeys,
@@ -189,6 +118,91 @@ export class Access extends Context.Service<
     })
   )
 }
+
+/** Creates organizations with their workspaces. */
+const makeCreateOrganization = Effect.gen(function* () {
+  const storage = yield* Storage
+  const ids = yield* Ids
+  return Effect.fn("Access.createOrganization")(function* (name: string) {
+    const now = yield* Clock.currentTimeMillis
+    const organization: Directory.Organization = {
+      id: ids.organization(),
+      name,
+      created_at: now,
+      workspaces: { sandbox: ids.workspace(), live: ids.workspace() }
+    }
+    // Workspaces first, so that an organization never exists without both.
+    yield* Effect.forEach(
+      ["sandbox", "live"] as const,
+      (environment) =>
+        addTo(
+          storage,
+          Workspaces.changeOf(
+            Workspaces.create(organization.workspaces[environment], organization.id, environment, now)
+          )
+        ),
+      { discard: true }
+    )
+    yield* addTo(storage, Change.make(directoryWorkspace, { writes: [Directory.toStoredOrganization(organization)] }))
+    return organization
+  })
+})
+
+/** Creates, lists and revokes keys. A revoked key is dropped from those that are `known`. */
+const makeKeys = Effect.fnUntraced(function* (known: KnownKeys) {
+  const storage = yield* Storage
+  const seal = yield* Seal
+  const ids = yield* Ids
+  const random = yield* SecureRandom.SecureRandom
+
+  const findOrganization = Effect.fnUntraced(function* (id: OrganizationId) {
+    const organization = yield* Directory.findOrganization(storage, id)
+    return organization === null ? yield* ApiError.make("not_found") : organization
+  })
+
+  const createKey = Effect.fn("Access.createKey")(function* (options: {
+    readonly organization_id: OrganizationId
+    readonly environment: Environment
+    readonly kind: KeyKind
+    readonly key?: string
+  }) {
+    const organization = yield* findOrganization(options.organization_id)
+    const now = yield* Clock.currentTimeMillis
+    const key = options.key ?? (yield* drawKey(random, options))
+    const apiKey: Directory.ApiKey = {
+      id: ids.key(),
+      organization_id: organization.id,
+      workspace_id: organization.workspaces[options.environment],
+      environment: options.environment,
+      kind: options.kind,
+      created_at: now,
+      revoked_at: null
+    }
+    yield* addTo(
+      storage,
+      Change.make(directoryWorkspace, { writes: [Directory.toStoredKey(yield* seal.hash(key), 1, apiKey)] })
+    )
+    return { key_id: apiKey.id, key }
+  })
+
+  const listKeys = Effect.fn("Access.listKeys")(function* (organizationId: OrganizationId) {
+    const { id } = yield* findOrganization(organizationId)
+    return yield* Directory.keysOf(storage, id)
+  })
+
+  const revokeKey = Effect.fn("Access.revokeKey")(function* (keyId: KeyId) {
+    const found = yield* Directory.findKeyById(storage, keyId)
+    if (found === null) return yield* ApiError.make("not_found")
+    if (found.key.revoked_at !== null) return found.key
+    const revoked: Directory.ApiKey = { ...found.key, revoked_at: yield* Clock.currentTimeMillis }
+    const writes = [Directory.toStoredKey(found.hash, found.version + 1, revoked)]
+    yield* commit(storage, Change.make(directoryWorkspace, { writes }))
+    known.revoke(keyId)
+    return revoked
+  })
+
+  return { createKey, listKeys, revokeKey }
+})
 
 /** Commits new records. Their ids are new as well, so the change cannot conflict. */
 const addTo = (storage: Storage["Service"], change: Change.Change) =>

@@ -22,67 +22,17 @@ export const make = <E>(
   workCells: ReadonlyArray<string> = sources.map(({ name }) => name)
 ): Effect.Effect<Port, E | WrongCell | Storage.StorageUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
-    const { byName, cells, home, watch } = yield* CellSet.open(sources)
+    const set = yield* CellSet.open(sources)
+    const { cells, home, watch } = set
     const home_name = sources[0].name
-    const placements = Placements.make({
-      home,
-      home_name,
-      isUsable: (name) => {
-        const cell = byName(name)
-        return cell !== undefined && cell.storage !== null && !cell.isUnavailable
-      }
-    })
-
-    const reported = new Set<string>()
-    const cellNamed = (name: string) =>
-      Effect.suspend(() => {
-        const cell = byName(name)
-        if (cell !== undefined || reported.has(name)) return Effect.succeed(cell)
-        reported.add(name)
-        return Effect.logError("A cell is missing from the settings; its workspaces are unavailable").pipe(
-          Effect.annotateLogs({ cell: name }),
-          Effect.as(cell)
-        )
-      })
-
-    /**
-     * The cell in which to read a workspace. A workspace without a cell is empty, so it can be read in the first cell.
-     */
-    const cellOf = (workspaceId: Ids.WorkspaceId) =>
-      Effect.flatMap(placements.find(workspaceId), (name) => cellNamed(name ?? home_name))
-    const placeOf = (workspaceId: Ids.WorkspaceId) => Effect.flatMap(cellOf(workspaceId), CellSet.storageOf)
-
-    const release = Effect.fnUntraced(function* (leases: ReadonlyArray<Job.Lease>) {
-      const releaseIn = Effect.fnUntraced(function* (workspaceId: Ids.WorkspaceId, own: ReadonlyArray<Job.Lease>) {
-        const cell = yield* cellOf(workspaceId)
-        if (cell !== undefined) cell.isHinted = true
-        yield* Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.release(own))
-      })
-      const all = Map.groupBy(leases, ({ workspace_id }) => workspace_id)
-      const exits = yield* Effect.forEach(all, ([workspace_id, own]) => Effect.exit(releaseIn(workspace_id, own)), {
-        concurrency: "unbounded"
-      })
-      // Fails only after trying every cell.
-      yield* Effect.forEach(exits, (exit) => exit, { discard: true })
-    })
-
+    const { cellOf, newPlaceOf, placeOf } = makeLookup(set, home_name)
     const claimAnywhere = Claims.make(cells.filter(({ name }) => workCells.includes(name)))
-    const claimIn = Effect.fnUntraced(function* (workspaceId: Ids.WorkspaceId, query: Storage.ClaimQuery) {
-      const cell = yield* cellOf(workspaceId)
-      const claimed = yield* Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.claim(query))
-      // Claims over all workspaces do not know when these leases end, so they must ask this cell again.
-      if (cell !== undefined) cell.isHinted = true
-      return claimed
-    })
+    const claimIn = claiming(cellOf)
     return Storage.Storage.of({
       commit: (change) => {
         const foreign = change.finishes.find((lease) => lease.workspace_id !== change.workspace_id)
         if (foreign !== undefined) return Effect.fail(new Storage.LeaseLost({ lease: foreign }))
-        return placements.place(change.workspace_id).pipe(
-          Effect.flatMap(cellNamed),
-          Effect.flatMap(CellSet.storageOf),
-          Effect.flatMap((storage) => storage.commit(change))
-        )
+        return Effect.flatMap(newPlaceOf(change.workspace_id), (storage) => storage.commit(change))
       },
       get: (key) => Effect.flatMap(placeOf(key.workspace_id), (storage) => storage.get(key)),
       page: (query) => Effect.flatMap(placeOf(query.workspace_id), (storage) => storage.page(query)),
@@ -95,7 +45,7 @@ export const make = <E>(
           (lists) => sumOf(lists.flat())
         ),
       processes: Effect.suspend(() => home.processes ?? Effect.succeed([])),
-      release,
+      release: releasing(cellOf),
       erase: (erasure) => Effect.flatMap(placeOf(erasure.workspace_id), (storage) => storage.erase(erasure)),
       rewrite: (workspaceId, rewrites) =>
         Effect.flatMap(placeOf(workspaceId), (storage) => storage.rewrite(workspaceId, rewrites)),
@@ -114,6 +64,78 @@ export const make = <E>(
       cells: cells.map(storageCellOf)
     })
   })
+
+type CellOf = Counts.Options["cellOf"]
+type PlaceOf = (workspace_id: Ids.WorkspaceId) => Effect.Effect<Port, Storage.StorageUnavailable>
+
+/** Finds the cells of workspaces. */
+interface Lookup {
+  /**
+   * The cell in which to read a workspace. A workspace without a cell is empty, so it can be read in the first cell.
+   */
+  readonly cellOf: CellOf
+  /** The storage of that cell. */
+  readonly placeOf: PlaceOf
+  /** The storage in which to write a workspace. A workspace without a cell gets one. */
+  readonly newPlaceOf: PlaceOf
+}
+
+const makeLookup = ({ byName, home }: CellSet.CellSet, home_name: string): Lookup => {
+  const placements = Placements.make({
+    home,
+    home_name,
+    isUsable: (name) => {
+      const cell = byName(name)
+      return cell !== undefined && cell.storage !== null && !cell.isUnavailable
+    }
+  })
+  const reported = new Set<string>()
+  const cellNamed = (name: string) =>
+    Effect.suspend(() => {
+      const cell = byName(name)
+      if (cell !== undefined || reported.has(name)) return Effect.succeed(cell)
+      reported.add(name)
+      return Effect.logError("A cell is missing from the settings; its workspaces are unavailable").pipe(
+        Effect.annotateLogs({ cell: name }),
+        Effect.as(cell)
+      )
+    })
+  const cellOf: CellOf = (workspaceId) =>
+    Effect.flatMap(placements.find(workspaceId), (name) => cellNamed(name ?? home_name))
+  return {
+    cellOf,
+    placeOf: (workspaceId) => Effect.flatMap(cellOf(workspaceId), CellSet.storageOf),
+    newPlaceOf: (workspaceId) =>
+      placements.place(workspaceId).pipe(Effect.flatMap(cellNamed), Effect.flatMap(CellSet.storageOf))
+  }
+}
+
+/** Claims the jobs of one workspace. */
+const claiming = (cellOf: CellOf) =>
+  Effect.fnUntraced(function* (workspaceId: Ids.WorkspaceId, query: Storage.ClaimQuery) {
+    const cell = yield* cellOf(workspaceId)
+    const claimed = yield* Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.claim(query))
+    // Claims over all workspaces do not know when these leases end, so they must ask this cell again.
+    if (cell !== undefined) cell.isHinted = true
+    return claimed
+  })
+
+/** Releases leases in the cells of their workspaces. */
+const releasing = (cellOf: CellOf): Port["release"] => {
+  const releaseIn = Effect.fnUntraced(function* (workspaceId: Ids.WorkspaceId, own: ReadonlyArray<Job.Lease>) {
+    const cell = yield* cellOf(workspaceId)
+    if (cell !== undefined) cell.isHinted = true
+    yield* Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.release(own))
+  })
+  return Effect.fnUntraced(function* (leases: ReadonlyArray<Job.Lease>) {
+    const all = Map.groupBy(leases, ({ workspace_id }) => workspace_id)
+    const exits = yield* Effect.forEach(all, ([workspace_id, own]) => Effect.exit(releaseIn(workspace_id, own)), {
+      concurrency: "unbounded"
+    })
+    // Fails only after trying every cell.
+    yield* Effect.forEach(exits, (exit) => exit, { discard: true })
+  })
+}
 
 /** The due jobs of one cell; none if it cannot be asked, as `cells` says. */
 const backlogIn = (cell: CellState, query: Storage.BacklogQuery) =>

@@ -82,9 +82,9 @@ interface Found {
 }
 
 const make = Effect.gen(function* () {
-  const storage = yield* Storage
   const all = yield* CarrierAdapters
   const adapters = all.filter(({ simulation }) => simulation === undefined)
+  const pageOf = yield* makePages(adapters)
   const { apply, read } = yield* CarrierLimits.sharedHealth
 
   const statusAt = ({ adapter, place, subject }: Found) =>
@@ -94,6 +94,40 @@ const make = Effect.gen(function* () {
       const { health } = yield* read(subject)
       return [statusOf(place, line, health, yield* Clock.currentTimeMillis)]
     })
+
+  const status = Effect.fn("Circuits.status")(function* (options: CarrierStatusOptions = {}) {
+    const { found, next } = yield* pageOf(options)
+    const statuses = yield* Effect.forEach(found, statusAt, { concurrency: readAtOnce })
+    return { carriers: statuses.flat(), next } satisfies CarrierStatusPage
+  })
+
+  const reset = Effect.fn("Circuits.reset")(function* (circuits: CircuitsToReset) {
+    yield* checkKnown(adapters, circuits)
+    const { environment, line, carrier_id, organization_id } = circuits
+    const isMeant = ({ place }: Found) =>
+      (line ?? place.line) === place.line && (environment ?? place.environment) === place.environment
+    const closed: Array<CarrierStatus> = []
+    let after: string | null = null
+    do {
+      const page: { readonly found: ReadonlyArray<Found>; readonly next: string | null } = yield* pageOf({
+        carrier_id,
+        organization_id,
+        after
+      })
+      for (const found of page.found.filter(isMeant)) {
+        if ((yield* apply(found.subject, { type: "reset" })).change !== null) closed.push(...(yield* statusAt(found)))
+      }
+      after = page.next
+    } while (after !== null)
+    return closed
+  })
+
+  return Circuits.of({ status, reset })
+})
+
+/** Finds the scopes of carriers, page by page. */
+const makePages = Effect.fnUntraced(function* (adapters: ReadonlyArray<CarrierAdapter>) {
+  const storage = yield* Storage
 
   /** The scopes of the connections on a page of records, and where the next page begins. */
   const connected = Effect.fnUntraced(function* ({ after, carrier_id, organization_id }: CarrierStatusOptions) {
@@ -131,7 +165,7 @@ const make = Effect.gen(function* () {
         )
       )
 
-  const pageOf = Effect.fnUntraced(function* (options: CarrierStatusOptions) {
+  return Effect.fnUntraced(function* (options: CarrierStatusOptions) {
     const { after, carrier_id, organization_id } = options
     if (carrier_id !== undefined) yield* checkKnown(adapters, { carrier_id })
     if (organization_id !== undefined && (yield* Directory.findOrganization(storage, organization_id)) === null) {
@@ -141,35 +175,6 @@ const make = Effect.gen(function* () {
     const { found, next } = yield* connected(options)
     return { found: [...first, ...found], next }
   })
-
-  const status = Effect.fn("Circuits.status")(function* (options: CarrierStatusOptions = {}) {
-    const { found, next } = yield* pageOf(options)
-    const statuses = yield* Effect.forEach(found, statusAt, { concurrency: readAtOnce })
-    return { carriers: statuses.flat(), next } satisfies CarrierStatusPage
-  })
-
-  const reset = Effect.fn("Circuits.reset")(function* (circuits: CircuitsToReset) {
-    yield* checkKnown(adapters, circuits)
-    const { environment, line, carrier_id, organization_id } = circuits
-    const isMeant = ({ place }: Found) =>
-      (line ?? place.line) === place.line && (environment ?? place.environment) === place.environment
-    const closed: Array<CarrierStatus> = []
-    let after: string | null = null
-    do {
-      const page: { readonly found: ReadonlyArray<Found>; readonly next: string | null } = yield* pageOf({
-        carrier_id,
-        organization_id,
-        after
-      })
-      for (const found of page.found.filter(isMeant)) {
-        if ((yield* apply(found.subject, { type: "reset" })).change !== null) closed.push(...(yield* statusAt(found)))
-      }
-      after = page.next
-    } while (after !== null)
-    return closed
-  })
-
-  return Circuits.of({ status, reset })
 })
 
 /** A carrier's scopes in an environment, one for each line. */
