@@ -76,7 +76,7 @@ describe("memory", () => {
             writes: [
               record("quote_request", request, at),
               record("quote", `qt_${body(at)}`, at, request),
-              record("remembered_call", `answer ${random(2 ** 32)} ${at}`, at)
+              record("idempotency_record", `answer ${random(2 ** 32)} ${at}`, at)
             ],
             events: [{ id: `evt_${at}`, occurred_at: at, about: [], body: text(at) }],
             // Each ordered job takes its own claim, so more of them than claims would pile up.
@@ -95,7 +95,7 @@ describe("memory", () => {
       const sweep = Effect.fnUntraced(function* (now: number) {
         const before = { workspace_id: home, created_before: now - window, limit: 1_000_000 }
         yield* storage.erase({ what: "records", kind: "quote_request", ...before })
-        yield* storage.erase({ what: "records", kind: "remembered_call", ...before })
+        yield* storage.erase({ what: "records", kind: "idempotency_record", ...before })
         yield* storage.erase({ what: "events", workspace_id: home, occurred_before: now - window, limit: 1_000_000 })
       })
       const run = Effect.fnUntraced(function* (from: number, to: number) {
@@ -109,7 +109,7 @@ describe("memory", () => {
       const early = yield* run(0, 10_000)
       const late = yield* run(10_000, 50_000)
       expect((late - early) / megabyte).toBeLessThan(3)
-      for (const kind of ["quote_request", "quote", "remembered_call"] as const) {
+      for (const kind of ["quote_request", "quote", "idempotency_record"] as const) {
         expect(yield* drain(kind), kind).toHaveLength(window)
       }
       const feed = yield* storage.feed({ workspace_id: home, after: 0, limit: 1_000_000 })

@@ -16,7 +16,7 @@ const write = Effect.fnUntraced(function* (storage: Port, writer: number) {
     const name = `${writer}-${round}`
     const events = ["a", "b"].map((part) => ({ id: `evt_${name}${part}`, occurred_at: round, about: [], body: name }))
     const record = (version: number) =>
-      Change.record({ kind: "remembered_call", id: `${writer}`, version, body: "{}", created_at: 0, updated_at: 0 })
+      Change.record({ kind: "idempotency_record", id: `${writer}`, version, body: "{}", created_at: 0, updated_at: 0 })
     const change = (version: number) => Change.make(workspace(1), { writes: [record(version)], events })
     if (round % 3 === 0) {
       const refused = yield* Effect.flip(storage.commit(change(round + 2)))
@@ -81,7 +81,9 @@ describe("changes that are sent together", () => {
         // There is no first version for the second one to follow.
         const version = n % 3 === 0 ? 2 : 1
         return Change.make(workspace(1 + (n % 4)), {
-          writes: [Change.record({ kind: "remembered_call", id, version, body: "{}", created_at: 0, updated_at: 0 })],
+          writes: [
+            Change.record({ kind: "idempotency_record", id, version, body: "{}", created_at: 0, updated_at: 0 })
+          ],
           events: ["a", "b"].map((part) => ({ id: `evt_${id}${part}`, occurred_at: n, about: [], body: "{}" })),
           jobs: [{ kind: "collect", due_at: n, ordered: false, payload: id }]
         })

@@ -35,7 +35,7 @@ const terminateAll =
 const step = (writer: number, version: number): Change.Change =>
   Change.make(workspace((writer % 4) + 1), {
     writes: [
-      Change.record({ kind: "remembered_call", id: `${writer}`, version, body: "{}", created_at: 0, updated_at: 0 })
+      Change.record({ kind: "idempotency_record", id: `${writer}`, version, body: "{}", created_at: 0, updated_at: 0 })
     ],
     events: [{ id: `${writer} ${version}`, occurred_at: version, about: [], body: "{}" }]
   })
@@ -88,7 +88,7 @@ const expectWhole = Effect.fnUntraced(function* (storage: Port) {
         own,
         Array.from({ length: versions }, (_, version) => version + 1)
       )
-      const record = yield* storage.get({ workspace_id: workspace(place), kind: "remembered_call", id: `${writer}` })
+      const record = yield* storage.get({ workspace_id: workspace(place), kind: "idempotency_record", id: `${writer}` })
       assert.strictEqual(Option.getOrNull(record)?.version, versions)
     }
   }
@@ -151,7 +151,7 @@ describe("a host whose database crashes", () => {
           yield* Deferred.succeed(crashed, undefined)
           yield* unavailable(storage.ready)
           yield* unavailable(storage.commit(step(99, 1)))
-          yield* unavailable(storage.get({ workspace_id: workspace(1), kind: "remembered_call", id: "0" }))
+          yield* unavailable(storage.get({ workspace_id: workspace(1), kind: "idempotency_record", id: "0" }))
           yield* unavailable(storage.claim({ now: 0, lease_ms: 1_000, limit: 1 }))
           yield* unavailable(storage.erase({ what: "workspace", workspace_id: workspace(7) }))
           yield* unavailable(storage.workspaces(null, 1))
@@ -188,7 +188,7 @@ describe("a statement that takes too long", () => {
           await holder.end()
         }
       })
-      const read = storage.get({ workspace_id: workspace(1), kind: "remembered_call", id: "0" })
+      const read = storage.get({ workspace_id: workspace(1), kind: "idempotency_record", id: "0" })
       assert.strictEqual(Option.getOrNull(yield* read)?.version, 1)
       yield* storage.commit(step(0, 2))
     })
@@ -210,7 +210,7 @@ describe("a read-only database", () => {
       yield* set("on")
       yield* eventually(Effect.asVoid(storage.workspaces(null, 1)))
       yield* eventually(unavailable(storage.commit(step(0, 2))))
-      const read = storage.get({ workspace_id: workspace(1), kind: "remembered_call", id: "0" })
+      const read = storage.get({ workspace_id: workspace(1), kind: "idempotency_record", id: "0" })
       assert.strictEqual(Option.getOrNull(yield* read)?.version, 1)
     })
   )
@@ -254,7 +254,7 @@ describe("a change that PostgreSQL refuses", () => {
       const changes = Array.from({ length: 20 }, (_, place) => {
         const id = `a person's secret ${place}${place === 7 ? "\u0000" : ""}`
         const record = Change.record({
-          kind: "remembered_call",
+          kind: "idempotency_record",
           id,
           version: 1,
           body: "{}",

@@ -84,7 +84,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       for (const [writer, version] of load.accepted) {
         const found = yield* later.get({
           workspace_id: workspace((writer % 4) + 1),
-          kind: "remembered_call",
+          kind: "idempotency_record",
           id: `${writer}`
         })
         assert.strictEqual(Option.getOrThrow(found).version, version)
@@ -110,7 +110,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       const use = Effect.gen(function* () {
         version += 1
         yield* host.commit(step(1, version))
-        const found = yield* other.get({ workspace_id: workspace(2), kind: "remembered_call", id: "1" })
+        const found = yield* other.get({ workspace_id: workspace(2), kind: "idempotency_record", id: "1" })
         assert.strictEqual(Option.getOrThrow(found).version, version)
       })
       yield* use
@@ -170,7 +170,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
         ["released", "held", "released", "held", "switched"]
       )
       yield* host.commit(step(1, ++version))
-      assert.deepStrictEqual(yield* sql(new_url, "select version from eu_1.record where kind = 'remembered_call'"), [
+      assert.deepStrictEqual(yield* sql(new_url, "select version from eu_1.record where kind = 'idempotency_record'"), [
         { version }
       ])
     })
@@ -272,7 +272,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
         for (const host of [asleep, forgetful]) yield* host.workspaces(null, 1)
         yield* PgCells.move(cells, "home")
         yield* awake.commit(step(1, 1))
-        const key = { workspace_id: workspace(2), kind: "remembered_call", id: "1" }
+        const key = { workspace_id: workspace(2), kind: "idempotency_record", id: "1" }
         assert.strictEqual((yield* Effect.flip(forgetful.get(key)))._tag, "StorageUnavailable")
         assert.strictEqual((yield* Effect.flip(forgetful.commit(step(1, 1))))._tag, "StorageUnavailable")
         // The old database is dropped before this host resumes.

@@ -33,7 +33,7 @@ const outcomes = (storage: Port) => {
   const calls: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }>> = [
     storage.ready,
     storage.commit(event(2)),
-    storage.get({ workspace_id: workspace(1), kind: "remembered_call", id: "1" }),
+    storage.get({ workspace_id: workspace(1), kind: "idempotency_record", id: "1" }),
     storage.feed({ workspace_id: workspace(1), after: 0, limit: 10 }),
     storage.claim({ now: 0, lease_ms: 1, limit: 1 }),
     storage.workspaces(null, 1)

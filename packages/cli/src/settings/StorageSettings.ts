@@ -52,9 +52,6 @@ export const workCells = textSetting(
 /** Where all data is stored: one database or several cells. One of them must be set. */
 export const database = { database_url: requiredUnless(databaseUrl, cells), cells: Flag.optional(cells) }
 
-/** The same for a command that does not always need it. */
-export const optionalDatabase = { database_url: Flag.optional(databaseUrl), cells: Flag.optional(cells) }
-
 /** The values of these flags. */
 export interface DatabaseSettings {
   readonly database_url: Option.Option<Redacted.Redacted<string>>

@@ -18,7 +18,7 @@ export type IdempotencyRecord = typeof IdempotencyRecord.Type
 
 /** Records of calls in storage, by operation and key. */
 export const kind = Kind.make({
-  name: "remembered_call",
+  name: "idempotency_record",
   has_hashes: true,
   schema: IdempotencyRecord,
   survives_reset: true,

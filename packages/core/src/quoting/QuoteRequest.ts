@@ -75,7 +75,7 @@ export const CarrierResult = Schema.Struct({
 }).annotate({ identifier: "CarrierResult" })
 export type CarrierResult = typeof CarrierResult.Type
 
-/** "Increases by one with each change" */
+/** One person's request for quotes on one line, with the result of each carrier (api.md, Quote requests). */
 export const QuoteRequest = Schema.Struct({
   id: QuoteRequestId.annotateKey({ description: "The identifier of the request" }),
   version: Schema.Int.annotateKey({ description: "Grows by one with each change" }),

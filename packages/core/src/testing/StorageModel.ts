@@ -45,7 +45,7 @@ const idOf = (kind: string, place: number) => `${kind}_${Sample.idBody(place)}`
 /** Most records belong to a quote request, some to a quote, some to nothing. */
 const parentOf = (kind: string, place: number): string | null => {
   if (kind === "quote_request" || place === 5) return null
-  return idOf(kind === "remembered_call" ? "quote" : "quote_request", (place % 3) + 1)
+  return idOf(kind === "idempotency_record" ? "quote" : "quote_request", (place % 3) + 1)
 }
 
 /**
@@ -256,7 +256,7 @@ const take = (run: Run, step: Step): Effect.Effect<unknown, unknown> => {
         ...step,
         what: "children",
         workspace_id: Sample.workspace(step.workspace),
-        parent: idOf(step.kind === "remembered_call" ? "quote" : "quote_request", step.parent)
+        parent: idOf(step.kind === "idempotency_record" ? "quote" : "quote_request", step.parent)
       })
     case "erase_events":
       return erase(run, { ...step, what: "events", workspace_id: Sample.workspace(step.workspace) })

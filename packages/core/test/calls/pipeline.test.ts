@@ -206,7 +206,7 @@ describe("a call", () => {
       around: (storage) => ({
         ...storage,
         commit: (change) =>
-          dies && !change.writes.some(({ body, kind }) => kind === "remembered_call" && body.includes('"running"'))
+          dies && !change.writes.some(({ body, kind }) => kind === "idempotency_record" && body.includes('"running"'))
             ? Effect.die("the host is dead")
             : storage.commit(change)
       })

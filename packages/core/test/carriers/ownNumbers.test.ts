@@ -268,7 +268,13 @@ describe("a callback with the carrier's own reference", () => {
         yield* pass(10)
         const storage = yield* Storage
         const rows = Effect.map(
-          storage.page({ workspace_id: directoryWorkspace, kind: "ask_ref", order: "oldest", limit: 10, after: null }),
+          storage.page({
+            workspace_id: directoryWorkspace,
+            kind: "carrier_reference",
+            order: "oldest",
+            limit: 10,
+            after: null
+          }),
           ({ records }) => records.map((record) => JSON.stringify({ ...record, body: record.body }))
         )
         assert.lengthOf(yield* rows, 1)
@@ -305,7 +311,13 @@ describe("a callback with the carrier's own reference", () => {
         const storage = yield* Storage
         const retention = yield* Retention
         const kept = Effect.map(
-          storage.page({ workspace_id: directoryWorkspace, kind: "ask_ref", order: "oldest", limit: 10, after: null }),
+          storage.page({
+            workspace_id: directoryWorkspace,
+            kind: "carrier_reference",
+            order: "oldest",
+            limit: 10,
+            after: null
+          }),
           ({ records }) => records.length
         )
         yield* start({}, live)

@@ -71,7 +71,7 @@ const calls: {
     rotate
   ],
   "a test event": [writes("delivery"), sendTest],
-  "a replay of events": [writes("events_replay"), () => replayEvents()],
+  "a replay of events": [writes("event_replay"), () => replayEvents()],
   feedback: [writes("feedback"), () => sendFeedback]
 }
 

@@ -28,7 +28,7 @@ export class Load {
       const workspace_id = workspace((writer % 4) + 1)
       while (!this.isOver) {
         const before = this.accepted.get(writer) ?? 0
-        const found = yield* storage.get({ workspace_id, kind: "remembered_call", id: `${writer}` })
+        const found = yield* storage.get({ workspace_id, kind: "idempotency_record", id: `${writer}` })
         const version = Option.match(found, { onNone: () => 0, onSome: ({ version }) => version })
         assert.isAtLeast(version, before, "a read is older than what was accepted before it")
         yield* Effect.sleep(2)

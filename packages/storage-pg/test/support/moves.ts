@@ -76,7 +76,7 @@ export const step = (writer: number, version: number): Change.Change =>
 export const stepIn = (workspaceId: Ids.WorkspaceId, writer: number, version: number): Change.Change =>
   Change.make(workspaceId, {
     writes: [
-      Change.record({ kind: "remembered_call", id: `${writer}`, version, body: "{}", created_at: 0, updated_at: 0 })
+      Change.record({ kind: "idempotency_record", id: `${writer}`, version, body: "{}", created_at: 0, updated_at: 0 })
     ],
     events: [{ id: `${writer} ${version}`, occurred_at: version, about: [], body: "{}" }],
     jobs: [{ kind: "collect", due_at: version, ordered: false, payload: "{}" }]

@@ -5,7 +5,7 @@ import { QuoteRequestId } from "../../wire/Ids.ts"
 
 /** The mark that one try of the ask to one carrier for one request has begun. */
 export const kind = Kind.make({
-  name: "ask",
+  name: "begun_ask",
   schema: Schema.Struct({ quote_request_id: QuoteRequestId }),
   listing: ({ quote_request_id }) => ({ parent: quote_request_id })
 })

@@ -15,7 +15,7 @@ export type CarrierReference = typeof CarrierReference.Type
  * and the reference itself is sealed.
  */
 export const kind = Kind.make({
-  name: "ask_ref",
+  name: "carrier_reference",
   has_hashes: true,
   schema: CarrierReference,
   kept_for: { period: "quotes", clock: "real" },
@@ -26,7 +26,7 @@ export const kind = Kind.make({
 export const toStored = (value: CarrierReference, meta: Kind.RecordMeta): StoredRecord => kind.record(value, meta)
 
 /** The purpose of the keyed hash of a carrier's reference. */
-export const purposeOf = (carrierId: string): string => `ask_ref ${carrierId}`
+export const purposeOf = (carrierId: string): string => `carrier_reference ${carrierId}`
 
 /** The storage id of a carrier's reference, from its keyed hash. */
 export const idOf = (carrierId: string, mac: string): string => `${carrierId} ${mac}`

@@ -14,7 +14,7 @@ const kind = Schema.Literals([
   "quote",
   "quote",
   "offer",
-  "remembered_call",
+  "idempotency_record",
   "workspace"
 ])
 const status = Schema.Literals(["collecting", "complete"])

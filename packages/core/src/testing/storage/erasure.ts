@@ -129,14 +129,18 @@ export const erasure: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       const writes = [40, 10, 30, 20].map((created_at, index) => Sample.request(index + 1, { created_at }))
       yield* storage.commit(
-        Sample.change({ writes: [...writes, Sample.request(1, { kind: "remembered_call", created_at: 1 })] })
+        Sample.change({ writes: [...writes, Sample.request(1, { kind: "idempotency_record", created_at: 1 })] })
       )
       expectSame("too early", yield* eraseRequests(storage, 10), { records: {}, events: 0, jobs: 0 })
       expectSame("two", (yield* eraseRequests(storage, 40, 2)).records, { quote_request: 2 })
       expectSame("the others", yield* requests(storage), [1, 3].map(Sample.requestId))
       expectSame("one", (yield* eraseRequests(storage, 40, 2)).records, { quote_request: 1 })
       expectSame("the last", yield* requests(storage), [Sample.requestId(1)])
-      expectSame("of another kind", (yield* storage.page(Sample.pageOf({ kind: "remembered_call" }))).records.length, 1)
+      expectSame(
+        "of another kind",
+        (yield* storage.page(Sample.pageOf({ kind: "idempotency_record" }))).records.length,
+        1
+      )
     })
   ),
   rule(
@@ -149,7 +153,7 @@ export const erasure: ReadonlyArray<Case> = [
         { ...belongs(place), kind: "offer", id: `offer_${place}` } as const,
         Sample.quote(place, place, { created_at: 9_000 }),
         Sample.quote(place + 10, place, { created_at: 1 }),
-        Sample.request(place, { kind: "remembered_call", id: `answer_${place}`, parent: Sample.quoteId(place) })
+        Sample.request(place, { kind: "idempotency_record", id: `answer_${place}`, parent: Sample.quoteId(place) })
       ])
       yield* storage.commit(Sample.change({ writes }))
       yield* storage.commit(Sample.change({ writes: [Sample.quote(1, 1, { version: 2 })] }))
@@ -166,7 +170,7 @@ export const erasure: ReadonlyArray<Case> = [
       )
       const older = yield* storage.get({ workspace_id: Sample.home, kind: "quote", id: Sample.quoteId(1), version: 1 })
       expectSame("an older version", Option.isSome(older), false)
-      expectSame("answers", (yield* storage.page(Sample.pageOf({ kind: "remembered_call" }))).records.length, 2)
+      expectSame("answers", (yield* storage.page(Sample.pageOf({ kind: "idempotency_record" }))).records.length, 2)
     })
   ),
   rule(

@@ -32,7 +32,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ writes: [Sample.request(2, { version: 2 })] }))
       expectSame("oldest first", yield* ids(storage, { order: "oldest" }), requests(1, 2, 3, 4, 5))
       expectSame("newest first", yield* ids(storage, { order: "newest" }), requests(5, 4, 3, 2, 1))
-      expectSame("an empty list", yield* storage.page(Sample.pageOf({ kind: "remembered_call" })), {
+      expectSame("an empty list", yield* storage.page(Sample.pageOf({ kind: "idempotency_record" })), {
         records: [],
         next: null
       })

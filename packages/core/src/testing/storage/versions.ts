@@ -304,7 +304,9 @@ export const versions: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       const id = "same"
       yield* storage.commit(Sample.change({ writes: [Sample.request(1, { id, body: "1" })] }))
-      yield* storage.commit(Sample.change({ writes: [Sample.request(1, { kind: "remembered_call", id, body: "2" })] }))
+      yield* storage.commit(
+        Sample.change({ writes: [Sample.request(1, { kind: "idempotency_record", id, body: "2" })] })
+      )
       yield* storage.commit(
         Sample.change({ workspace_id: Sample.elsewhere, writes: [Sample.request(1, { id, body: "3" })] })
       )

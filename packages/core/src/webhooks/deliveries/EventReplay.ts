@@ -51,7 +51,7 @@ export type EventReplay = typeof EventReplay.Type
 
 /** Replays in storage, by ids derived from their calls. */
 export const kind = Kind.make({
-  name: "events_replay",
+  name: "event_replay",
   schema: EventReplay,
   survives_reset: true,
   kept_for: { period: "quotes", clock: "workspace" }

@@ -10,10 +10,10 @@ import { ReplayResult, TestResult } from "./DeliveryViews.ts"
 const traits = { survives_reset: true, kept_for: { period: "quotes", clock: "workspace" } } as const
 
 /** Answers of tests in storage. */
-export const tests = Kind.make({ name: "handed_test", schema: TestResult, ...traits })
+export const tests = Kind.make({ name: "test_answer", schema: TestResult, ...traits })
 
 /** Answers of replays in storage. */
-export const replays = Kind.make({ name: "handed_replay", schema: ReplayResult, ...traits })
+export const replays = Kind.make({ name: "replay_answer", schema: ReplayResult, ...traits })
 
 /** The storage id of a test's answer. */
 export const testId = (id: SubscriptionId, key: string | null): string => `${id} ${key}`
