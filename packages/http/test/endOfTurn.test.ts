@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
-import { atEndOfTurn } from "../src/node/Sending.ts"
+import { atEndOfTurn } from "../src/node/NodeMessages.ts"
 
 const written = () => {
   const items: Array<number> = []

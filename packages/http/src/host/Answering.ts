@@ -82,7 +82,7 @@ export interface Answering<R> {
 /** A request that is being answered. A class for the same reason as `PipelinedRequest`. */
 export class Exchange {
   readonly request_id: Ids.RequestId
-  /** The headers that its answer always has, even if it is a refusal or answers a preflight. */
+  /** The headers that its answer always has, first `request-id`, even if it is a refusal or answers a preflight. */
   readonly headers: Readonly<Record<string, string>>
   readonly name: string
   /** When it arrived, by `performance.now()`; 0 if not measured. */
@@ -170,9 +170,12 @@ const makeUnsafe = <R>(
     preflight: (method, path, header) => cors?.preflight(method, path, header) ?? null,
     begin: (route, path, header) => {
       // An answer in an older revision sets this header itself (api.md, Choosing a revision).
-      const version = path.startsWith("/v1/") ? { "service-version": settings.revision } : null
+      const requestId = ids.request()
+      const headers: Record<string, string> = { "request-id": requestId }
+      if (path.startsWith("/v1/")) headers["service-version"] = settings.revision
+      if (cors !== null) Object.assign(headers, cors.headers(header, route.cors))
       const beganMs = onAnswered === undefined ? 0 : performance.now()
-      return new Exchange(ids.request(), { ...version, ...cors?.headers(header, route.cors) }, route.name, beganMs)
+      return new Exchange(requestId, headers, route.name, beganMs)
     },
     run: (route, incoming, ended) => {
       if (isRefusing) {

@@ -130,15 +130,16 @@ export const make = <A>(entries: ReadonlyArray<{ method: string; path: string; v
   }
   return {
     find: (method, path) => {
-      const found = descend(root, method, path.split("/"), 0)
-      if (found === null) return null
+      const texts: Array<string> = []
+      const leaf = descend(root, method, path.split("/"), 0, texts)
+      if (leaf === null) return null
       const params: Record<string, string> = {}
-      for (let index = 0; index < found.names.length; index++) {
-        const text = decode(found.texts[index] ?? "")
+      for (let index = 0; index < leaf.names.length; index++) {
+        const text = decode(texts[index] ?? "")
         if (text === null) return null
-        params[found.names[index] ?? ""] = text
+        params[leaf.names[index] ?? ""] = text
       }
-      return { value: found.value, params }
+      return { value: leaf.value, params }
     }
   }
 }
@@ -160,38 +161,29 @@ const grow = <A>(from: Branch<A>, segment: string): Branch<A> => {
   return next
 }
 
-interface Found<A> extends Leaf<A> {
-  /** The value of each parameter, still encoded. */
-  readonly texts: Array<string>
-}
-
+/** Finds the leaf of a path. Puts the value of each parameter, still encoded, into `texts`. */
 const descend = <A>(
   from: Branch<A>,
   method: string,
   segments: ReadonlyArray<string>,
-  depth: number
-): Found<A> | null => {
+  depth: number,
+  texts: Array<string>
+): Leaf<A> | null => {
   const segment = segments[depth]
-  if (segment === undefined) {
-    const leaf = from.leaves.get(method)
-    return leaf === undefined ? null : { ...leaf, texts: [] }
-  }
+  if (segment === undefined) return from.leaves.get(method) ?? null
   const literal = from.literals.get(segment)
-  const found = literal === undefined ? null : descend(literal, method, segments, depth + 1)
+  const found = literal === undefined ? null : descend(literal, method, segments, depth + 1, texts)
   if (found !== null) return found
-  const below = from.parameter === null || segment === "" ? null : descend(from.parameter, method, segments, depth + 1)
-  below?.texts.unshift(segment)
-  return below ?? restOf(from, method, segments, depth)
-}
-
-const restOf = <A>(
-  from: Branch<A>,
-  method: string,
-  segments: ReadonlyArray<string>,
-  depth: number
-): Found<A> | null => {
-  const leaf = from.rests.get(method)
-  return leaf === undefined ? null : { ...leaf, texts: [segments.slice(depth).join("/")] }
+  if (from.parameter !== null && segment !== "") {
+    texts.push(segment)
+    const below = descend(from.parameter, method, segments, depth + 1, texts)
+    if (below !== null) return below
+    texts.pop()
+  }
+  const rest = from.rests.get(method)
+  if (rest === undefined) return null
+  texts.push(segments.slice(depth).join("/"))
+  return rest
 }
 
 const decode = (text: string): string | null => {

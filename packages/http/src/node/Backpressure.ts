@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
+import * as NodeMessages from "./NodeMessages.ts"
 import * as Slices from "./Slices.ts"
 
 /** How much data callers may leave unread, and for how long. */
@@ -30,7 +31,8 @@ const maxUnanswered = 32
 const waitingBytes = 16 * 1024
 
 /**
- * A request and its answer, from arrival until the caller has read the answer or disconnected.
+ * A request and its answer, from arrival until the caller has read the answer or disconnected. A handler extends it with
+ * what it knows about the request.
  *
  * A class, because once many object literals have survived, V8 allocates all later ones in the old generation, where
  * they keep every answered request in memory until a full collection. With callers that read nothing, p99 was then 2.5
@@ -45,24 +47,26 @@ export class PipelinedRequest {
   offered_ms: number | null = null
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Answers the request. */
-  readonly start: (pipelined: PipelinedRequest) => void
 
-  constructor(request: IncomingMessage, response: ServerResponse, start: (pipelined: PipelinedRequest) => void) {
+  constructor(request: IncomingMessage, response: ServerResponse) {
     this.request = request
     this.response = response
-    this.start = start
   }
 }
 
 /** The requests of a connection, oldest first, in the order in which its caller reads the answers. */
-interface Connection {
+interface Connection<P extends PipelinedRequest> {
   readonly socket: Socket
-  readonly started: Array<PipelinedRequest>
-  readonly waiting: Array<PipelinedRequest>
+  readonly started: Array<P>
+  readonly waiting: Array<P>
+  /** The request that arrived last, even if it is answered. */
+  newest: P
   unread_bytes: number
+  isHeld: boolean
+  /** Records that the caller has read an answer. One function listens to all answers of the connection. */
+  readonly onRead: (this: ServerResponse) => void
   /** Called once every request that has fully arrived is answered. */
-  onAnswered: (() => void) | null
+  onAnswered: ((isAnsweredEarly: boolean) => void) | null
 }
 
 /**
@@ -73,18 +77,24 @@ interface Connection {
  * that reads in slices parses nothing more of their connection. A connection is closed if its caller reads almost
  * nothing, or if 32 requests on it are unanswered.
  */
-export class Backpressure {
-  private readonly connections = new Map<Socket, Connection>()
+export class Backpressure<P extends PipelinedRequest> {
+  private readonly connections = new Map<Socket, Connection<P>>()
   /** The connections whose next request may start, in the order of their turns. */
-  private readonly turns = new Set<Connection>()
+  private readonly turns = new Set<Connection<P>>()
   private isTurnSet = false
   private readonly read_timeout_ms: number
   private readonly max_unread_bytes: number
   private unread_bytes = 0
+  /** Answers a request. */
+  private readonly start: (pipelined: P) => void
 
-  constructor({ read_timeout_ms = 30_000, max_unread_bytes = 256 * 1024 * 1024 }: Limits) {
+  constructor(
+    { read_timeout_ms = 30_000, max_unread_bytes = 256 * 1024 * 1024 }: Limits,
+    start: (pipelined: P) => void
+  ) {
     this.read_timeout_ms = read_timeout_ms
     this.max_unread_bytes = max_unread_bytes
+    this.start = start
   }
 
   /** How often to sweep, in milliseconds. */
@@ -93,41 +103,50 @@ export class Backpressure {
   }
 
   /** Starts a request at once, or after its caller has read an earlier answer. */
-  admit(request: IncomingMessage, response: ServerResponse, start: (pipelined: PipelinedRequest) => void): void {
-    if (request.socket.destroyed) return
-    const pipelined = new PipelinedRequest(request, response, start)
+  admit(pipelined: P): void {
+    const { request } = pipelined
+    const { socket } = request
+    if (socket.destroyed) return
     // HTTP/2 has its own backpressure for each stream; its socket must not be paused.
     if (request.httpVersionMajor !== 1) {
-      response.once("close", () => hangUp(pipelined))
-      start(pipelined)
+      pipelined.response.once("close", () => hangUp(pipelined))
+      this.start(pipelined)
       return
     }
-    Slices.look(request)
-    const connection = this.connectionOf(request.socket)
+    if (isSlowToParse(request)) Slices.beware(socket)
+    const connection = this.connections.get(socket) ?? this.connect(pipelined)
     const { started, waiting } = connection
+    connection.newest = pipelined
     if (started.length + waiting.length + 1 >= maxUnanswered) this.drop(connection)
     else if (started.length === 0) this.begin(connection, pipelined)
     else {
       waiting.push(pipelined)
-      if (started.length + waiting.length > maxInFlight) Slices.hold(connection.socket)
+      if (started.length + waiting.length > maxInFlight) {
+        connection.isHeld = true
+        Slices.hold(socket)
+      }
       this.addUnread(connection, pipelined, waitingBytes)
       this.awaitTurn(connection)
     }
   }
 
   /** Records that the caller can read more, and how many bytes were added. */
-  offer(pipelined: PipelinedRequest, bytes: number): void {
+  offer(pipelined: P, bytes: number): void {
     pipelined.offered_ms = performance.now()
     if (bytes === 0) return
     const connection = this.connections.get(pipelined.request.socket)
     if (connection !== undefined) this.addUnread(connection, pipelined, bytes)
   }
 
-  /** Runs an action once every request that has fully arrived on this connection is answered. */
-  whenAnswered(socket: Socket, act: () => void): void {
+  /**
+   * Runs an action once every request that has fully arrived on this connection is answered. Tells it whether the newest
+   * request was answered before it had fully arrived.
+   */
+  whenAnswered(socket: Socket, act: (isAnsweredEarly: boolean) => void): void {
     const connection = this.connections.get(socket)
-    if (connection === undefined || !owesAnswer(connection)) act()
-    else connection.onAnswered = act
+    if (connection === undefined) act(false)
+    else if (owesAnswer(connection)) connection.onAnswered = act
+    else act(NodeMessages.isAnsweredEarly(connection.newest.response))
   }
 
   /** Closes the connections whose callers do not read. */
@@ -139,14 +158,19 @@ export class Backpressure {
     }
   }
 
-  private connectionOf(socket: Socket): Connection {
-    const known = this.connections.get(socket)
-    if (known !== undefined) return known
-    const connection: Connection = {
+  private connect(newest: P): Connection<P> {
+    const { socket } = newest.request
+    const end = (response: ServerResponse) => this.end(connection, response)
+    const connection: Connection<P> = {
       socket,
       started: [],
       waiting: [],
+      newest,
       unread_bytes: 0,
+      isHeld: false,
+      onRead() {
+        end(this)
+      },
       onAnswered: null
     }
     this.connections.set(socket, connection)
@@ -154,33 +178,36 @@ export class Backpressure {
     return connection
   }
 
-  private begin(connection: Connection, pipelined: PipelinedRequest): void {
+  private begin(connection: Connection<P>, pipelined: P): void {
     connection.started.push(pipelined)
-    pipelined.response.once("close", () => this.end(connection, pipelined))
-    pipelined.start(pipelined)
+    pipelined.response.on("close", connection.onRead)
+    this.start(pipelined)
   }
 
-  /** Records that the caller has read an answer. */
-  private end(connection: Connection, pipelined: PipelinedRequest): void {
+  /** Records that the caller has read an answer, or is gone. */
+  private end(connection: Connection<P>, response: ServerResponse): void {
     const { socket, started, waiting } = connection
-    const index = started.indexOf(pipelined)
-    if (index < 0) return
-    started.splice(index, 1)
+    const index = started.findIndex((each) => each.response === response)
+    const [pipelined] = index < 0 ? [] : started.splice(index, 1)
+    if (pipelined === undefined) return
     this.addUnread(connection, pipelined, -pipelined.bytes)
     hangUp(pipelined)
     // Only now can the caller read the next answer.
     const [first] = started
     if (first !== undefined && first.offered_ms !== null) first.offered_ms = performance.now()
     if (waiting.length > 0) this.awaitTurn(connection)
-    else Slices.release(socket)
+    else if (connection.isHeld) {
+      connection.isHeld = false
+      Slices.release(socket)
+    }
     if (connection.onAnswered !== null && !owesAnswer(connection)) {
-      connection.onAnswered()
+      connection.onAnswered(NodeMessages.isAnsweredEarly(connection.newest.response))
       connection.onAnswered = null
     }
   }
 
   /** Queues a connection for its turn, if it has a request that may start. */
-  private awaitTurn(connection: Connection): void {
+  private awaitTurn(connection: Connection<P>): void {
     if (connection.waiting.length === 0 || connection.started.length >= maxInFlight) return
     this.turns.add(connection)
     this.setTurn()
@@ -209,7 +236,7 @@ export class Backpressure {
     setImmediate(this.takeTurns)
   }
 
-  private close(connection: Connection): void {
+  private close(connection: Connection<P>): void {
     this.connections.delete(connection.socket)
     this.turns.delete(connection)
     this.unread_bytes -= connection.unread_bytes
@@ -218,7 +245,7 @@ export class Backpressure {
     for (const pipelined of connection.started.splice(0)) hangUp(pipelined)
   }
 
-  private addUnread(connection: Connection, pipelined: PipelinedRequest, bytes: number): void {
+  private addUnread(connection: Connection<P>, pipelined: P, bytes: number): void {
     pipelined.bytes += bytes
     connection.unread_bytes += bytes
     this.unread_bytes += bytes
@@ -234,13 +261,20 @@ export class Backpressure {
     }
   }
 
-  private drop(connection: Connection): void {
+  private drop(connection: Connection<P>): void {
     this.close(connection)
     connection.socket.destroy()
   }
 }
 
-const owesAnswer = ({ started, waiting }: Connection): boolean =>
+/** A request with more header fields takes long to parse. Browsers send about twenty. */
+const usualHeaders = 100
+
+/** Whether a request has a chunked body or many headers, which take long to parse. */
+const isSlowToParse = ({ headers, rawHeaders }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] !== undefined || rawHeaders.length > 2 * usualHeaders
+
+const owesAnswer = ({ started, waiting }: Connection<PipelinedRequest>): boolean =>
   waiting.length > 0 || started.some(({ request, response }) => request.complete && !response.writableFinished)
 
 /** Whether a caller's time to read is over. It has not started while an earlier answer is unread. */

@@ -9,9 +9,7 @@ import * as Paths from "../host/Paths.ts"
 import * as RequestInfo from "../host/RequestInfo.ts"
 import type { Incoming, Route } from "../host/Route.ts"
 import * as Backpressure from "./Backpressure.ts"
-import * as NodeRequest from "./NodeRequest.ts"
-import * as Sending from "./Sending.ts"
-import { atEndOfTurn } from "./Sending.ts"
+import * as NodeMessages from "./NodeMessages.ts"
 
 export type { Answered } from "../host/Answering.ts"
 
@@ -41,8 +39,11 @@ export interface Handler {
   readonly handle: (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
   /** The answer to a request that could not be parsed, with an identifier as `request-id`. */
   readonly refusal: (error: ApiError.ApiError) => Answer.Answer
-  /** Runs an action once every request that has fully arrived on this connection is answered. */
-  readonly whenAnswered: (socket: Socket, act: () => void) => void
+  /**
+   * Runs an action once every request that has fully arrived on this connection is answered. Tells it whether the newest
+   * request was answered before it had fully arrived.
+   */
+  readonly whenAnswered: (socket: Socket, act: (isAnsweredEarly: boolean) => void) => void
   /** Ends each connection with its next answer. */
   readonly close: Effect.Effect<void>
   /** Refuses every new request with `service_unavailable`. Running ones finish. */
@@ -63,10 +64,10 @@ export const make = Effect.fnUntraced(function* <R>(
 ): Effect.fn.Return<Handler, never, Answering.Services<R> | Scope.Scope> {
   const answering = yield* Answering.make(routes, settings)
   const locate = Paths.locate(yield* Effect.orDie(Effect.fromResult(Paths.readBasePath(settings.base_path ?? "/"))))
-  const backpressure = new Backpressure.Backpressure(settings)
+  const { backpressure, handler } = makeUnsafe(answering, locate, settings)
   const sweep = Effect.sync(() => backpressure.sweep())
   yield* Effect.forkScoped(Effect.repeat(sweep, Schedule.spaced(backpressure.sweep_interval_ms)))
-  return makeUnsafe(answering, locate, settings, backpressure)
+  return handler
 })
 
 /** The end of this turn of the event loop: by then its requests have begun and its ready answers are written. */
@@ -74,64 +75,52 @@ const endOfTurn = Effect.callback<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
 
-const makeUnsafe = <R>(
-  answering: Answering.Answering<R>,
-  locate: Paths.Locate,
-  settings: Settings,
-  backpressure: Backpressure.Backpressure
-): Handler => {
+const makeUnsafe = <R>(answering: Answering.Answering<R>, locate: Paths.Locate, settings: Settings) => {
   const bodies = new ArrivingBodies.ArrivingBodies(settings)
   const countedAddress = RequestInfo.addressOf(settings.proxies ?? null)
   const { address: addressOf = () => undefined } = settings
   let isClosing = false
 
-  const sendTo = ({ exchange, pipelined }: Pending, answer: Answer.Answer): void => {
-    const { request, response } = pipelined
-    const extra = { "request-id": exchange.request_id, ...(isClosing ? closing : null), ...exchange.headers }
-    const offer = (bytes: number) => backpressure.offer(pipelined, bytes)
+  const sendTo = (pending: Pending<R>, exchange: Answering.Exchange, answer: Answer.Answer): void => {
+    const { request, response } = pending
+    const extra = isClosing ? { "request-id": exchange.request_id, ...closing, ...exchange.headers } : exchange.headers
+    const offer = (bytes: number) => backpressure.offer(pending, bytes)
     try {
       if (answer.stream !== undefined) {
-        const { end, write } = Sending.begin(response, answer, extra, offer)
-        pipelined.onHangUp = answering.stream(exchange, answer.stream, write, end)
+        const { end, write } = NodeMessages.begin(response, answer, extra, offer)
+        pending.onHangUp = answering.stream(exchange, answer.stream, write, end)
         return
       }
-      Sending.send(request, response, answer, extra, offer)
+      NodeMessages.send(request, response, answer, extra, offer)
     } catch (defect) {
       // Node rejects invalid headers before it writes anything.
-      Sending.send(request, response, answering.answer(exchange, Exit.die(defect)), extra, offer)
+      NodeMessages.send(request, response, answering.answer(exchange, Exit.die(defect)), extra, offer)
     }
   }
 
-  const finish = atEndOfTurn(({ pending, exit }: Finished): void => {
-    const { response } = pending.pipelined
-    if (Sending.isOver(response)) return
-    const answer = answering.answer(pending.exchange, exit)
-    sendTo(pending, answer)
-    answering.answered(pending.exchange, answer.status)
+  const finish = NodeMessages.atEndOfTurn(({ exchange, exit, pending }: Finished<R>): void => {
+    if (NodeMessages.isOver(pending.response)) return
+    const answer = answering.answer(exchange, exit)
+    sendTo(pending, exchange, answer)
+    answering.answered(exchange, answer.status)
   })
 
-  const run = (pending: Pending, route: Answering.Found<R>["value"], incoming: Incoming): void => {
-    const { pipelined } = pending
-    if (Sending.isOver(pipelined.response)) return
-    pipelined.onHangUp = answering.run(route, incoming, (exit) => finish({ pending, exit }))
+  const run = (pending: Pending<R>, exchange: Answering.Exchange, incoming: Incoming): void => {
+    if (NodeMessages.isOver(pending.response)) return
+    pending.onHangUp = answering.run(pending.found.value, incoming, (exit) => finish({ pending, exchange, exit }))
   }
 
-  const answerRequest = (
-    pipelined: Backpressure.PipelinedRequest,
-    target: Paths.Target,
-    { params, value: route }: Answering.Found<R>
-  ): void => {
-    const { request } = pipelined
-    const headers = NodeRequest.headersOf(request)
+  const answerRequest = (pending: Pending<R>): void => {
+    const { found, request, target } = pending
+    const headers = NodeMessages.headersOf(request)
     const header = RequestInfo.headerIn(headers)
-    const exchange = answering.begin(route, target.path, header)
-    const pending = new Pending(exchange, pipelined)
+    const exchange = answering.begin(found.value, target.path, header)
     const preflight = answering.preflight(request.method ?? "", target.path, header)
-    if (preflight !== null) return void sendTo(pending, preflight)
+    if (preflight !== null) return void sendTo(pending, exchange, preflight)
     const remote = () => request.socket.remoteAddress ?? addressOf(request) ?? ""
     const incoming = new IncomingRequest(request, bodies, {
       request_id: exchange.request_id,
-      params,
+      params: found.params,
       query: target.query,
       header,
       headers,
@@ -140,9 +129,11 @@ const makeUnsafe = <R>(
       address: answering.guarded("address", () => countedAddress(remote(), header)) ?? ""
     })
     // A small body arrives with its headers. One turn later it is complete, so reading it does not wait.
-    if (NodeRequest.isAnnounced(request)) setImmediate(run, pending, route, incoming)
-    else run(pending, route, incoming)
+    if (NodeMessages.isAnnounced(request)) setImmediate(run, pending, exchange, incoming)
+    else run(pending, exchange, incoming)
   }
+
+  const backpressure = new Backpressure.Backpressure(settings, answerRequest)
 
   const handle: Handler["handle"] = (request, response, next) => {
     const target = locate(request.url ?? "/", strippedOf(request)) ?? Paths.elsewhere
@@ -154,11 +145,10 @@ const makeUnsafe = <R>(
           answering.preflight(method, target.path, RequestInfo.headerIn(request.headers)) === null
         : isRoot(target)
     if (isForeign && next !== undefined) return next()
-    const match = found ?? answering.notFound(target.path)
-    backpressure.admit(request, response, (pipelined) => answerRequest(pipelined, target, match))
+    backpressure.admit(new Pending(request, response, target, found ?? answering.notFound(target.path)))
   }
 
-  return {
+  const handler: Handler = {
     handle,
     whenAnswered: (socket, act) => backpressure.whenAnswered(socket, act),
     refusal: answering.refusal,
@@ -169,6 +159,7 @@ const makeUnsafe = <R>(
     idle: Effect.andThen(Effect.andThen(endOfTurn, answering.idle), endOfTurn),
     interruptAll: Effect.andThen(answering.interruptAll, endOfTurn)
   }
+  return { backpressure, handler }
 }
 
 /**
@@ -182,20 +173,22 @@ export const strippedOf = (request: IncomingMessage): string =>
 /** Whether a target is the root of the program's whole site, which belongs to the program. */
 export const isRoot = ({ mount_path, path }: Paths.Target): boolean => path === "/" && mount_path === ""
 
-/** A request whose answer is pending. A class for the same reason as `PipelinedRequest`. */
-class Pending {
-  readonly exchange: Answering.Exchange
-  readonly pipelined: Backpressure.PipelinedRequest
+/** A request whose answer is pending, and where it leads. */
+class Pending<R> extends Backpressure.PipelinedRequest {
+  readonly target: Paths.Target
+  readonly found: Answering.Found<R>
 
-  constructor(exchange: Answering.Exchange, pipelined: Backpressure.PipelinedRequest) {
-    this.exchange = exchange
-    this.pipelined = pipelined
+  constructor(request: IncomingMessage, response: ServerResponse, target: Paths.Target, found: Answering.Found<R>) {
+    super(request, response)
+    this.target = target
+    this.found = found
   }
 }
 
 /** A request whose answer is ready to be sent. */
-interface Finished {
-  readonly pending: Pending
+interface Finished<R> {
+  readonly pending: Pending<R>
+  readonly exchange: Answering.Exchange
   readonly exit: Answering.Ended
 }
 
@@ -228,7 +221,7 @@ class IncomingRequest implements Incoming {
     this.address = known.address
     this.docs_url = known.docs_url
     this.public_path = known.public_path
-    this.read = (maxBytes) => NodeRequest.read(request, maxBytes, bodies)
-    this.readRaw = (maxBytes) => NodeRequest.readRaw(request, maxBytes, bodies)
+    this.read = (maxBytes) => NodeMessages.read(request, maxBytes, bodies)
+    this.readRaw = (maxBytes) => NodeMessages.readRaw(request, maxBytes, bodies)
   }
 }

@@ -1,10 +1,12 @@
+import type { ServerResponse } from "node:http"
+import type { Socket } from "node:net"
 import { Effect, Metric, type Scope } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import * as Answer from "../host/Answer.ts"
 import * as Route from "../host/Route.ts"
 import type * as Api from "../routes/Api.ts"
 import * as Handler from "./Handler.ts"
-import * as Sending from "./Sending.ts"
+import * as NodeMessages from "./NodeMessages.ts"
 import * as Server from "./Server.ts"
 
 const requests = Metric.counter("quotewire_requests_total", {
@@ -94,19 +96,28 @@ const lastTextMs = 250
 
 type Fork = (effect: Effect.Effect<void>) => unknown
 
-const textHandler = (collected: Effect.Effect<string>, fork: Fork): Handler.Handler => ({
-  handle: (request, response) => {
+const textHandler = (collected: Effect.Effect<string>, fork: Fork): Handler.Handler => {
+  /** The newest answer of each connection. */
+  const answers = new WeakMap<Socket, ServerResponse>()
+  const handle: Handler.Handler["handle"] = (request, response) => {
+    answers.set(request.socket, response)
     const send = (answer: Answer.Answer) => {
-      if (!response.destroyed) Sending.send(request, response, answer, {}, () => {})
+      if (!response.destroyed) NodeMessages.send(request, response, answer, {}, () => {})
     }
     const isRead = request.method === "GET" || request.method === "HEAD"
     if (!isRead || request.url?.split("?")[0] !== path) return send(Answer.empty(404))
     fork(Effect.map(collected, (body) => send(answerOf(body))))
-  },
-  refusal: ({ status }) => Answer.empty(status),
-  whenAnswered: (_socket, act) => act(),
-  close: Effect.void,
-  refuse: Effect.void,
-  idle: Effect.void,
-  interruptAll: Effect.void
-})
+  }
+  return {
+    handle,
+    refusal: ({ status }) => Answer.empty(status),
+    whenAnswered: (socket, act) => {
+      const newest = answers.get(socket)
+      act(newest !== undefined && NodeMessages.isAnsweredEarly(newest))
+    },
+    close: Effect.void,
+    refuse: Effect.void,
+    idle: Effect.void,
+    interruptAll: Effect.void
+  }
+}

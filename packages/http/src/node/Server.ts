@@ -6,7 +6,7 @@ import { Context, Data, Effect, Predicate, type Scope } from "effect"
 import * as Body from "../host/Body.ts"
 import * as BrokenRequest from "./BrokenRequest.ts"
 import type { Handler } from "./Handler.ts"
-import * as NodeRequest from "./NodeRequest.ts"
+import * as NodeMessages from "./NodeMessages.ts"
 import * as OpenConnections from "./OpenConnections.ts"
 import * as Slices from "./Slices.ts"
 import { stopAccepting } from "./stopAccepting.ts"
@@ -177,38 +177,23 @@ const attach = (listening: Listening, settings: Settings, handler: Handler) =>
       server.on("connect", (_request: Http.IncomingMessage, socket: Duplex) =>
         BrokenRequest.refuse(handler.refusal(ApiError.make("not_found")), socket)
       )
-      const newest = newestAnswers(server)
       server.on("checkContinue", (request: Http.IncomingMessage, response: Http.ServerResponse) => {
         // A caller that asks first gets its refusal before it sends too much.
-        if (NodeRequest.announcedBytes(request) <= Body.maxBytes) response.writeContinue()
+        if (NodeMessages.announcedBytes(request) <= Body.maxBytes) response.writeContinue()
         handler.handle(request, response)
       })
       server.on("clientError", (error: Error, socket) => {
-        const refuse = () => {
-          // The request is already answered. A second answer would be taken for the answer to the next request.
-          if (isAnsweredEarly(newest.get(socket))) socket.destroy()
-          else BrokenRequest.answer(error, socket, handler.refusal)
-        }
+        if (!(socket instanceof Socket)) return BrokenRequest.answer(error, socket, handler.refusal)
         // Waits for earlier answers. Otherwise the refusal would be taken for one of them.
-        if (socket instanceof Socket) handler.whenAnswered(socket, refuse)
-        else refuse()
+        handler.whenAnswered(socket, (isAnsweredEarly) => {
+          // The request is already answered. A second answer would be taken for the answer to the next request.
+          if (isAnsweredEarly) socket.destroy()
+          else BrokenRequest.answer(error, socket, handler.refusal)
+        })
       })
     }),
     () => stop(listening, handler, settings)
   )
-
-/** The answer to the newest request of each connection. */
-const newestAnswers = (server: Http.Server): WeakMap<Duplex, Http.ServerResponse> => {
-  const answers = new WeakMap<Duplex, Http.ServerResponse>()
-  server.on("request", (request: Http.IncomingMessage, response: Http.ServerResponse) => {
-    answers.set(request.socket, response)
-  })
-  return answers
-}
-
-/** Whether a request was answered before it had fully arrived. */
-const isAnsweredEarly = (answer: Http.ServerResponse | undefined): boolean =>
-  answer?.writableFinished === true && !answer.req.complete
 
 /** How long connections may take to end after the last answer, in milliseconds. */
 const lastWritesMs = 1_000

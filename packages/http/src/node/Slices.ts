@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from "node:http"
+import type { Server } from "node:http"
 import type { Server as SecureServer } from "node:https"
 import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
@@ -17,9 +17,6 @@ const slicesPerTurn = 32
 
 /** How long after a suspicious connection new ones are read in slices from the start, in milliseconds. */
 const waryMs = 60_000
-
-/** A request with more header fields takes long to parse. Browsers send about twenty. */
-const usualHeaders = 100
 
 /**
  * Makes a server parse incoming data in slices of 2 KiB, from up to 32 connections in each turn of the event loop.
@@ -43,23 +40,19 @@ export const readInSlices = (server: Server | SecureServer): void => {
  * Leaves reading to Node until one connection is suspicious, then reads all connections of the server in slices. Slices
  * make a read a tenth more expensive. If many connections send bursts, Node parses only one chunk of one of them.
  *
- * All requests of the server must be passed to `look`. For a connection with too many requests at a time, call `hold`.
+ * Call `beware` for a connection whose request takes long to parse, and `hold` for one with too many requests at a time.
  */
 export const readInSlicesIfNeeded = (server: Server): void => {
   const watch = new Watch()
   server.on("connection", (socket: Socket) => watch.add(socket))
 }
 
-/** Reads a connection in slices from now on if its request has a chunked body or many headers, which take long to parse. */
-export const look = ({ headers, rawHeaders, socket }: IncomingMessage): void => {
-  if (headers["transfer-encoding"] !== undefined || rawHeaders.length > 2 * usualHeaders) {
-    watches.get(socket)?.beware()
-  }
-}
+/** Reads the connections of this one's server in slices from now on, because a request on it takes long to parse. */
+export const beware = (socket: Socket): void => watches.get(socket)?.beware()
 
 /** Stops parsing a connection until it is released, if its server reads in slices. */
 export const hold = (socket: Socket): void => {
-  watches.get(socket)?.beware()
+  beware(socket)
   inlets.get(socket)?.hold()
 }
 

@@ -7,8 +7,8 @@ import * as HandlerOptions from "../routes/HandlerOptions.ts"
 import * as Mounted from "../routes/Mounted.ts"
 import type * as Backpressure from "./Backpressure.ts"
 import * as Handler from "./Handler.ts"
+import * as NodeMessages from "./NodeMessages.ts"
 import * as ScalarScript from "./ScalarScript.ts"
-import * as Sending from "./Sending.ts"
 
 /** Options of `nodeHandler`. */
 export interface NodeHandlerOptions extends HandlerOptions.HandlerOptions, Backpressure.Limits {
@@ -41,7 +41,7 @@ export const nodeHandler = (
   const checked = Result.getOrThrow(HandlerOptions.check(options))
   const limits = Result.getOrThrow(backpressureOf(options))
   const refused = Mounted.refusals(checked)
-  const refuse: Handle = (request, response) => Sending.send(request, response, refused(), {}, () => {})
+  const refuse: Handle = (request, response) => NodeMessages.send(request, response, refused(), {}, () => {})
   const isForeign = foreignTo(checked)
   let handle: Handle | null = null
   let waiting = 0

@@ -22,6 +22,7 @@ export const make = <R>(
 ): Route<R | Pipeline.PipelineServices> => {
   const inputOf = inputReader(operation)
   const transportOf = RequestInfo.cachedTransports(Pipeline.loggedPath(operation.route.path))
+  const answerOf = answering(operation.route)
   return {
     name: operation.name,
     method: operation.route.method,
@@ -31,14 +32,21 @@ export const make = <R>(
     handle: (incoming) => {
       const called = RequestInfo.of(incoming, transportOf(incoming))
       return Effect.map(Pipeline.call(operation, { ...called, input: inputOf(incoming) }), (reply) =>
-        Answer.json(
-          operation.route.status,
-          reply.text,
-          reply.revision,
-          headersOf(operation.route, incoming.public_path, reply)
-        )
+        answerOf(reply, incoming.public_path)
       )
     }
+  }
+}
+
+/** Makes the answers of an operation. The headers that all answers of a revision share are made once. */
+const answering = (route: Operation.Route) => {
+  let last: { readonly revision: string; readonly headers: Answer.Answer["headers"] } | null = null
+  return (reply: Pipeline.Reply, publicPath: string): Answer.Answer => {
+    const { revision, text } = reply
+    if (last?.revision !== revision) last = { revision, headers: Answer.json(route.status, text, revision).headers }
+    const own = ownHeaders(route, publicPath, reply)
+    const headers = own === null ? last.headers : { ...last.headers, ...own }
+    return { status: route.status, headers, body: text }
   }
 }
 
@@ -68,7 +76,13 @@ const placesOf = ({ input, route }: Pick<Operation.Operation, "input" | "route">
   }
 }
 
-const headersOf = (route: Operation.Route, publicPath: string, reply: Pipeline.Reply): Record<string, string> => {
+/** The headers of one answer: whether it is a replay, and where the created resource is. */
+const ownHeaders = (
+  route: Operation.Route,
+  publicPath: string,
+  reply: Pipeline.Reply
+): Record<string, string> | null => {
+  if (!reply.replayed && route.location === undefined) return null
   const headers: Record<string, string> = {}
   if (reply.replayed) headers["idempotent-replayed"] = "true"
   if (route.location !== undefined) {

@@ -137,8 +137,8 @@ const streamBody = <R>(
   })
 }
 
-const responseOf = ({ headers, request_id }: Answering.Exchange, method: string, answer: Answer): Response =>
-  toResponse({ ...answer, headers: { "request-id": request_id, ...headers, ...answer.headers } }, method)
+const responseOf = ({ headers }: Answering.Exchange, method: string, answer: Answer): Response =>
+  toResponse({ ...answer, headers: { ...headers, ...answer.headers } }, method)
 
 /** Converts an answer to a response. For `HEAD` it has the length but no body. */
 export const toResponse = ({ body, headers, status }: Answer, method: string): Response => {
