@@ -188,13 +188,13 @@ const keepsItsPromises = Effect.fnUntraced(function* (source: Source) {
   assert.notStrictEqual(again.body.id, late)
 })
 
-describe("a database that was backed up under load and restored elsewhere", () => {
-  it.live("from a base backup and the archived log has all that was accepted before, and finishes it", () =>
+describe("a database that was backed up under load", () => {
+  it.live("is restored elsewhere from a base backup and archived WAL with all accepted work, which then finishes", () =>
     Effect.flatMap(baseBackup, keepsItsPromises)
   )
 
   it.live.skipIf(!canDump())(
-    "from a dump has all that was accepted before, and finishes it (it needs a pg_dump as new as the server)",
+    "is restored elsewhere from a dump with all accepted work, which then finishes (needs a pg_dump as new as the server)",
     () => Effect.flatMap(dump, keepsItsPromises)
   )
 })

@@ -148,44 +148,46 @@ const host = Layer.unwrap(Effect.map(Second, ({ cells }) => http(PgCells.layer(c
 const second = Second.layer.pipe(Layer.provide(FourCells.layer))
 
 layer(Layer.provideMerge(host, second), { excludeTestServices: true, timeout: "60 seconds" })(
-  "where one of two servers of cells",
+  "when one of two servers with cells",
   (it) => {
-    it.effect.each(faults)("$what, its callers lose nothing and no others notice", ({ begin, end, isAnswering }) =>
-      Effect.gen(function* () {
-        const { call } = yield* Host
-        const second = yield* Second
-        const { lost, other } = yield* callers
-        const [ofLost, ofOther] = [yield* feed(lost.keys), yield* feed(other.keys)]
-        let isOver = false
-        const over = Effect.promise(async () => {
-          if (!isOver) await end(second)
-          isOver = true
+    it.effect.each(faults)(
+      "$what, its callers lose nothing and other callers notice nothing",
+      ({ begin, end, isAnswering }) =>
+        Effect.gen(function* () {
+          const { call } = yield* Host
+          const second = yield* Second
+          const { lost, other } = yield* callers
+          const [ofLost, ofOther] = [yield* feed(lost.keys), yield* feed(other.keys)]
+          let isOver = false
+          const over = Effect.promise(async () => {
+            if (!isOver) await end(second)
+            isOver = true
+          })
+          yield* Effect.acquireRelease(
+            Effect.promise(() => begin(second)),
+            () => over
+          )
+          const start = { line: "renters", consent_receipt_id: "receipt-0001", request_key: "during" }
+          const during = { ...start, application: Applications.smallest.renters }
+          assert.strictEqual((yield* call(lost.keys, "start_quote_request", during)).status, 503)
+          // Writers notice a server that answers but refuses writes.
+          yield* askUntil(cellsOf, (ready) => isAnswering || ready.join() === "true,false,true,false")
+
+          const polled = yield* Effect.forkChild(
+            call(other.keys, "get_quote_request", { id: other.id, wait_seconds: 20, since_version: 1 })
+          )
+          assert.strictEqual((yield* call(other.keys, "start_quote_request", during)).status, 202)
+          yield* advance(other.keys, 60)
+          yield* hasTwo(other, ofOther)
+          assert.strictEqual((yield* call(lost.keys, "start_quote_request", during)).status, 503)
+          assert.strictEqual((yield* Fiber.join(polled)).status, 200)
+
+          yield* over
+          yield* askUntil(cellsOf, (ready) => ready.join() === "true,true,true,true")
+          yield* askUntil(call(lost.keys, "start_quote_request", during), ({ status }) => status === 202)
+          yield* advance(lost.keys, 60)
+          yield* hasTwo(lost, ofLost)
         })
-        yield* Effect.acquireRelease(
-          Effect.promise(() => begin(second)),
-          () => over
-        )
-        const start = { line: "renters", consent_receipt_id: "receipt-0001", request_key: "during" }
-        const during = { ...start, application: Applications.smallest.renters }
-        assert.strictEqual((yield* call(lost.keys, "start_quote_request", during)).status, 503)
-        // Writers notice a server that answers but refuses writes.
-        yield* askUntil(cellsOf, (ready) => isAnswering || ready.join() === "true,false,true,false")
-
-        const polled = yield* Effect.forkChild(
-          call(other.keys, "get_quote_request", { id: other.id, wait_seconds: 20, since_version: 1 })
-        )
-        assert.strictEqual((yield* call(other.keys, "start_quote_request", during)).status, 202)
-        yield* advance(other.keys, 60)
-        yield* hasTwo(other, ofOther)
-        assert.strictEqual((yield* call(lost.keys, "start_quote_request", during)).status, 503)
-        assert.strictEqual((yield* Fiber.join(polled)).status, 200)
-
-        yield* over
-        yield* askUntil(cellsOf, (ready) => ready.join() === "true,true,true,true")
-        yield* askUntil(call(lost.keys, "start_quote_request", during), ({ status }) => status === 202)
-        yield* advance(lost.keys, 60)
-        yield* hasTwo(lost, ofLost)
-      })
     )
   }
 )

@@ -28,9 +28,9 @@ const contents = Effect.flatMap(FourCells, ({ cells }) =>
 )
 
 layer(Layer.merge(http(storage), FourCells.layer), { excludeTestServices: true, timeout: "60 seconds" })(
-  "on four cells of two servers",
+  "callers of a host with four cells on two servers",
   (it) => {
-    it.effect("callers get their quotes, their events and their webhooks, wherever their workspace is", () =>
+    it.effect("get their quotes, events and webhooks, whichever cell has their workspace", () =>
       Effect.gen(function* () {
         const host = yield* Host
         const journey = Effect.gen(function* () {

@@ -30,7 +30,7 @@ const apart = Effect.gen(function* () {
 const on = <A, E, R>(host: Host["Service"], effect: Effect.Effect<A, E, R>) => Effect.provideService(effect, Host, host)
 
 describe("two hosts whose clocks are thirty seconds ahead and thirty seconds behind", () => {
-  it.live("use the database's clock: no job runs twice, and none is late", () =>
+  it.live("use the database's clock: no job runs twice, and no job is late", () =>
     Effect.gen(function* () {
       const { ahead, behind, keys } = yield* apart
       for (const host of [ahead, behind]) {
@@ -95,8 +95,8 @@ const ahead = `do $$ begin
   execute format('alter database %I set search_path = public, pg_catalog', current_database());
 end $$`
 
-describe("a host of cells on servers whose clocks differ by thirty seconds", () => {
-  it.live("uses the clock of the first cell for all, and runs every job once", () =>
+describe("a host with cells on servers whose clocks differ by thirty seconds", () => {
+  it.live("uses the first cell's clock for every cell, and runs every job once", () =>
     Effect.gen(function* () {
       const { cells, urls } = yield* FourCells
       yield* Effect.promise(() => statements(urls[0] ?? "", ahead))

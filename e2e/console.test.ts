@@ -56,7 +56,7 @@ const start = (scenario: string, request_key = `console-${scenario}`) =>
   })
 
 describe("the console", () => {
-  it("signs in with a key, which never enters the address, and forgets it on signing out", async () => {
+  it("signs in with a key, keeps the key out of the URL, and forgets it on sign-out", async () => {
     await signIn(keys.server)
     await heading("Requests").waitFor()
     assert.notInclude(page.url(), keys.server)
@@ -68,7 +68,7 @@ describe("the console", () => {
     await heading("Sign in").waitFor()
   })
 
-  it("refuses wrong keys and keys that are not for servers, in the words of the API", async () => {
+  it("shows the API's message for a wrong key or a key that is not a server key", async () => {
     await signIn(`${keys.server.slice(0, -1)}!`)
     await page.getByRole("alert").waitFor()
     await signIn(keys.widget)
@@ -108,7 +108,7 @@ describe("the console", () => {
     await page.getByText("quote_request.completed").waitFor()
   })
 
-  it("shows why an endpoint failed, attempt by attempt, and sends the delivery again", async () => {
+  it("shows why an endpoint failed, attempt by attempt, and resends the delivery", async () => {
     const receiver = await failing()
     const client = host.quotewire.client(keys.server)
     await client.create_event_subscription(
@@ -127,7 +127,7 @@ describe("the console", () => {
     await receiver.close()
   })
 
-  it("sends many deliveries again: counted first, then paused, resumed and done", async () => {
+  it("resends many deliveries: counts them first, then pauses, resumes and finishes", async () => {
     const receiver = await failing()
     receiver.answer(204)
     const client = host.quotewire.client(keys.server)
@@ -162,7 +162,7 @@ describe("the console", () => {
     await receiver.close()
   })
 
-  it("adds an endpoint once, however fast it is clicked, and shows its secret only then", async () => {
+  it("adds an endpoint once, however fast the button is clicked, and shows its secret only then", async () => {
     const receiver = await failing()
     await signIn(keys.server, "/webhooks")
     await page.getByLabel("Address").fill(receiver.url)
@@ -178,7 +178,7 @@ describe("the console", () => {
     await receiver.close()
   })
 
-  it("lists older requests without a gap while new ones arrive", async () => {
+  it("lists older requests without gaps while new requests arrive", async () => {
     const client = host.quotewire.client(keys.server)
     const begin = async (name: string) => {
       const { id } = await client.start_quote_request({
@@ -201,7 +201,7 @@ describe("the console", () => {
     assert.strictEqual(await rows.count(), 65)
   })
 
-  it("leads from a call to its request and back", async () => {
+  it("links a call to its request and back", async () => {
     const { id } = await start("quotes_ready")
     await signIn(keys.server, "/calls")
     await page.getByRole("link", { name: "start_quote_request" }).click()
@@ -212,7 +212,7 @@ describe("the console", () => {
     await heading("Call").waitFor()
   })
 
-  it("lets an operator find a request of any organization, see why, and read the exchanges, which is audited", async () => {
+  it("lets an operator find any organization's request, see its history and read its exchanges, which is audited", async () => {
     const { id } = await start("zero_quotes")
     await host.quotewire.client(keys.server).advance_time({ seconds: 90 }, { idempotency_key: "minute" })
     const token = await operatorToken(["read", "facts"])
@@ -236,7 +236,7 @@ describe("the console", () => {
     }
   })
 
-  it("shows an operator no exchanges without the scope for facts, and says which one is missing", async () => {
+  it("hides exchanges from an operator without the scope for facts, and names the missing scope", async () => {
     const { id } = await start("quotes_ready")
     await page.goto(`${host.address}/console/requests/${id}`)
     await page.getByLabel("Server key or operator token").fill(await operatorToken(["read"]))
@@ -245,7 +245,7 @@ describe("the console", () => {
     await page.getByRole("alert").getByText("facts").first().waitFor()
   })
 
-  it("says when the host is gone, keeps what it has, and continues when the host is back", async () => {
+  it("says when the host is unreachable, keeps its data, and continues when the host is back", async () => {
     const { id } = await start("quotes_ready")
     await signIn(keys.server, `/requests/${id}`)
     await heading("Renters").waitFor()
@@ -257,7 +257,7 @@ describe("the console", () => {
     await page.getByRole("link", { name: "start_quote_request" }).waitFor()
   })
 
-  it("shows hostile texts as text, and follows no address that is not its own", async () => {
+  it("renders hostile text as text, and follows no foreign address", async () => {
     await signIn(keys.server, "/requests/%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
     await page.getByRole("alert").waitFor()
     assert.strictEqual(await page.locator("img").count(), 0)
@@ -265,7 +265,7 @@ describe("the console", () => {
     await heading("No such page").waitFor()
   })
 
-  it("lets nobody frame it, runs only its own script, and tells no other host its address", async () => {
+  it("cannot be framed, runs only its own script, and hides its address from other hosts", async () => {
     const answer = await fetch(`${host.address}/console`)
     const policy = answer.headers.get("content-security-policy") ?? ""
     for (const rule of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"])
@@ -282,7 +282,7 @@ describe("the console", () => {
     assert.deepStrictEqual(errors, [])
   })
 
-  it("is small: at most 120 kB, compressed", async () => {
+  it("is at most 120 kB in size, compressed", async () => {
     const sizes = await Promise.all(
       ["console", "console/console.js", "console/console.css"].map(async (path) => {
         const answer = await fetch(`${host.address}/${path}`, { headers: { "accept-encoding": "gzip" } })
@@ -296,7 +296,7 @@ describe("the console", () => {
     assert.isBelow(sum, 120_000)
   })
 
-  it("fills in its sandbox key in the API reference of the same tab, and forgets it on signing out", async () => {
+  it("fills its sandbox key into the API reference in the same tab, and forgets it on sign-out", async () => {
     await signIn(keys.server)
     await heading("Requests").waitFor()
     await page.getByRole("link", { name: "API reference" }).click()
@@ -311,7 +311,7 @@ describe("the console", () => {
     assert.isFalse(await page.evaluate(filledIn))
   })
 
-  it("needs no mouse", async () => {
+  it("works without a mouse", async () => {
     const { id } = await start("quotes_ready")
     await page.goto(`${host.address}/console`)
     await page.getByLabel("Server key or operator token").focus()
@@ -330,7 +330,7 @@ describe("the console", () => {
     { colorScheme: "dark", width: 1280 },
     { colorScheme: "light", width: 400 },
     { colorScheme: "dark", width: 400 }
-  ] as const)("has nothing that axe finds, in $colorScheme at $width pixels", async ({ colorScheme, width }) => {
+  ] as const)("passes axe's accessibility checks in $colorScheme at $width pixels", async ({ colorScheme, width }) => {
     const client = host.quotewire.client(keys.server)
     const receiver = await failing()
     const hook = await client.create_event_subscription(

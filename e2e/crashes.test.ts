@@ -13,7 +13,7 @@ import { scopedDatabase, statements } from "../test/support/TestDatabase.ts"
 
 const [first = 1, last = first] = (process.env.QUOTEWIRE_CRASH_SEEDS ?? "1-3").split("-").map(Number)
 
-describe("hosts on one PostgreSQL that crash, pause and lose it while two callers advance a clock", () => {
+describe("hosts on one PostgreSQL that crash, pause and lose the database while two callers advance a clock", () => {
   for (let seed = first; seed <= last; seed++) {
     it.effect(
       `set the clock to the sum of the advances, deliver every event, and leave no delivery waiting: seed ${seed}`,

@@ -65,13 +65,13 @@ const endSessions =
 
 const faults = [
   {
-    name: "is away",
+    name: "is unreachable",
     begin: ({ servers: [server] }: Service.Service) => server.stop("fast"),
     end: ({ servers: [server] }: Service.Service) => server.startAgain(),
     reads: 503
   },
   {
-    name: "refuses to write",
+    name: "refuses writes",
     begin: ({ servers: [server] }: Service.Service) =>
       statements(server.url("postgres"), "alter database postgres set default_transaction_read_only = on", endSessions),
     end: ({ servers: [server] }: Service.Service) =>
@@ -141,7 +141,7 @@ describe("a host whose database", () => {
 })
 
 describe("three hundred waiting reads", () => {
-  it.live("hold no database connection, block nobody, and wake together", () =>
+  it.live("hold no database connection, block no other call, and wake together", () =>
     Effect.gen(function* () {
       const { base_url, key, url } = yield* served(1)
       const call = (path: string, sent?: Sent) => Effect.promise(() => send(`${base_url}${path}`, key, sent))
@@ -198,7 +198,7 @@ const sendToEither = async (baseUrls: ReadonlyArray<string>, path: string, key: 
 const isUnconnected = (error: unknown): boolean =>
   error instanceof Error && "syscall" in error && error.syscall === "connect"
 
-describe("two hosts that start at once on an empty database", () => {
+describe("two hosts that start concurrently on an empty database", () => {
   it.live("both serve, and each migration runs once", () =>
     Effect.gen(function* () {
       const { hosts, key, url } = yield* served(2)

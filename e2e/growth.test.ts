@@ -43,7 +43,7 @@ const settings = Effect.gen(function* () {
 
 layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a service on one database", (it) => {
   it.effect(
-    "becomes four cells on two servers under load: no request fails, and nothing is lost",
+    "grows to four cells on two servers under load without failing a request or losing data",
     () =>
       Effect.gen(function* () {
         const { moves_to, others, url } = yield* settings

@@ -22,7 +22,7 @@ const start = (keys: Keys, request_key: string, more: object = {}, options = {})
   )
 
 everywhere("a caller", (it) => {
-  it.effect("reads the capabilities of a line, whose facts schema lists the required facts", () =>
+  it.effect("reads a line's capabilities, whose facts schema lists the required facts", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -40,7 +40,7 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("reports every missing fact, and every wrong one, before any carrier is asked", () =>
+  it.effect("learns of every missing and every wrong fact before any carrier is asked", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -98,7 +98,7 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("returns the same request for the same key and input, and a conflict for a different input", () =>
+  it.effect("gets the same request for the same key and input, and a conflict for a different input", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -115,7 +115,7 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("cancels a queued request, and cannot stop it later", () =>
+  it.effect("can cancel a queued request, but not a request that has begun", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -129,7 +129,7 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("reads a platform key's own request only with its read handle", () =>
+  it.effect("reads a request started with a platform key only with its read handle", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -150,7 +150,7 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("shows nothing of another organization", () =>
+  it.effect("sees nothing of another organization", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const mine = yield* host.newOrganization
@@ -167,7 +167,7 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("follows a quote's link while it is active, and then shows why it is dead", () =>
+  it.effect("follows a quote's link while the quote is active, and then learns why the link no longer works", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -186,7 +186,7 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("resets its sandbox: all data is gone, and cursors of the feed have expired", () =>
+  it.effect("resets the sandbox: all data is gone, and feed cursors have expired", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization

@@ -158,7 +158,7 @@ const inOneSandbox: Story = {
 }
 
 // One host after another: on an overloaded machine asks would time out, which is not a fault of the clock.
-describe("each offer that an own carrier makes is a quote, however the clock is advanced", () => {
+describe("each offer from a custom carrier becomes a quote, however the clock is advanced", () => {
   it.live.each([
     ["over REST, in memory", asHost(http, MemoryStorage.layer), stories(drawn)],
     ["over REST, in PostgreSQL", asHost(http, pgStorage), stories(drawn)],

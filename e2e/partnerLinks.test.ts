@@ -88,7 +88,7 @@ const isAccessible = async (page: Page): Promise<void> => {
 }
 
 describe("a partner link", () => {
-  it("shows a request with its quotes and events to read only, and leaves its token in no address", async () => {
+  it("shows a request with its quotes and events read-only, and keeps its token out of every URL", async () => {
     const link = await linkFrom(server.key, `/requests/${await quoted()}`)
     const { asked, page } = await open(link)
     await heading(page, "Renters").waitFor()
@@ -104,7 +104,7 @@ describe("a partner link", () => {
     await isAccessible(page)
   })
 
-  it("shows an endpoint with its deliveries and attempts, and offers nothing to do", async () => {
+  it("shows an endpoint with its deliveries and attempts, without any action", async () => {
     const receiver = await failing()
     const { id } = await host.quotewire
       .client(server.key)
@@ -124,7 +124,7 @@ describe("a partner link", () => {
     await receiver.close()
   })
 
-  it("shows nothing once it has ended, was changed, is cut off, or leads elsewhere", async () => {
+  it("shows nothing if it has expired, was altered, is incomplete, or is for something else", async () => {
     const id = await quoted()
     const link = await linkFrom(server.key, `/requests/${id}`)
     const shows = async (address: string, says: string) => {
@@ -141,7 +141,7 @@ describe("a partner link", () => {
     await shows(link, "has ended, or its address was changed")
   })
 
-  it("can be made by an operator", async () => {
+  it("can be created by an operator", async () => {
     const id = await quoted()
     const { token } = await host.quotewire.run(
       OperatorTokens.OperatorTokens.use((tokens) =>

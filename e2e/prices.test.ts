@@ -18,7 +18,7 @@ const dated = (application: object, today: Date): object =>
 
 onEveryHost("prices", (it, { whole }) => {
   it.effect.each(golden.cases.filter(({ line }) => whole || line === "personal_auto"))(
-    "$name costs what the rate plans say, to the cent",
+    "of $name match the rate plans to the cent",
     ({ line, application, premiums }) =>
       Effect.gen(function* () {
         const host = yield* Host

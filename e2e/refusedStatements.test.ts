@@ -53,7 +53,7 @@ const database = Layer.effect(
 const host = Layer.unwrap(Effect.map(Database, ({ options }) => http(PgStorage.layer(options))))
 
 layer(Layer.provideMerge(host, database), { excludeTestServices: true, timeout: "60 seconds" })(
-  "where PostgreSQL refuses to write",
+  "a host whose PostgreSQL refuses to write",
   (it) => {
     it.effect.each(refusals)(
       "answers 503 with Retry-After, still reads, and loses nothing because of $what ($state, $of)",

@@ -65,8 +65,8 @@ const ranOnce = ({ answers, later }: Effect.Success<ReturnType<typeof sendAtOnce
 const sandbox = (keys: Keys) =>
   Effect.flatMap(Host, (host) => host.call(keys, "get_sandbox", {})).pipe(Effect.map(({ body }) => body))
 
-onEveryStorage("of a hundred identical calls at once", (it) => {
-  it.effect("one creates the subscription", () =>
+onEveryStorage("a hundred identical concurrent calls", (it) => {
+  it.effect("create one subscription", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -78,7 +78,7 @@ onEveryStorage("of a hundred identical calls at once", (it) => {
     })
   )
 
-  it.effect("one rotates, one tests and one replays", () =>
+  it.effect("rotate a secret once, send one test event and replay once", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -104,7 +104,7 @@ onEveryStorage("of a hundred identical calls at once", (it) => {
     })
   )
 
-  it.effect("one starts the recovery", () =>
+  it.effect("start one recovery", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -115,7 +115,7 @@ onEveryStorage("of a hundred identical calls at once", (it) => {
     })
   )
 
-  it.effect("one runs the sandbox control, whichever it is", () =>
+  it.effect("run a sandbox control once, whichever control it is", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -130,7 +130,7 @@ onEveryStorage("of a hundred identical calls at once", (it) => {
     })
   )
 
-  it.effect("one starts the quote request, and all get it", () =>
+  it.effect("start one quote request, which all of them return", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -155,7 +155,7 @@ onEveryStorage("of a hundred identical calls at once", (it) => {
     })
   )
 
-  it("covers every operation that needs a key", () => {
+  it("cover every operation that needs a key", () => {
     const needing = operations.filter(({ idempotent }) => idempotent).map(({ name }) => name)
     assert.sameMembers(needing, [
       "create_event_subscription",

@@ -101,7 +101,7 @@ const storesNot: ReadonlyArray<First> = [
   ["names its revision", "/v1/sandbox", () => ({ version: older })]
 ]
 
-describe("the pin of an integration", () => {
+describe("an integration's pinned revision", () => {
   for (const [what, target, sending] of stores) {
     testOnEveryStorage(
       `is stored by a first request that ${what}`,
@@ -120,7 +120,7 @@ describe("the pin of an integration", () => {
   }
 })
 
-describe("a caller from before a newer revision", () => {
+describe("a caller pinned to an older revision", () => {
   testOnEveryStorage(
     "sees no change in what it sends, reads and receives, and can upgrade call by call",
     Effect.gen(function* () {

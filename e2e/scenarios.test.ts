@@ -31,7 +31,7 @@ const timelineOf = Effect.fnUntraced(function* (keys: Keys, createdAt: string) {
 
 onEveryHost("each scenario", (it, { whole }) => {
   describe.each(scenarios)("%s", (scenario) => {
-    it.effect.each(whole ? lineNames : one)("has exactly its documented events for %s", (line) =>
+    it.effect.each(whole ? lineNames : one)("emits exactly its documented events for %s", (line) =>
       Effect.gen(function* () {
         const host = yield* Host
         const keys = yield* host.newOrganization

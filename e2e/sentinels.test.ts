@@ -100,7 +100,7 @@ const holds = (seen: Places<Place>, sentinels: Sentinels) => {
 }
 
 describe("secrets", () => {
-  it("are found in every form that the search knows", () => {
+  it("are found in every form that the scan knows", () => {
     const secret = "Sentinel+cr3dential/ä=="
     for (const [form, text] of Object.entries(formsOf(secret))) {
       assert.isNotEmpty(findIn({ secret }, `before ${text} after`), form)
@@ -113,7 +113,7 @@ describe("secrets", () => {
     assert.deepStrictEqual(findIn({ secret }, "Sentinel"), [])
   })
 
-  it.live("are in no log, error, metric, span, URL, event, webhook or answer, nor in the memory of a storage", () =>
+  it.live("appear in no log, error, metric, span, URL, event, webhook or answer, and not in a storage's memory", () =>
     Effect.gen(function* () {
       const seen = new Places<Place>(placeNames)
       const noting = Layer.effect(
@@ -132,7 +132,7 @@ describe("secrets", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are in no table of PostgreSQL, and in nothing that commands print", () =>
+  it.live("appear in no PostgreSQL table, and in no command's output", () =>
     Effect.gen(function* () {
       const seen = new Places<Place>([...placeNames, "CLI output"])
       const { options, url } = yield* scopedDatabase

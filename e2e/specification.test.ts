@@ -87,7 +87,7 @@ onEveryHost("a client that follows the specification", (it) => {
       })
   )
 
-  it.effect("reads every version of a quote after it was forced to expire", () =>
+  it.effect("reads every version of a quote that was forced to expire", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const id = yield* startRequest(keys, { scenario: "single_quote" })
@@ -113,7 +113,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("follows the feed in pages until one is empty, and continues later", () =>
+  it.effect("pages through the feed until a page is empty, and resumes later", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const empty = yield* call(keys, "list_events")
@@ -135,7 +135,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("keeps ten active subscriptions, and accepts another after one was disabled", () =>
+  it.effect("has at most ten active subscriptions, and can create another after disabling one", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const create = (event_types: ReadonlyArray<string> = ["quote.created"]) =>
@@ -165,7 +165,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("finds its refused calls in the request log, without bodies", () =>
+  it.effect("finds its refused calls in the request log, without their bodies", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       yield* startRequest(keys)
@@ -193,7 +193,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("reports a problem with the API, and nothing about a person", () =>
+  it.effect("reports a problem with the API, without personal data", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const report = {
@@ -225,7 +225,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("selects the scenario of its next starts from the list of scenarios", () =>
+  it.effect("selects a scenario from the list for its next starts", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { body } = yield* call(keys, "list_sandbox_scenarios")

@@ -86,7 +86,7 @@ const furnished = Effect.fnUntraced(function* (keys: Keys) {
 
 layer(http(storage), { excludeTestServices: true })("while storage is unavailable", (it) => {
   it.effect.each(operations.map(({ name }) => name))(
-    "%s answers 503 with Retry-After if storage fails, at any step, and never 500",
+    "%s answers 503 with Retry-After if storage fails at any step, and never 500",
     (name) =>
       Effect.gen(function* () {
         const { call, newOrganization } = yield* Host
@@ -116,7 +116,7 @@ layer(http(storage), { excludeTestServices: true })("while storage is unavailabl
       })
   )
 
-  it.effect("continues an interrupted advance with its repeated key, and moves the clock once", () =>
+  it.effect("an interrupted advance continues when its key is repeated, and moves the clock once", () =>
     Effect.gen(function* () {
       const { call, newOrganization } = yield* Host
       const keys = yield* newOrganization

@@ -169,14 +169,14 @@ class LedgerClosed extends Error {
   override readonly name = "LedgerClosed"
 }
 
-describe("support finds out why a quote never came", () => {
+describe("support finds out that a quote never came because", () => {
   it("the carrier declined", async () => {
     await prepare(declining)
     await open(await ended("declined"))
     await found(said("naic:10001", /prior claims/i))
   })
 
-  it("the carrier's offer broke a rule, and which one", async () => {
+  it("the carrier's offer broke a rule, which is named", async () => {
     await prepare(wrong)
     await open(await ended("wrong"))
     await found(said("naic:10002", /unreadable answer/i))
@@ -265,7 +265,7 @@ describe("support finds out why a quote never came", () => {
     )
   })
 
-  it("the handler of the event gave up, and with which error", async () => {
+  it("the event's handler gave up with an error, which is named", async () => {
     await prepare(declining)
     const { quotewire } = host
     const stop = quotewire.consume(

@@ -31,7 +31,7 @@ const startHost = ({ options }: TestDatabase, all: ReadonlyArray<Migration>) =>
 
 describe("a release with a purely additive migration", () => {
   it.live(
-    "replaces the previous one under load: no request fails, and nothing is lost",
+    "replaces the previous release under load without failing a request or losing data",
     () =>
       Effect.gen(function* () {
         const database = yield* scopedDatabase

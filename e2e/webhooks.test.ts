@@ -34,7 +34,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("gets every event of the feed, signed, in order, with the revision", () =>
+  it.effect("gets every feed event in order, signed and with the revision", () =>
     Effect.gen(function* () {
       const beganMs = Date.now()
       const keys = yield* newKeys
@@ -70,7 +70,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("gets the event types that it has chosen, and different ones after a change", () =>
+  it.effect("gets the event types that it has selected, even after changing the selection", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, call, logUntil } = yield* subscribe(keys, {}, ["quote_request.completed"])
@@ -88,44 +88,48 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("gets a failed delivery again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, with the same bytes", () =>
-    Effect.gen(function* () {
-      const keys = yield* newKeys
-      const elsewhere = yield* NodeReceiver.start()
-      const script = [Receiver.reset, Receiver.garbage, Receiver.fail(500), Receiver.redirect(elsewhere.url)]
-      const subscriber = yield* subscribe(keys, { in_order: script, otherwise: Receiver.fail(429) }, ["quote.expired"])
-      const { receiver, call, attempts, logUntil } = subscriber
-      const sent = yield* call("send_test_event")
-      const eventId = sent.body.event.id
-      const [first] = yield* logUntil((all) => all[0]?.status === "retrying")
-      // The wait begins when the attempt has ended.
-      assert.isAtLeast(Date.parse(first?.next_attempt_at ?? ""), Date.parse(first?.created_at ?? "") + 5_000)
-      yield* advance(keys, 2 * dayS)
-      const [last] = yield* logUntil((all) => all[0]?.status === "failed")
-      assert.isNull(last?.next_attempt_at)
-      const made = (yield* attempts(eventId)).toReversed()
-      assert.deepStrictEqual(
-        made.map(({ response_status_code }) => response_status_code),
-        [null, null, 500, 307, 429, 429, 429, 429]
-      )
-      assert.isTrue(made.every(({ status }) => status === "failed"))
-      const waits = made.slice(1).map(({ attempted_at }, index) => {
-        const before = made[index]
-        if (before === undefined) return Number.NaN
-        return Date.parse(attempted_at) - Date.parse(before.attempted_at) - before.response_duration_ms
+  it.effect(
+    "gets a failed delivery again, with the same bytes, after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h",
+    () =>
+      Effect.gen(function* () {
+        const keys = yield* newKeys
+        const elsewhere = yield* NodeReceiver.start()
+        const script = [Receiver.reset, Receiver.garbage, Receiver.fail(500), Receiver.redirect(elsewhere.url)]
+        const subscriber = yield* subscribe(keys, { in_order: script, otherwise: Receiver.fail(429) }, [
+          "quote.expired"
+        ])
+        const { receiver, call, attempts, logUntil } = subscriber
+        const sent = yield* call("send_test_event")
+        const eventId = sent.body.event.id
+        const [first] = yield* logUntil((all) => all[0]?.status === "retrying")
+        // The wait begins when the attempt has ended.
+        assert.isAtLeast(Date.parse(first?.next_attempt_at ?? ""), Date.parse(first?.created_at ?? "") + 5_000)
+        yield* advance(keys, 2 * dayS)
+        const [last] = yield* logUntil((all) => all[0]?.status === "failed")
+        assert.isNull(last?.next_attempt_at)
+        const made = (yield* attempts(eventId)).toReversed()
+        assert.deepStrictEqual(
+          made.map(({ response_status_code }) => response_status_code),
+          [null, null, 500, 307, 429, 429, 429, 429]
+        )
+        assert.isTrue(made.every(({ status }) => status === "failed"))
+        const waits = made.slice(1).map(({ attempted_at }, index) => {
+          const before = made[index]
+          if (before === undefined) return Number.NaN
+          return Date.parse(attempted_at) - Date.parse(before.attempted_at) - before.response_duration_ms
+        })
+        assert.deepStrictEqual(
+          waits,
+          [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].map((seconds) => seconds * 1_000)
+        )
+        assert.lengthOf(new Set(receiver.arrivals().map(({ text }) => text)), 1)
+        assert.deepStrictEqual(receiver.ids(), [eventId])
+        assert.lengthOf(receiver.arrivals(), 8)
+        assert.deepStrictEqual(elsewhere.arrivals(), [])
       })
-      assert.deepStrictEqual(
-        waits,
-        [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].map((seconds) => seconds * 1_000)
-      )
-      assert.lengthOf(new Set(receiver.arrivals().map(({ text }) => text)), 1)
-      assert.deepStrictEqual(receiver.ids(), [eventId])
-      assert.lengthOf(receiver.arrivals(), 8)
-      assert.deepStrictEqual(elsewhere.arrivals(), [])
-    })
   )
 
-  it.effect("gets what it missed when it recovers", () =>
+  it.effect("gets the missed events when it recovers", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const script = { by_type: { "quote.created": Receiver.times(2, Receiver.fail(503)) } }
@@ -156,7 +160,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("rotates its secret: both sign for a day, then only the new one", () =>
+  it.effect("rotates its secret: both secrets sign for a day, then only the new secret", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, secret, call, listed, logUntil } = yield* subscribe(keys)
@@ -230,7 +234,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("gets nothing after it was deleted, and can be deleted twice", () =>
+  it.effect("gets nothing once it is deleted, and can be deleted twice", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, call, health, allAre, logUntil } = yield* subscribe(keys, { otherwise: Receiver.fail(500) })
@@ -252,7 +256,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("gets a test event that is only for it and not in the feed", () =>
+  it.effect("gets a test event that reaches no other subscriber and is not in the feed", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* newKeys
@@ -279,7 +283,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("replays an event of its log five times a day, and no other event", () =>
+  it.effect("replays an event from its log up to five times a day, and no other event", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, call, allAre, attempts } = yield* subscribe(keys, {}, ["quote_request.completed"])

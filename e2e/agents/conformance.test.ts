@@ -29,7 +29,7 @@ const musts = {
 layer(agentHosts({ tools: conformanceTools }), { excludeTestServices: true })(
   "the official conformance suite",
   (it) => {
-    it.effect.each(["0.1.16", "2025-11-25", "2026-07-28"] as const)("finds nothing unexpected: %s", (suite) =>
+    it.effect.each(["0.1.16", "2025-11-25", "2026-07-28"] as const)("reports no unexpected failure: %s", (suite) =>
       Effect.gen(function* () {
         const { base_urls } = yield* AgentHosts
         const scenarios = yield* Effect.promise(() => run(suite, `${base_urls[0]}/v1/mcp`))

@@ -18,7 +18,7 @@ const post = (baseUrl: string, body: string, init: RequestInit = {}) =>
     return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) }
   })
 
-layer(agentHosts(), { excludeTestServices: true })("over a wire, the agent endpoint", (it) => {
+layer(agentHosts(), { excludeTestServices: true })("the agent endpoint over HTTP", (it) => {
   it.effect("refuses a body over 256 KiB with 413 and the envelope, and accepts one of exactly that size", () =>
     Effect.gen(function* () {
       const { base_urls } = yield* AgentHosts
@@ -32,7 +32,7 @@ layer(agentHosts(), { excludeTestServices: true })("over a wire, the agent endpo
     })
   )
 
-  it.effect("answers a wrong key, GET, DELETE and foreign origins like HTTP", () =>
+  it.effect("answers a wrong key, GET, DELETE and foreign origins with the usual HTTP statuses", () =>
     Effect.gen(function* () {
       const [base_url] = (yield* AgentHosts).base_urls
       const body = toolsCall(1, "get_capabilities", { line: "pet" })
@@ -49,7 +49,7 @@ layer(agentHosts(), { excludeTestServices: true })("over a wire, the agent endpo
     })
   )
 
-  it.effect("allows pages of this machine in a preflight, and no others", () =>
+  it.effect("allows only pages on this machine in a preflight", () =>
     Effect.gen(function* () {
       const [base_url] = (yield* AgentHosts).base_urls
       const asked = (origin: string) =>

@@ -85,36 +85,34 @@ const requestsOf = Effect.gen(function* () {
 const { dwelling } = Applications.smallest.renters
 
 layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })(
-  "an official client that shows forms, between two hosts",
+  "an official MCP client that shows forms and alternates between two hosts",
   (it) => {
-    it.effect.each(names)(
-      "asks for facts and the agreement, and sends each answer to a different host: %s",
-      (program) =>
-        Effect.gen(function* () {
-          const shown: Person["shown"] = []
-          const { requests, start } = yield* connect(program, {
-            shown,
-            answer: (fields) => ({
-              action: "accept",
-              content: fields.includes("agree") ? { agree: true } : { "dwelling.type": dwelling.type }
-            })
+    it.effect.each(names)("asks for facts and for consent, and sends each answer to a different host: %s", (program) =>
+      Effect.gen(function* () {
+        const shown: Person["shown"] = []
+        const { requests, start } = yield* connect(program, {
+          shown,
+          answer: (fields) => ({
+            action: "accept",
+            content: fields.includes("agree") ? { agree: true } : { "dwelling.type": dwelling.type }
           })
-          const before = [...requests]
-          const started = yield* start({ dwelling: { address: dwelling.address } })
-          assert.isFalse(started.isError, JSON.stringify(started))
-          assert.deepNestedInclude(started, {
-            "structuredContent.quote_consent.kind": "quote_disclosure",
-            "structuredContent.quote_consent.asked_by": "elicitation"
-          })
-          assert.deepStrictEqual(
-            shown.map(({ fields }) => fields),
-            [["dwelling.type"], ["agree"]]
-          )
-          assert.deepStrictEqual(requests.map((count, index) => count - (before[index] ?? 0)).sort(), [1, 2])
         })
+        const before = [...requests]
+        const started = yield* start({ dwelling: { address: dwelling.address } })
+        assert.isFalse(started.isError, JSON.stringify(started))
+        assert.deepNestedInclude(started, {
+          "structuredContent.quote_consent.kind": "quote_disclosure",
+          "structuredContent.quote_consent.asked_by": "elicitation"
+        })
+        assert.deepStrictEqual(
+          shown.map(({ fields }) => fields),
+          [["dwelling.type"], ["agree"]]
+        )
+        assert.deepStrictEqual(requests.map((count, index) => count - (before[index] ?? 0)).sort(), [1, 2])
+      })
     )
 
-    it.effect.each(names)("starts nothing if the person says no: %s", (program) =>
+    it.effect.each(names)("starts nothing if the person declines: %s", (program) =>
       Effect.gen(function* () {
         const shown: Person["shown"] = []
         const { start } = yield* connect(program, { shown, answer: () => ({ action: "decline" }) })

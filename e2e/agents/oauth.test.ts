@@ -158,7 +158,7 @@ const signedIn = async <A>(
   return asked
 }
 
-layer(app)("a person", (it) => {
+layer(app)("a person with an MCP client", (it) => {
   for (const [name, open] of [
     ["2.4.0", newer],
     ["1.32.2", older]
@@ -179,7 +179,7 @@ layer(app)("a person", (it) => {
       })
     )
 
-    it.effect(`signs in again with the official client ${name} for a tool that needs a different scope`, () =>
+    it.effect(`signs in again with the official client ${name} when a tool needs a different scope`, () =>
       Effect.gen(function* () {
         const { issuer, url } = yield* App
         const person = new SignIn({ client_id: OidcIssuer.registeredClient })
@@ -219,7 +219,7 @@ layer(app)("a person", (it) => {
     })
   )
 
-  it.effect("is sent to the same issuer by a client that looks at the root of the address first", () =>
+  it.effect("finds the issuer even if the client looks for metadata at the host's root first", () =>
     Effect.gen(function* () {
       const { issuer, url } = yield* App
       const found = yield* Effect.promise(() => discoverOAuthProtectedResourceMetadata(`${url}/insurance/v1/mcp`))

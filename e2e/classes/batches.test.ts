@@ -36,9 +36,9 @@ const refusing =
 
 const poison = "a poisonous member"
 
-describe("a poisonous member in a batch", () => {
+describe("a batch with one record that storage refuses", () => {
   testInWorld(
-    "of the request log is the only one lost",
+    "loses only that record if it is a request log entry",
     Effect.gen(function* () {
       const { call } = yield* World
       for (let nth = 0; nth < 20; nth++) {
@@ -54,7 +54,7 @@ describe("a poisonous member in a batch", () => {
     { around: refusing(() => poison, "api_request") }
   )
 
-  it.effect("of shared counts is not stored, and the others are", () =>
+  it.effect("stores every other record if it is a shared count", () =>
     Effect.gen(function* () {
       const storage = Context.get(yield* Layer.build(MemoryStorage.layer), Storage.Storage)
       const here = yield* host(refusing(() => poison, "none")(storage))
@@ -68,7 +68,7 @@ describe("a poisonous member in a batch", () => {
 
   const delivery = { poison: "" }
   testWebhooks(
-    "of the outcomes of attempts is the only one that waits, and is written once storage accepts it",
+    "delays only that record if it is an attempt's outcome, and writes it once storage accepts it",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -102,7 +102,7 @@ const storing = (id: string, body: string) =>
   })
 
 describe("changes that share a statement on PostgreSQL", () => {
-  it.live("are all stored if one of them is huge, and if one of them cannot be stored", () =>
+  it.live("are all stored, even a huge one, except the one that PostgreSQL refuses", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const storage = Context.get(yield* Layer.build(PgStorage.layer(options)), Storage.Storage)

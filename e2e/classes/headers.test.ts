@@ -38,7 +38,7 @@ const transports = [
 ] as const
 
 describe("non-ASCII headers", () => {
-  it.live("in the answer of a receiver do not matter to a delivery, and the connection stays in use", () =>
+  it.live("in a receiver's response do not affect the delivery, and the connection is reused", () =>
     Effect.gen(function* () {
       const sender = yield* make()
       for (const script of Object.values(accepted)) {
@@ -55,7 +55,7 @@ describe("non-ASCII headers", () => {
   )
 
   for (const [transport, settings] of transports) {
-    it.live(`in the answer of a carrier do not matter over ${transport}`, () =>
+    it.live(`in a carrier's response do not affect the answer over ${transport}`, () =>
       Effect.gen(function* () {
         for (const [what, script] of Object.entries(accepted)) {
           const endpoint = yield* Endpoint.start(script)

@@ -50,7 +50,7 @@ const flapping = () => {
 
 const carriers = [prompt("first").adapter, prompt("second").adapter]
 
-describe("a database that flaps for an hour", () => {
+describe("a database that keeps failing and recovering for an hour", () => {
   const database = flapping()
   testWebhooks(
     "loses no delivery: interrupted attempts are repeated, and no job is abandoned",
@@ -79,10 +79,10 @@ describe("a database that flaps for an hour", () => {
   )
 })
 
-describe("a database that flaps for an hour, under two hosts", () => {
+describe("a database that keeps failing and recovering for an hour, under two hosts", () => {
   const database = flapping()
   testWebhooks(
-    "loses no delivery either, whichever host takes over a lease that expired in an outage",
+    "loses no delivery, whichever host takes over a lease that expired during an outage",
     (endpoints) =>
       Effect.gen(function* () {
         const there = yield* anotherHost({ webhooks: endpoints.layer, carriers })
@@ -104,9 +104,9 @@ describe("a database that flaps for an hour, under two hosts", () => {
   )
 })
 
-describe("a retry without end", () => {
+describe("an endpoint that never recovers", () => {
   testWebhooks(
-    "does not result from an outage of the endpoint: eight attempts on schedule, then delivery is off, and nothing is left to do",
+    "is not retried forever: after eight attempts on schedule, delivery is turned off and no work remains",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -147,11 +147,11 @@ const idOf = ({ request }: Sent) => request.headers["webhook-id"] ?? ""
 /** With as many carriers, a request has so many events that few requests are enough. */
 const many = Array.from({ length: 12 }, (_, nth) => prompt(`carrier ${nth}`).adapter)
 
-describe("10,000 failures and the endpoint returns", () => {
+describe("an endpoint that recovers after 10,000 failed deliveries", () => {
   const endpoint = { isUp: false, confirmed: [] as string[] }
   const eventTypes = ["queued", "updated", "completed"].map((type) => `quote_request.${type}`)
   testWebhooks(
-    "spreads waiting deliveries over the lanes, tries nothing before its time, and delivers everything once",
+    "gets every waiting delivery once, spread over the lanes, and none before its time",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({ event_types: [...eventTypes, "quote.created"] }, live)

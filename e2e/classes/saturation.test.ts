@@ -49,10 +49,10 @@ const statusesOf = Effect.fnUntraced(function* (options: CallOptions) {
 /** The statuses on which a client gives up: its key, its authority or its resource is gone. */
 const ends = [401, 403, 404]
 
-describe("saturation never looks like 401, 403 or 404", () => {
+describe("a host whose database is saturated", () => {
   for (const state of ["full", "slow"] as const) {
     testInWorld(
-      `whoever calls what, with a key that this host has seen or not, while the database is ${state}`,
+      `never answers 401, 403 or 404, for any call with any key, new or known, while the database is ${state}`,
       Effect.gen(function* () {
         const elsewhere = Context.get(yield* Layer.build(Layer.fresh(world())), World)
         const callers: ReadonlyArray<CallOptions> = [

@@ -37,10 +37,10 @@ const signersOf = Effect.fnUntraced(function* (sent: ReadonlyArray<Sent>, secret
   return places
 })
 
-describe("an edit on host A, a delivery on host B", () => {
+describe("a subscription that is edited on host A while host B delivers", () => {
   const endpoint = { isUp: true }
   testWebhooks(
-    "uses the new url and secret at once, even for a retry, however warm host B's caches are",
+    "uses the new url and secret immediately, even for a retry, and however warm host B's caches are",
     (endpoints) =>
       Effect.gen(function* () {
         const there = yield* anotherHost({ webhooks: endpoints.layer })
@@ -72,8 +72,8 @@ describe("an edit on host A, a delivery on host B", () => {
   )
 })
 
-describe("rotation twice with an expiry between", () => {
-  testWebhooks("gives the second secret its own day, and the first is gone", (endpoints) =>
+describe("two rotations with an expiry in between", () => {
+  testWebhooks("let the second secret sign for one more day, and the first no longer", (endpoints) =>
     Effect.gen(function* () {
       const first = yield* create({}, live)
       const second = yield* rotate(first.id, live)
@@ -101,12 +101,12 @@ describe("rotation twice with an expiry between", () => {
   )
 })
 
-describe("off, on and complete again", () => {
+describe("an attempt during which delivery is turned off and on again", () => {
   const slowMs = 12_000
   const endpoint = { isUp: false, slow: "none" }
   const isSlow = (body: string) => body.includes(endpoint.slow)
   testWebhooks(
-    "leaves a delivery cancelled if its attempt ends after delivery is on again, and a replay completes it once",
+    "leaves its delivery cancelled when it completes, and a replay completes the delivery once",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

@@ -8,7 +8,7 @@ import { mutants } from "./mutants.ts"
 const textOf = (path: string) => readFileSync(join(root, path), "utf8")
 
 describe("the mutants", () => {
-  it("replace a text that occurs exactly once in its file with a different one", () => {
+  it("replace text that occurs exactly once in its file", () => {
     const outdated = mutants.filter((mutant) => matches(mutant, textOf(mutant.file)) !== 1 || mutant.from === mutant.to)
     assert.deepStrictEqual(
       outdated.map(({ file, name }) => `${name}: ${file}`),
@@ -16,7 +16,7 @@ describe("the mutants", () => {
     )
   })
 
-  it("are found by tests that exist", () => {
+  it("name existing tests that find them", () => {
     // The storage tests are named after the rules that every storage keeps.
     const rules = sources("packages/core/src/testing/storage", ".ts").map(({ text }) => text)
     const lost = mutants.flatMap(({ found_by, name }) =>
@@ -27,7 +27,7 @@ describe("the mutants", () => {
     assert.deepStrictEqual(lost, [])
   })
 
-  it("are those of the table, each with its own name", () => {
+  it("match the table in docs/proof.md, and have unique names", () => {
     const rows = read("docs/proof.md").text.matchAll(/^\| (.*?) +\| (?:core|storage-memory|storage-pg|http|mcp)\//gm)
     const listed = Array.from(rows, ([, name = ""]) => name)
     const names = mutants.map(({ name }) => name)

@@ -62,16 +62,16 @@ const ofReadings: { readonly [promise: string]: Falsified } = {
   "the feed has no event twice": [/has an event twice/, () => findingsOf({}, { feed: [...reading.feed, event] })],
   "versions go up by one": [/The versions of/, () => findingsOf({}, { feed: reading.feed.slice(1) })],
   "a request ends once": [/has 0 final events/, () => findingsOf({}, { feed: reading.feed.slice(0, 2) })],
-  "a request begins with its queue": [
+  "a request begins as queued": [
     /does not begin with its queue/,
     () => findingsOf({}, { feed: reading.feed.toReversed() })
   ],
-  "the last version is what reads": [
+  "a read returns the last version": [
     /which is not the last in the feed/,
     () => findingsOf({}, { feed: reading.feed.slice(0, -1) })
   ],
-  "what is there was accepted": [/Nobody was told of/, () => findingsOf({ accepted: [] })],
-  "what was accepted is there": [/was accepted and is lost/, () => findingsOf({}, { requests: [] })],
+  "everything stored was accepted": [/Nobody was told of/, () => findingsOf({ accepted: [] })],
+  "everything accepted is stored": [/was accepted and is lost/, () => findingsOf({}, { requests: [] })],
   "a key starts one request": [
     /was accepted as/,
     () => findingsOf({ accepted: [...ledger.accepted, { ...accepted, request: 1 }] })
@@ -93,8 +93,8 @@ const ofReadings: { readonly [promise: string]: Falsified } = {
         }
       )
   ],
-  "who follows sees it all": [/Who followed/, () => findingsOf({ followed: followed([[event]]) })],
-  "who follows sees no gap before a cursor expires": [
+  "a follower sees every event": [/Who followed/, () => findingsOf({ followed: followed([[event]]) })],
+  "a follower sees no gap before a cursor expires": [
     /before a cursor expired/,
     () => findingsOf({ followed: followed([reading.feed.toSpliced(1, 1), [...reading.feed]]) })
   ],
@@ -108,15 +108,15 @@ const ofWebhooks: { readonly [promise: string]: Falsified } = {
     /The bodies of .* differ/,
     () => findingsOf({ received: [...ledger.received, { ...received, body: `${received.body} ` }] })
   ],
-  "a POST is of a stored event": [/which was not stored/, () => findingsOf({ committed: [] })],
-  "a POST is of an event of its workspace": [
+  "a POST has a stored event": [/which was not stored/, () => findingsOf({ committed: [] })],
+  "a POST has an event from its own workspace": [
     /got evt_\w+ of wks_/,
     () =>
       findingsOf({
         committed: ledger.committed.map((one) => ({ ...one, workspace_id: workspaces["bolt live"].id }))
       })
   ],
-  "a subscription gets nothing from before": [
+  "a subscription gets no event from before its creation": [
     /which was stored before/,
     () => findingsOf({ subscribed: [{ ...subscribed, sent: last, answered: last }] })
   ],
@@ -124,11 +124,11 @@ const ofWebhooks: { readonly [promise: string]: Falsified } = {
     /after it was disabled/,
     () => findingsOf({ subscribed: [{ ...subscribed, disabling: never, disabled: never }] })
   ],
-  "a subscription gets what it has chosen": [
+  "a subscription gets only its event types": [
     /which it has not chosen/,
     () => findingsOf({ subscribed: [{ ...subscribed, types: [] }] })
   ],
-  "a secret has signed each POST": [
+  "a current secret signs each POST": [
     /none of its secrets has signed/,
     () => findingsOf({ subscribed: [{ ...subscribed, secrets: ["whsec_AAAA"] }] })
   ]
@@ -139,11 +139,11 @@ const ofOthers: { readonly [promise: string]: Falsified } = {
     /was asked 2 times/,
     () => findingsOf({ asks: [1, 2].map(() => ({ ...ask, carrier_id: "naic:90003" as const })) })
   ],
-  "a carrier with little room has no more": [
+  "a carrier has no more calls in progress than it allows": [
     /room for 2 calls had 3/,
     () => findingsOf({ asks: [1, 2, 3].map((step) => ({ ...ask, carrier_id: "naic:90007" as const, step })) })
   ],
-  "a carrier is not asked more often than it says": [
+  "a carrier is asked no more often than its rate allows": [
     /was asked 4 times in a minute/,
     () =>
       findingsOf(
@@ -152,11 +152,11 @@ const ofOthers: { readonly [promise: string]: Falsified } = {
         { has_limits: true }
       )
   ],
-  "an organization has no more starts than its limit": [
+  "an organization starts no more requests than its limit": [
     /made 9 starts in a minute/,
     () => findingsOf({ accepted: Array.from({ length: 9 }, () => accepted) }, {}, { has_limits: true })
   ],
-  "nobody is asked about an erased person": [
+  "no carrier is asked about an erased person": [
     /after it was erased/,
     () => findingsOf({ asks: [...ledger.asks, { ...ask, request: 1, ...last }] })
   ],
@@ -168,14 +168,14 @@ const ofOthers: { readonly [promise: string]: Falsified } = {
     /was refused before it was revoked/,
     () => findingsOf({ keyUses: ledger.keyUses.map((use) => ({ ...use, was_accepted: false })) })
   ],
-  "nothing that is stored names an erased person": [
+  "no stored data names an erased person": [
     /is stored after an erasure/,
     () => Invariants.ofStored(story, ledger, [`"${nameOf(1)}"`])
   ]
 }
 
-describe("the checks of stories", () => {
-  it("find nothing in a correct story", () => {
+describe("the story checks", () => {
+  it("find no fault in a correct story", () => {
     assert.deepStrictEqual([...played.findings, ...findingsOf({})], [])
   })
 

@@ -5,13 +5,13 @@ import * as ModelStorage from "./ModelStorage.ts"
 
 const empty = Layer.suspend(() => ModelStorage.copyable().layer)
 
-describe("the storage model of stories", () => {
+describe("the storage model used in stories", () => {
   for (const { name, run } of StorageContract.cases) {
     it.effect(name, () => run.pipe(Effect.provide(empty)))
   }
 
   it.effect.prop(
-    "does what the reference model does",
+    "behaves like the reference model",
     [StorageModel.histories],
     ([history]) => StorageModel.compare(history).pipe(Effect.provide(empty)),
     { arbitrary: { runs: 50, size: 60 } }

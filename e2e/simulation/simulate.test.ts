@@ -7,9 +7,9 @@ import * as Writer from "./Writer.ts"
 const requests = 3
 const ground = Grounds.inMemory()
 
-describe("a simulated service whose hosts, storage, carriers and receivers fail", () => {
+describe("a simulated service with failing hosts, storage, carriers and receivers", () => {
   for (const from of [1, 51, 101, 151]) {
-    it(`keeps every promise, in the stories of the seeds ${from} to ${from + 49}`, { timeout: 300_000 }, () => {
+    it(`keeps every promise in the stories of seeds ${from} to ${from + 49}`, { timeout: 300_000 }, () => {
       for (let seed = from; seed < from + 50; seed++) {
         const story = Writer.write(seed, { requests })
         assert.deepStrictEqual(play(story, ground(seed)).findings, [], linesOf(story).join("\n"))
@@ -17,7 +17,7 @@ describe("a simulated service whose hosts, storage, carriers and receivers fail"
     })
   }
 
-  it("plays the same story each time for a given seed", () => {
+  it("plays the same story every time for a given seed", () => {
     for (const seed of [3, 8, 21]) {
       const traces = [1, 2].map(() => play(Writer.write(seed, { requests }), ground(seed)).trace)
       assert.strictEqual(traces[0], traces[1])

@@ -11,7 +11,7 @@ import * as Writer from "./Writer.ts"
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-describe("a story that found a fault before", () => {
+describe("a story that once found a fault", () => {
   const ground = Grounds.inMemory()
   for (const [found, story] of Object.entries(knownStories)) {
     it(`keeps every promise now: ${found}`, () => {
@@ -20,8 +20,8 @@ describe("a story that found a fault before", () => {
   }
 })
 
-describe("a story that fails", () => {
-  it("is shrunk to the fault that it shows", () => {
+describe("a failing story", () => {
+  it("shrinks to the steps that cause its fault", () => {
     const story = Writer.write(3, { requests: 12 })
     const isNeeded = (action: Action) => action.do === "start" && (action.request === 2 || action.request === 9)
     const smaller = shrink(story, ({ actions }) => actions.filter(isNeeded).length === 2)
@@ -31,7 +31,7 @@ describe("a story that fails", () => {
 })
 
 describe("a seed", () => {
-  it("gives the same story in every process, to the last stored byte", () => {
+  it("produces the same story in every process, down to the last stored byte", () => {
     const seeds = [3, 8, 21]
     const sources = pathOf("../mutants/sources.ts")
     const args = ["--import", sources, pathOf("./digest.ts"), ...seeds.map(String)]

@@ -10,15 +10,15 @@ const points = (value: (hours: number) => number, noise = 0): ReadonlyArray<Poin
 
 const verdict = (all: ReadonlyArray<Point>, bound: number) => judge({ name: "heap", points: all, bound }).verdict
 
-describe("the trend of points", () => {
-  it("is their slope per hour, without an error for points on a line", () => {
+describe("a trend over points", () => {
+  it("is their slope per hour, and has no error for points on a line", () => {
     const { error, mean, slope } = trendOf(points((hours) => 7 + 3 * hours))
     assert.closeTo(slope, 3, 1e-9)
     assert.closeTo(error, 0, 1e-9)
     assert.closeTo(mean, 7 + 3 * 0.495, 1e-9)
   })
 
-  it("has an error that grows with the noise, and falls with the number of points", () => {
+  it("has an error that grows with noise and shrinks with more points", () => {
     const [some, more] = [trendOf(points(() => 7, 1)), trendOf(points(() => 7, 2))]
     assert.closeTo(more.error, 2 * some.error, 1e-9)
     assert.isAbove(trendOf(points(() => 7, 1).slice(0, 25)).error, some.error)
@@ -29,8 +29,8 @@ describe("the trend of points", () => {
   })
 })
 
-describe("a figure", () => {
-  it("is steady if it grows by less than its bound while it is judged, and grows if by more", () => {
+describe("a measured figure", () => {
+  it("is steady if it grows by less than its bound, and grows if by more", () => {
     // Grows by 4.9 in the judged half hour.
     const growing = points((hours) => 10 * hours)
     assert.strictEqual(verdict(growing, 5), "steady")
@@ -44,7 +44,7 @@ describe("a figure", () => {
     )
   })
 
-  it("is judged by its second half, after warming up", () => {
+  it("is judged by its second half, after the warm-up", () => {
     assert.strictEqual(
       verdict(
         points((hours) => Math.min(hours, 0.5) * 1_000),
@@ -61,7 +61,7 @@ describe("a figure", () => {
     )
   })
 
-  it("is open if its noise exceeds its bound", () => {
+  it("is undecided if its noise exceeds its bound", () => {
     assert.strictEqual(
       verdict(
         points(() => 100, 10),
@@ -79,12 +79,12 @@ describe("a figure", () => {
   })
 })
 
-describe("a crowd", () => {
+describe("a burst of load", () => {
   const before = { descriptors: 60, heap: 40e6, rss: 160e6 }
   const judged = (after: Partial<typeof before>, peak_rss = before.rss) =>
     judgeCrowd({ name: "slow readers", before, after: { ...before, ...after }, peak_rss })
 
-  it("may leave nothing behind beyond its bounds", () => {
+  it("fails the check if it leaves more behind than its bounds allow", () => {
     assert.deepStrictEqual(judged({ heap: before.heap + crowdBounds.heap }), [])
     assert.deepStrictEqual(judged({ descriptors: 71 }), [
       "slow readers: the number of descriptors grew by 11, more than 10"

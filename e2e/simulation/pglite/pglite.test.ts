@@ -6,7 +6,7 @@ import * as Ground from "./Ground.ts"
 
 const requests = 3
 
-describe("a simulated service whose storage is the SQL that ships", () => {
+describe("a simulated service on the SQL that ships", () => {
   let started: Ground.Started | null = null
   const nextGround = () => started?.ground() ?? assert.fail("PGlite has not started")
   beforeAll(async () => {
@@ -14,20 +14,20 @@ describe("a simulated service whose storage is the SQL that ships", () => {
   }, 120_000)
   afterAll(() => started?.close())
 
-  it("keeps every promise, in the stories of the seeds 1 to 10", { timeout: 300_000 }, () => {
+  it("keeps every promise in the stories of seeds 1 to 10", { timeout: 300_000 }, () => {
     for (let seed = 1; seed <= 10; seed++) {
       const story = Writer.write(seed, { requests })
       assert.deepStrictEqual(play(story, nextGround()).findings, [], linesOf(story).join("\n"))
     }
   })
 
-  it("lets a consumer take over from a host that died with its lease, in a short story", {
+  it("lets a consumer take over from a host that died holding its lease, in a short story", {
     timeout: 120_000
   }, () => {
     assert.deepStrictEqual(play(Writer.write(4, { requests: 4 }), nextGround()).findings, [])
   })
 
-  it("plays the same story each time for a given seed", () => {
+  it("plays the same story every time for a given seed", () => {
     const [first, again] = [1, 2].map(() => play(Writer.write(5, { requests }), nextGround()).trace)
     assert.strictEqual(first, again)
   })

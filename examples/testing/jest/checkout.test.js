@@ -13,7 +13,7 @@ test("links to the quote that the person picks", async () => {
   expect(page).toMatchObject({ shows: "link", carrier: "Harborline Mutual (sandbox)", cents: 20_079 })
 })
 
-test("asks for what is missing", async () => {
+test("asks for missing facts", async () => {
   world = await sandbox()
   const unknown = { ...order, application: { dwelling: { type: "apartment" } } }
   const page = await checkOut(world.client, unknown, async () => undefined)
@@ -29,7 +29,7 @@ test("has no offer if every carrier declines", async () => {
   expect(page).toEqual({ shows: "no_offer" })
 })
 
-test("shows a price that has changed while the person was thinking", async () => {
+test("shows a price that changed while the person was deciding", async () => {
   world = await sandbox({ scenario: "price_update" })
   const page = await world.advanceUntil(
     checkOut(world.client, order, async (quotes) => {

@@ -12,7 +12,7 @@ test("links to the quote that the person picks", async () => {
   assert.partialDeepStrictEqual(page, { shows: "link", carrier: "Harborline Mutual (sandbox)", cents: 20_079 })
 })
 
-test("asks for what is missing", async () => {
+test("asks for missing facts", async () => {
   await using world = await sandbox()
   const unknown = { ...order, application: { dwelling: { type: "apartment" } } } as const
   const page = await checkOut(world.client, unknown, async () => undefined)
@@ -28,7 +28,7 @@ test("has no offer if every carrier declines", async () => {
   assert.deepEqual(page, { shows: "no_offer" })
 })
 
-test("shows a price that has changed while the person was thinking", async () => {
+test("shows a price that changed while the person was deciding", async () => {
   await using world = await sandbox({ scenario: "price_update" })
   const page = await world.advanceUntil(
     checkOut(world.client, order, async (quotes) => {

@@ -21,7 +21,7 @@ test("a price goes up ten minutes after the start", async () => {
   expect(await world.now()).toEqual(new Date("2026-11-20T13:01:00Z"))
 })
 
-test("a webhook eventually arrives, although the endpoint fails twice", async () => {
+test("a webhook arrives after the endpoint has failed twice", async () => {
   await using world = await sandbox()
   const inbox = await world.inbox("billing", {
     event_types: ["quote_request.completed"],
@@ -33,7 +33,7 @@ test("a webhook eventually arrives, although the endpoint fails twice", async ()
   expect(inbox.webhooks()).toHaveLength(3)
 })
 
-test("an adapter is played from its cassette", async () => {
+test("a cassette plays an adapter's exchanges", async () => {
   await using world = await sandbox({
     carriers: [acme],
     fictional_carriers: false,
@@ -55,7 +55,7 @@ const quotedSandbox = async () => {
   return world
 }
 
-test("many tests start from one state", async () => {
+test("many tests share one starting state", async () => {
   await using quoted = await quotedSandbox()
   const snapshot = await quoted.snapshot()
 
@@ -70,7 +70,7 @@ test("many tests start from one state", async () => {
   expect(await Promise.all([later, now].map(statusIn))).toEqual(["inactive", "active"])
 })
 
-test("a page calls the sandbox over HTTP", async () => {
+test("a web page calls the sandbox over HTTP", async () => {
   await using world = await sandbox()
   const server = createServer(nodeHandler(world.quotewire))
   await new Promise<void>((resolve) => server.listen(0, resolve))

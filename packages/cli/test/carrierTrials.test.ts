@@ -76,7 +76,7 @@ describe("carriers test", () => {
     })
   )
 
-  it.live("fails, and says which rule is broken, as JSON too", () =>
+  it.live("fails and names the broken rule, also as JSON", () =>
     Effect.gen(function* () {
       const careless = ["carriers", "test", module, "--carrier", "naic:99999"]
       const told = yield* run(careless)
@@ -128,7 +128,7 @@ describe("carriers test", () => {
     })
   )
 
-  it.live("refuses to record a cassette that cannot be played back, and says why", () =>
+  it.live("refuses to record a cassette that cannot be played back, and explains why", () =>
     Effect.gen(function* () {
       const { url } = yield* server
       for (const command of [["test"], ["ask", "--line", "renters"]]) {
@@ -162,11 +162,16 @@ describe("carriers test", () => {
   )
 
   const wrong: ReadonlyArray<readonly [string, ReadonlyArray<string>, number, RegExp]> = [
-    ["record without a file", [plan, "--record"], 2, /^quotewire: --record needs --cassette, the file to write\.\n$/],
-    ["no file", [join(folder, "none.ts")], 2, /^quotewire: <file> must be a file that exists\.\n$/],
-    ["no carrier", [pathOf("support/program.ts")], 2, /must export a carrier/],
     [
-      "a line that is not listed",
+      "--record without --cassette",
+      [plan, "--record"],
+      2,
+      /^quotewire: --record needs --cassette, the file to write\.\n$/
+    ],
+    ["a missing file", [join(folder, "none.ts")], 2, /^quotewire: <file> must be a file that exists\.\n$/],
+    ["a file without a carrier", [pathOf("support/program.ts")], 2, /must export a carrier/],
+    [
+      "an unlisted line",
       [pathOf("support/ownLine.carriers.ts")],
       2,
       /lines\.violin: .* list it in the option lines\.\n$/
@@ -179,10 +184,20 @@ describe("carriers test", () => {
     ],
     ["several carriers with a connection", [module], 2, /Choose it with --carrier\.\n$/],
     ["a faulty plan", [file("plan.json", { carrier: secret })], 1, /The rate plan has errors\./],
-    ["facts that are no object", [plan, "--facts", file("list.json", [secret])], 1, /--facts must contain an object/],
-    ["no cassette", [plan, "--cassette", file("no.json", { [secret]: secret })], 1, /--cassette must be a cassette/]
+    [
+      "facts that are not an object",
+      [plan, "--facts", file("list.json", [secret])],
+      1,
+      /--facts must contain an object/
+    ],
+    [
+      "an invalid cassette",
+      [plan, "--cassette", file("no.json", { [secret]: secret })],
+      1,
+      /--cassette must be a cassette/
+    ]
   ]
-  it.live.each(wrong)("says in one sentence what is wrong: %s", ([, args, code, message]) =>
+  it.live.each(wrong)("explains in one sentence what is wrong: %s", ([, args, code, message]) =>
     Effect.gen(function* () {
       const ended = yield* run(["carriers", "test", ...args])
       assert.deepStrictEqual([ended.code, ended.stdout], [code, ""])
@@ -193,7 +208,7 @@ describe("carriers test", () => {
 })
 
 describe("carriers ask", () => {
-  it.live("shows the price and what was exchanged, redacted", () =>
+  it.live("shows the price and the exchange, redacted", () =>
     Effect.gen(function* () {
       const { url } = yield* server
       const recorded = join(folder, "ask.cassette.json")
@@ -216,7 +231,7 @@ describe("carriers ask", () => {
     })
   )
 
-  it.live("records only into a file, and keeps the old one if the carrier does not answer", () =>
+  it.live("records only to a file, and keeps an existing file if the carrier does not answer", () =>
     Effect.gen(function* () {
       for (const one of [["--record"], ["--cassette", join(folder, "none.json")]]) {
         const { err, how } = yield* runInProcess(["carriers", "ask", module, ...one], {})
@@ -237,7 +252,7 @@ describe("carriers ask", () => {
     })
   )
 
-  it.live("needs the id of the carrier if the file has several, and says so in its help", () =>
+  it.live("needs the carrier's id if the file has several carriers, and says so in its help", () =>
     Effect.gen(function* () {
       const { code, stderr } = yield* run(["carriers", "ask", module])
       assert.strictEqual(code, 2)
@@ -261,7 +276,7 @@ describe("carriers ask", () => {
     })
   )
 
-  it.live("reports the carrier's answer, and never a missing one, if the carrier answers with an error", () =>
+  it.live("reports a carrier's error response as an answer, not as a missing answer", () =>
     Effect.gen(function* () {
       const { url } = yield* broken
       const ask = (carrier: string) => run(["carriers", "ask", failing, "--carrier", carrier], { TRIAL_URL: url })
@@ -275,7 +290,7 @@ describe("carriers ask", () => {
     })
   )
 
-  it.live("fails and shows the cause if the carrier cannot be reached, or breaks a rule", () =>
+  it.live("fails and shows the cause if the carrier is unreachable or breaks a rule", () =>
     Effect.gen(function* () {
       const lost = yield* run(["carriers", "ask", module, ...acme], { ...env, TRIAL_URL: "http://127.0.0.1:1" })
       assert.strictEqual(lost.code, 1)

@@ -24,7 +24,7 @@ const file = (name: string, text: string): string => {
 const faulty = file("faulty.json", JSON.stringify({ ...example, minimum_cents: 0, rounding: "up" }))
 
 describe("carriers check", () => {
-  it.live("says what it checked if a rate plan has no faults", () =>
+  it.live("reports what it checked if a rate plan has no faults", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* run(["carriers", "check", valid])
       assert.deepStrictEqual([code, stderr], [0, ""])
@@ -55,7 +55,7 @@ describe("carriers check", () => {
     })
   )
 
-  it.live("checks a rate plan of a custom line with the ratings of a configuration", () =>
+  it.live("checks a custom line's rate plan with the ratings from a configuration", () =>
     Effect.gen(function* () {
       const bicycles = file("bicycles.json", JSON.stringify(plan))
       const config = fileURLToPath(new URL("support/ratings.config.ts", import.meta.url))
@@ -75,7 +75,7 @@ describe("carriers check", () => {
   )
 
   const unusable: ReadonlyArray<readonly [string, string, RegExp]> = [
-    ["is not there", join(folder, "none.json"), /^quotewire: <file> must be a readable file\.\n$/],
+    ["does not exist", join(folder, "none.json"), /^quotewire: <file> must be a readable file\.\n$/],
     ["is a folder", folder, /^quotewire: <file> must be a readable file\.\n$/],
     [
       "is not JSON",
@@ -83,12 +83,12 @@ describe("carriers check", () => {
       /^quotewire: <file> must be JSON: [^\n]*text\.json has a syntax error\.\n$/
     ],
     [
-      "has a comma too many",
+      "has a trailing comma",
       file("comma.json", '{"a": 1,\n}'),
       /comma\.json has a syntax error at line 2, column 1\.\n$/
     ]
   ]
-  it.live.each(unusable)("says in one sentence that a file %s", ([, path, sentence]) =>
+  it.live.each(unusable)("explains in one sentence that a file %s", ([, path, sentence]) =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* run(["carriers", "check", path])
       assert.deepStrictEqual([code, stdout], [1, ""])

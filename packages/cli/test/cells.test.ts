@@ -55,35 +55,35 @@ const done = Effect.fnUntraced(function* (args: ReadonlyArray<string>, env: Reco
 
 const secret = "postgres://quotewire:Zq7xSecretZq7x@127.0.0.1:1/none"
 
-describe("the file of cells", () => {
+describe("the cells file", () => {
   it.effect.each([
-    ["is no JSON", "{ name: 1", "must be JSON: "],
-    ["is no list", JSON.stringify({ name: "a", url: secret }), "a JSON list such as"],
+    ["is not JSON", "{ name: 1", "must be JSON: "],
+    ["is not a list", JSON.stringify({ name: "a", url: secret }), "a JSON list such as"],
     ["is empty", "[]", "a JSON list such as"],
-    ["has a name that is none", JSON.stringify([{ name: "Zq7xSecretZq7x", url: secret }]), "of cell 1, name must be"],
-    ["has an address that is none", JSON.stringify([{ name: "a", url: "Zq7xSecretZq7x" }]), "of cell 1, url must be"],
+    ["has an invalid name", JSON.stringify([{ name: "Zq7xSecretZq7x", url: secret }]), "of cell 1, name must be"],
+    ["has an invalid url", JSON.stringify([{ name: "a", url: "Zq7xSecretZq7x" }]), "of cell 1, url must be"],
     [
-      "has a schema that is none",
+      "has an invalid schema",
       JSON.stringify([{ name: "a", url: secret, schema: "Zq7xSecretZq7x" }]),
       "of cell 1, schema must be"
     ],
     [
-      "moves to no database",
+      "has an invalid moves_to",
       JSON.stringify([{ name: "a", url: secret, moves_to: "Zq7xSecretZq7x" }]),
       "of cell 1, moves_to must be"
     ],
     [
-      "moves to where it is",
+      "moves a cell to its own database",
       JSON.stringify([{ name: "a", url: secret, moves_to: secret }]),
       "of cell 1, moves_to must be"
     ],
     ["has an unknown field", JSON.stringify([{ name: "a", url: secret, Zq7xSecretZq7x: "a" }]), "of cell 1, only name"],
     [
-      "has a name twice",
+      "has two cells with one name",
       JSON.stringify([1, 2].map(() => ({ name: "a", url: secret }))),
       "each cell needs a different name"
     ]
-  ] as const)("is refused if it %s, without repeating it", ([, text, says]) =>
+  ] as const)("is refused if it %s, and its content is not repeated", ([, text, says]) =>
     Effect.gen(function* () {
       const env = yield* fileOf(text)
       for (const args of [["cells", "list"], ["migrate"], ["serve", "--port", "0"]]) {
@@ -96,7 +96,7 @@ describe("the file of cells", () => {
     })
   )
 
-  it.effect("replaces a database, and one of the two must be given", () =>
+  it.effect("replaces the database URL: exactly one of them is required", () =>
     Effect.gen(function* () {
       const env = yield* fileOf(JSON.stringify([{ name: "a", url: secret }]))
       const both = yield* runInProcess(["migrate"], { ...env, QUOTEWIRE_DATABASE_URL: secret })
@@ -120,7 +120,7 @@ describe("--work-cells", () => {
   it.effect.each([
     ["serve", "--port", "0"],
     ["work", "--base-url", "http://127.0.0.1:1"]
-  ])("of quotewire %s is refused at startup if it names no cell", (args) =>
+  ])("of quotewire %s is refused at startup if it names an unknown cell", (args) =>
     Effect.gen(function* () {
       const env = yield* fileOf(JSON.stringify([{ name: "a", url: secret }]))
       for (const names of ["b", "a,b", ""]) {
@@ -143,7 +143,7 @@ describe("--work-cells", () => {
 })
 
 describe("--database-pooler-url", () => {
-  it.effect("is refused with --cells, and if it is not the address of a database", () =>
+  it.effect("is refused with --cells, and if it is not a database URL", () =>
     Effect.gen(function* () {
       const env = yield* fileOf(JSON.stringify([{ name: "a", url: secret }]))
       const args = ["serve", "--port", "0", "--database-pooler-url"]
@@ -206,7 +206,7 @@ describe("quotewire cells", () => {
     })
   )
 
-  it.effect("says which cell cannot be used, and which migration failed", () =>
+  it.effect("names the cell that cannot be used, or the migration that failed", () =>
     Effect.gen(function* () {
       const { env, url } = yield* threeCells
       yield* done(["migrate"], env)

@@ -45,7 +45,7 @@ const done = (ran: Ran) => {
   return ran.out
 }
 
-describe("the circuits of carriers", () => {
+describe("carrier circuits", () => {
   it.live("are shown and closed by the command and by an embedding program", () =>
     Effect.gen(function* () {
       const { command, last, quotewire } = yield* world

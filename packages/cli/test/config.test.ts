@@ -199,7 +199,7 @@ describe("a configuration file that cannot be used", () => {
     }
   ]
 
-  it.live("is reported in one message that says what is wrong, and where", () =>
+  it.live("is reported in one message that says what is wrong and where", () =>
     Effect.gen(function* () {
       const said = yield* saidTo(faults)
       for (const [index, { fault, says }] of faults.entries()) {
@@ -211,7 +211,7 @@ describe("a configuration file that cannot be used", () => {
     })
   )
 
-  it.live("is wrong usage: exit code 2, and nothing on standard output", () =>
+  it.live("is a usage error, with exit code 2 and no output on standard output", () =>
     Effect.gen(function* () {
       const ended = yield* run(dev, {}, yield* folder({ "quotewire.config.ts": "export default 1" }))
       assert.deepStrictEqual(ended, {
@@ -243,7 +243,7 @@ describe("a configuration file that cannot be used", () => {
     })
   )
 
-  it.live("can be JavaScript if Node does not run TypeScript, and the message says so", () =>
+  it.live("gets a hint to use JavaScript if Node cannot run TypeScript", () =>
     Effect.gen(function* () {
       const env = { NODE_OPTIONS: "--no-experimental-strip-types" }
       const { code, stderr } = yield* run(dev, env, yield* folder({ "quotewire.config.ts": "export default {}" }))
@@ -252,7 +252,7 @@ describe("a configuration file that cannot be used", () => {
     })
   )
 
-  it.live("keeps every command that uses it from starting, before it looks for its database", () =>
+  it.live("stops every command that uses it before the command looks for its database", () =>
     Effect.gen(function* () {
       const cwd = yield* folder({ "quotewire.config.ts": "export default 1" })
       const env = {
@@ -274,7 +274,7 @@ describe("a configuration file that cannot be used", () => {
     })
   )
 
-  it.effect("has a minute to load", () =>
+  it.effect("fails after loading for a minute", () =>
     Effect.gen(function* () {
       const cwd = yield* folder({ "endless.mjs": "await new Promise(() => {})\nexport default {}" })
       const loading = yield* Effect.forkChild(Effect.flip(load(Option.some(join(cwd, "endless.mjs")))))
@@ -285,7 +285,7 @@ describe("a configuration file that cannot be used", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("cannot be combined with a running host, which has its own", () =>
+  it.live("cannot be combined with a running host, which has its own configuration", () =>
     Effect.gen(function* () {
       const ended = yield* run(["mcp", "--base-url", "http://127.0.0.1:1", "--config", "quotewire.config.ts"])
       assert.strictEqual(ended.code, 2)
@@ -301,7 +301,7 @@ describe("quotewire dev with a configuration file", () => {
     return output()
   })
 
-  it.live("reads the file that is named, or the one in the current folder", () =>
+  it.live("reads the named file, or the file in the current folder", () =>
     Effect.gen(function* () {
       const thrown = 'throw new Error("It was read")'
       const both = { "quotewire.config.ts": "export default 1", "hosts/eu.ts": thrown }
@@ -317,7 +317,7 @@ describe("quotewire dev with a configuration file", () => {
     })
   )
 
-  it.live("leaves the fictional carriers out if it says so", () =>
+  it.live("omits the fictional carriers if the file says so", () =>
     Effect.gen(function* () {
       const config = 'import { acme } from "./acme.ts"\nexport default { carriers: [acme], fictional_carriers: false }'
       const text = yield* started({ ...withAcme, "other.ts": config }, "--config", "other.ts")
@@ -326,7 +326,7 @@ describe("quotewire dev with a configuration file", () => {
     })
   )
 
-  it.live("names the carriers of each environment when it is ready, and counts those that are too many to name", () =>
+  it.live("names each environment's carriers when ready, and counts them if they are too many to name", () =>
     Effect.gen(function* () {
       const config = `
         import { acme } from "./acme.ts"
@@ -371,7 +371,7 @@ describe("quotewire serve with a configuration file", () => {
     ({ url }) => ({ QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: randomBytes(32).toString("base64") })
   )
 
-  it.live("asks its carriers in live, and counts them for keys and readiness", () =>
+  it.live("asks its carriers in live, and takes them into account for new keys and readiness", () =>
     Effect.gen(function* () {
       const env = yield* database
       const cwd = yield* folder(withAcme)

@@ -99,7 +99,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("reads values from lines or, if set, only from variables", () =>
+  it.live("reads values from standard input or, if any variable is set, only from variables", () =>
     Effect.gen(function* () {
       const { connections, place } = yield* world
       const codeOf = (ran: Ran): unknown => JSON.parse(done(ran)).values.producer_code
@@ -116,7 +116,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("says in one sentence what is wrong, and never repeats what it was given", () =>
+  it.live("explains in one sentence what is wrong, and never repeats its input", () =>
     Effect.gen(function* () {
       const { connections, organization, place } = yield* world
       const nobody = ["--organization", `org_${"0".repeat(26)}`]
@@ -150,7 +150,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("fails if the carrier refuses the connection, and says if it cannot be tested", () =>
+  it.live("fails if the carrier refuses the connection, and says if the connection cannot be tested", () =>
     Effect.gen(function* () {
       const { connections, organization, place } = yield* world
       done(yield* connections("set", place, "producer_code=1\napi_key=hunter22"))
@@ -165,7 +165,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("needs the seal keys of the database, and says so in one sentence", () =>
+  it.live("needs the database's seal keys, and says so in one sentence", () =>
     Effect.gen(function* () {
       const { connections, organization, place } = yield* world
       done(yield* connections("set", place, `producer_code=1\napi_key=${secret}`))

@@ -32,7 +32,7 @@ const halfSent = async (baseUrl: string, key: string, body: string) => {
 }
 
 describe("quotewire dev", () => {
-  it.live("prints one line of JSON when it is ready, and nothing else on standard output", () =>
+  it.live("prints one line of JSON when ready, and nothing else on standard output", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json"])
       const ready = JSON.parse(started.output())
@@ -60,7 +60,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("leads browsers to the console, and signs in there once with the printed link", () =>
+  it.live("sends browsers to the console, where the printed link signs in once", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json"])
       const { base_url, console_url, keys } = JSON.parse(started.output())
@@ -148,7 +148,7 @@ describe("quotewire dev", () => {
   )
 
   it.live(
-    "answers a request that was half sent at SIGTERM once the rest arrives, and exits although another one never arrives completely",
+    "after SIGTERM, answers a request whose rest still arrives, and exits even if another request never completes",
     () =>
       Effect.gen(function* () {
         const started = yield* host(["dev", "--port", "0", "--json"])
@@ -164,7 +164,7 @@ describe("quotewire dev", () => {
       })
   )
 
-  it.live("applies its configured limits, by the address that a trusted proxy reports", () =>
+  it.live("applies its configured limits to the client address that a trusted proxy reports", () =>
     Effect.gen(function* () {
       const limits = JSON.stringify({ failed_authentication: { per_minute: 1 } })
       const started = yield* host(["dev", "--port", "0", "--json", "--trust-proxy", "1"], { QUOTEWIRE_LIMITS: limits })
@@ -182,7 +182,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("reports a port in use in one sentence, and ends with exit code 1", () =>
+  it.live("reports a port in use in one sentence, and exits with code 1", () =>
     Effect.gen(function* () {
       const first = yield* host(["dev", "--port", "0", "--json"])
       const { port } = new URL(JSON.parse(first.output()).base_url)
@@ -212,7 +212,7 @@ describe("quotewire", () => {
     { args: ["dev", "--proxy-header", "secret"], names: "--proxy-header" },
     { args: ["dev", "--prot", "1"], names: "no such flag; the closest is --port" },
     { args: ["serf"], names: "no such command" }
-  ])("ends with exit code 2 and one sentence for $args", ({ args, names }) =>
+  ])("exits with code 2 and one sentence for $args", ({ args, names }) =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* run(args)
       assert.strictEqual(code, 2)
@@ -224,7 +224,7 @@ describe("quotewire", () => {
     })
   )
 
-  it.live("reports in one sentence that Node is too old", () =>
+  it.live("reports an outdated Node in one sentence", () =>
     Effect.gen(function* () {
       const source = yield* Effect.promise(() => readFile(program, "utf8"))
       const old = source.replaceAll("process.versions.node", '"20.20.2"')
@@ -236,7 +236,7 @@ describe("quotewire", () => {
     })
   )
 
-  it.live("says in one sentence which Effect it needs if a different one is installed", () =>
+  it.live("names the required Effect version in one sentence if a different version is installed", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const packages = join(folder, "node_modules")
@@ -261,7 +261,7 @@ describe("quotewire", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("omits the request log and feedback if a flag or the environment says so", () =>
+  it.live("omits the request log and feedback if a flag or variable says so", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json", "--no-request-log"], { QUOTEWIRE_FEEDBACK: "false" })
       const { base_url, keys } = JSON.parse(started.output())
@@ -292,7 +292,7 @@ describe("quotewire", () => {
     })
   )
 
-  it.live("names a wrong environment variable", () =>
+  it.live("names an invalid environment variable", () =>
     Effect.gen(function* () {
       const { code, stderr } = yield* run(["dev"], { QUOTEWIRE_PORT: "many" })
       assert.strictEqual(code, 2)
@@ -312,7 +312,7 @@ describe("quotewire", () => {
   )
 
   it.live.each([{ args: [] }, { args: ["keys"] }])(
-    "prints its help as wrong usage without a command: $args",
+    "prints its help as a usage error without a command: $args",
     ({ args }) =>
       Effect.gen(function* () {
         const { code, stdout } = yield* run(args)
@@ -321,7 +321,7 @@ describe("quotewire", () => {
       })
   )
 
-  it.live("prints its version, which is that of its package", () =>
+  it.live("prints its package's version", () =>
     Effect.gen(function* () {
       const { code, stdout } = yield* run(["--version"])
       assert.deepStrictEqual([code, stdout], [0, `quotewire v${version}\n`])

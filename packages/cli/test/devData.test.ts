@@ -94,7 +94,7 @@ const killWhileSending = async (host: Sandbox, count: number, acknowledged: Set<
 
 describe("quotewire dev --data", () => {
   it.live(
-    "keeps its organization, keys and clock over a restart, readable by the owner alone",
+    "keeps its organization, keys and clock across restarts, readable only by the owner",
     () =>
       Effect.gen(function* () {
         const folder = yield* dataIn
@@ -120,7 +120,7 @@ describe("quotewire dev --data", () => {
   )
 
   it.live(
-    "loses nothing that it acknowledged, and no key, when it is killed at any moment",
+    "loses no acknowledged data and no key when killed at any moment",
     () =>
       Effect.gen(function* () {
         const seed = Number(process.env.QUOTEWIRE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -149,7 +149,7 @@ describe("quotewire dev --data", () => {
   )
 
   it.live(
-    "refuses a database without its file of keys, or with that of another one, and says what can be done",
+    "refuses a database whose key file is missing or belongs to another database, and explains what to do",
     () =>
       Effect.gen(function* () {
         const folder = yield* dataIn

@@ -56,7 +56,7 @@ const report = ({ err, how, out }: Ran): ErasureReport & { readonly dry_run: boo
 }
 
 describe("quotewire erase", () => {
-  it.live("needs no name for a dry run, but one for an erasure", () =>
+  it.live("needs the requester's name for an erasure, but not for a dry run", () =>
     Effect.gen(function* () {
       const { env, quotewire, start } = yield* world
       const id = yield* start(receipt)
@@ -81,7 +81,7 @@ describe("quotewire erase", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("erases one request, and says what was erased and what remains", () =>
+  it.live("erases one request, and reports what was erased and what remains", () =>
     Effect.gen(function* () {
       const { advance, client, env, erase, quotewire, start, url } = yield* world
       const id = yield* start(receipt)
@@ -123,7 +123,7 @@ describe("quotewire erase", () => {
     })
   )
 
-  it.live("erases all requests of a receipt that it reads from standard input, and never shows it", () =>
+  it.live("erases all requests for a receipt read from standard input, and never shows the receipt", () =>
     Effect.gen(function* () {
       const { erase, place, start } = yield* world
       const ids = [yield* start(receipt), yield* start(receipt)]
@@ -142,7 +142,7 @@ describe("quotewire erase", () => {
     })
   )
 
-  it.live("says in one sentence what is wrong", () =>
+  it.live("explains in one sentence what is wrong", () =>
     Effect.gen(function* () {
       const { erase, place } = yield* world
       const unknown = `qreq_${"0".repeat(26)}`

@@ -76,7 +76,7 @@ describe("quotewire mcp", () => {
   const transport = () =>
     new StdioClientTransport({ command: process.execPath, args: [program, "mcp"], env: {}, stderr: "ignore" })
 
-  it.live("asks the person through a program that shows forms", () =>
+  it.live("asks the person for facts through a program that shows forms", () =>
     Effect.gen(function* () {
       const client = new Client({ name: "an-agent", version: "1" }, { capabilities: { elicitation: { form: {} } } })
       let agrees = false
@@ -107,7 +107,7 @@ describe("quotewire mcp", () => {
     return client
   })
 
-  it.live("asks the person through a program with the 1.x client", () =>
+  it.live("asks the person for facts through a program with the 1.x client", () =>
     Effect.gen(function* () {
       assert.include(JSON.stringify(yield* startAt(yield* withForms([]))), `"asked_by":"elicitation"`)
     })
@@ -129,7 +129,7 @@ describe("quotewire mcp", () => {
     })
   )
 
-  it.live("answers everything and ends when its input ends, with nothing else on standard output", () =>
+  it.live("answers every message, exits when its input ends, and prints nothing else on standard output", () =>
     Effect.gen(function* () {
       const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
       const ended = yield* run(["mcp"], `${ping}nonsense\n`)
@@ -150,7 +150,7 @@ describe("quotewire mcp", () => {
     })
   )
 
-  it.live("treats contradictory settings as wrong usage", () =>
+  it.live("treats contradictory settings as a usage error", () =>
     Effect.gen(function* () {
       const both = yield* run(["mcp", "--http", "--base-url", "http://127.0.0.1:1"], "")
       assert.deepStrictEqual(both, {
@@ -162,7 +162,7 @@ describe("quotewire mcp", () => {
   )
 
   it.live.each(["http://127.0.0.1:1/v1/mcp/", "quotes.example.com"])(
-    "says what the address of a host must be: %s",
+    "explains what a host's address must be: %s",
     (address) =>
       Effect.gen(function* () {
         const wrong = yield* run(["mcp", "--base-url", address], "")
@@ -172,7 +172,7 @@ describe("quotewire mcp", () => {
       })
   )
 
-  it.live("says in one sentence which keys it cannot use", () =>
+  it.live("explains in one sentence which keys it cannot use", () =>
     Effect.gen(function* () {
       const wrong = yield* run(["mcp"], "", { QUOTEWIRE_API_KEY: `${key.slice(0, -1)}X` })
       assert.strictEqual(wrong.code, 2)

@@ -73,7 +73,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("sends traces to a collector, if configured, without anything from requests", () =>
+  it.live("sends traces without request data to a collector, if configured", () =>
     Effect.gen(function* () {
       const { got, url } = yield* collector
       const { ready, child } = yield* host(["--otlp-url", url, "--log-format", "json"])

@@ -61,7 +61,7 @@ const start = Effect.gen(function* () {
 })
 
 describe("a command with an operator's token", () => {
-  it.live("manages organizations and keys of a host", () =>
+  it.live("manages a host's organizations and keys", () =>
     Effect.gen(function* () {
       const { json, run } = yield* start
       const { organization_id } = yield* json("organizations", "create", "Acme")
@@ -80,7 +80,7 @@ describe("a command with an operator's token", () => {
     })
   )
 
-  it.live("sets connections, shows timelines, and erases", () =>
+  it.live("sets connections, shows timelines, and erases data", () =>
     Effect.gen(function* () {
       const { env, json, quotewire, run, tokenWith } = yield* start
       const { organization_id } = yield* json("organizations", "create", "Acme")
@@ -133,7 +133,7 @@ describe("a command with an operator's token", () => {
     })
   )
 
-  it.live("says what is wrong with the host, the token, or the settings", () =>
+  it.live("explains what is wrong with the host, the token, or the settings", () =>
     Effect.gen(function* () {
       const { env, quotewire, run } = yield* start
       const list = ["organizations", "list"]

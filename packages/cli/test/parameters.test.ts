@@ -18,7 +18,7 @@ const seal = "QUOTEWIRE_SEAL_KEYS (or --seal-keys)"
 const make = "make a seal key with: openssl rand -base64 32"
 const organization = "--organization (or QUOTEWIRE_ORGANIZATION)"
 
-describe("settings that are missing", () => {
+describe("missing settings", () => {
   const cases: ReadonlyArray<readonly [args: ReadonlyArray<string>, env: Record<string, string>, said: string]> = [
     [["serve"], {}, `Set ${database} and ${seal}; ${make}. See quotewire serve --help.`],
     [["serve"], { QUOTEWIRE_CELLS: "cells.json" }, `Set ${seal}; ${make}. See quotewire serve --help.`],
@@ -52,16 +52,18 @@ describe("settings that are missing", () => {
   ]
   for (const [args, env, said] of cases) {
     const given = Object.keys(env).join()
-    it.effect(`are named all at once: ${args.slice(0, 2).join(" ")}${given === "" ? "" : ` with ${given}`}`, () =>
-      Effect.gen(function* () {
-        assert.strictEqual(yield* saidTo(args, env), said)
-      })
+    it.effect(
+      `are all named in one message: ${args.slice(0, 2).join(" ")}${given === "" ? "" : ` with ${given}`}`,
+      () =>
+        Effect.gen(function* () {
+          assert.strictEqual(yield* saidTo(args, env), said)
+        })
     )
   }
 })
 
-describe("settings that are wrong", () => {
-  it.effect("are named all at once, with those that are missing, from flags and variables, without their values", () =>
+describe("wrong settings", () => {
+  it.effect("are all named together with missing settings, from flags and variables, without their values", () =>
     Effect.gen(function* () {
       const said = yield* saidTo(["serve", "--port", "Zq7x", "--webhook-allow", "Zq7x"], {
         QUOTEWIRE_SEAL_KEYS: "Zq7x",
@@ -89,7 +91,7 @@ describe("settings that are wrong", () => {
     })
   )
 
-  it.effect("are named together with flags that do not exist", () =>
+  it.effect("are named together with unknown flags", () =>
     Effect.gen(function* () {
       const said = yield* saidTo(["migrate", "--jso", "--databse-url", url])
       assert.include(said, "the closest is --json")

@@ -48,7 +48,7 @@ const start = Effect.gen(function* () {
 })
 
 describe("quotewire recoveries", () => {
-  it.live("count, start, show and pause a recovery with the owner's key", () =>
+  it.live("counts, starts, shows and pauses a recovery with the owner's key", () =>
     Effect.gen(function* () {
       const { owner, subscription } = yield* start
       const run = (...args: ReadonlyArray<string>) => runInProcess(["recoveries", ...args], owner)
@@ -66,7 +66,7 @@ describe("quotewire recoveries", () => {
     })
   )
 
-  it.live("start, resume and stop one for an organization with an operator's token, and the audit log has it", () =>
+  it.live("starts, resumes and stops a recovery for an organization with an operator's token, and is audited", () =>
     Effect.gen(function* () {
       const { operator, organization, subscription } = yield* start
       const place = ["--organization", organization, "--environment", "sandbox"]
@@ -92,7 +92,7 @@ describe("quotewire recoveries", () => {
     })
   )
 
-  it.live("say which setting is missing", () =>
+  it.live("names the missing setting", () =>
     Effect.gen(function* () {
       const { operator, organization, owner, subscription } = yield* start
       const said = (args: ReadonlyArray<string>, env: Record<string, string>) =>
@@ -106,8 +106,8 @@ describe("quotewire recoveries", () => {
   )
 })
 
-describe("an operator without a database", () => {
-  it.live("finds requests, checks the work, and shares a request and an endpoint, as their owner can", () =>
+describe("an operator without database access", () => {
+  it.live("finds requests, checks work, and shares requests and endpoints as their owner can", () =>
     Effect.gen(function* () {
       const { operator, organization, owner, subscription } = yield* start
       const found = yield* runInProcess(["requests", "find", "--line", "renters"], operator)

@@ -144,7 +144,7 @@ describe("quotewire requests show", () => {
     })
   )
 
-  it.live("says in one sentence that a request is unknown or an id is invalid", () =>
+  it.live("explains in one sentence that a request is unknown or an id is invalid", () =>
     Effect.gen(function* () {
       const { env } = yield* database
       const unknown = yield* run(["requests", "show", `qreq_${"0".repeat(26)}`], env)

@@ -20,8 +20,8 @@ interface CarrierResult {
   readonly reason: string
 }
 
-describe("the connections of the sandbox in memory", () => {
-  it.live("are those of the configuration, and carriers without one are not asked", () =>
+describe("the connections of the in-memory sandbox", () => {
+  it.live("come from the configuration, and carriers without a connection are not asked", () =>
     Effect.gen(function* () {
       const ready = yield* host(["dev", ...args])
       const { base_url, keys } = JSON.parse(ready.output())
@@ -49,7 +49,7 @@ describe("the connections of the sandbox in memory", () => {
   )
 
   it.live.each(["dev", "mcp"])(
-    "cause a warning that names the carrier when quotewire %s starts without them",
+    "cause a warning that names the carrier if they are missing when quotewire %s starts",
     (command) =>
       Effect.gen(function* () {
         const said = yield* saidBy(yield* host([command, ...(command === "mcp" ? ["--http"] : []), ...args]))

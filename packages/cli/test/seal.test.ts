@@ -67,7 +67,7 @@ const rotationOf = (ran: Ran) => printed<SealedRows.SealRotation>(ran)
 
 describe("quotewire seal", () => {
   it.live(
-    "rotates the seal keys step by step: a key that still seals rows must stay, and one that seals none can be removed",
+    "rotates the seal keys step by step: a key that still seals rows must stay, and an unused key can be removed",
     () =>
       Effect.gen(function* () {
         const { id, key, seal, url } = yield* world
@@ -142,7 +142,7 @@ describe("quotewire seal", () => {
     })
   )
 
-  it.live("reports its progress when it takes long", () =>
+  it.live("reports its progress during a long run", () =>
     Effect.gen(function* () {
       const { seal, url } = yield* world
       yield* startOn(url, new_key, old_key)
@@ -170,7 +170,7 @@ describe("quotewire seal", () => {
     })
   )
 
-  it.live("gives up a lost key, so that hosts start without it", () =>
+  it.live("gives up a lost seal key, so that hosts start without it", () =>
     Effect.gen(function* () {
       const { id, key, seal, url } = yield* world
       yield* startOn(url, new_key, old_key)

@@ -134,7 +134,7 @@ const attempts = ({ args, flags, path }: Leaf): ReadonlyArray<Attempt> => {
 
 describe("a command", () => {
   it.live(
-    "never prints its arguments, on standard output or in an error, even with --verbose",
+    "never prints its arguments to standard output or in an error, even with --verbose",
     () =>
       Effect.gen(function* () {
         const leaves = yield* leavesBelow([])

@@ -58,7 +58,7 @@ const startRequest = (baseUrl: string, key: string, request_key: string) =>
   })
 
 describe("quotewire serve", () => {
-  it.live("refuses a database without the schema in one sentence, and creates it with --migrate", () =>
+  it.live("refuses a database without the schema in one sentence, and creates the schema with --migrate", () =>
     Effect.gen(function* () {
       const { env } = yield* database(emptyDatabase)
       const refused = yield* run(["serve", "--port", "0"], env)
@@ -71,7 +71,7 @@ describe("quotewire serve", () => {
     })
   )
 
-  it.live("tells agent programs where people sign in if an issuer is set", () =>
+  it.live("tells agent programs where people sign in, if an issuer is set", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const { organization_id } = yield* printed(["organizations", "create", "Acme"], env)
@@ -112,7 +112,7 @@ describe("quotewire serve", () => {
       })
   )
 
-  it.live("creates organizations and keys that work at once, on every host of the database", () =>
+  it.live("creates organizations and keys that work immediately on every host", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const one = yield* serving(env)
@@ -160,7 +160,7 @@ describe("quotewire serve", () => {
   it.live.each([
     { url: "postgres://nobody:secret@127.0.0.1:1/none", fails: 1, says: /cannot be reached at 127\.0\.0\.1:1/ },
     { url: "mysql://user:secret@127.0.0.1/none", fails: 2, says: /--database-url .* must be an address such as/ }
-  ])("says in one sentence that $url cannot be used, without its password", ({ fails, says, url }) =>
+  ])("says in one sentence that $url cannot be used, and hides its password", ({ fails, says, url }) =>
     Effect.gen(function* () {
       const env = { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: sealKey }
       const { code, stderr, stdout } = yield* run(["serve"], env)
@@ -172,7 +172,7 @@ describe("quotewire serve", () => {
     })
   )
 
-  it.live("does not start if a seal key is invalid or can be guessed, and never prints keys", () =>
+  it.live("does not start if a seal key is invalid or guessable, and never prints keys", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const short = Buffer.from("too short").toString("base64")
@@ -191,7 +191,7 @@ describe("quotewire serve", () => {
 })
 
 describe("quotewire keys", () => {
-  it.live("lists keys without the secrets, and revokes one on every host within a second", () =>
+  it.live("lists keys without their secrets, and revokes a key on every host within a second", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const { organization_id, key_id, key } = yield* organization(env)
@@ -227,7 +227,7 @@ describe("quotewire keys", () => {
 })
 
 describe("a live key without a live carrier", () => {
-  it.live("causes a warning when it is created, when a host starts, and in the readiness answer", () =>
+  it.live("causes a warning when the key is created, when a host starts, and in the readiness answer", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const { organization_id } = yield* organization(env)
@@ -254,7 +254,7 @@ describe("a live key without a live carrier", () => {
 })
 
 describe("quotewire work", () => {
-  it.live("runs jobs for hosts that only answer", () =>
+  it.live("runs jobs for hosts that only serve calls", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const { key } = yield* organization(env)
@@ -267,7 +267,7 @@ describe("quotewire work", () => {
     })
   )
 
-  it.live("ends with exit code 0 on SIGTERM", () =>
+  it.live("exits with code 0 on SIGTERM", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const started = start(["work", "--json", "--base-url", "https://quotes.example.com"], env)
@@ -285,7 +285,7 @@ describe("quotewire work", () => {
 })
 
 describe("quotewire organizations", () => {
-  it.live("creates none without a name", () =>
+  it.live("refuses to create an organization without a name", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const { code, stderr } = yield* run(["organizations", "create", " "], env)
@@ -297,7 +297,7 @@ describe("quotewire organizations", () => {
 })
 
 describe("quotewire migrate", () => {
-  it.live("shows what is pending and tries it, without changing anything", () =>
+  it.live("shows pending migrations and tries them, without changing anything", () =>
     Effect.gen(function* () {
       const { env } = yield* database(emptyDatabase)
       const said = (...flags: ReadonlyArray<string>) =>
@@ -319,7 +319,7 @@ describe("quotewire migrate", () => {
     })
   )
 
-  it.live("runs each migration once, even if many processes run it at once", () =>
+  it.live("runs each migration once, even if many processes migrate concurrently", () =>
     Effect.gen(function* () {
       const { env } = yield* database(emptyDatabase)
       const ran = yield* Effect.all(

@@ -29,7 +29,7 @@ const service =
   /\/(?:storage-(?:pg|memory)|core\/dist\/(?:quoting|webhooks\/deliveries|lines|carriers)|undici|jose|pg)\//
 
 describe("a process", () => {
-  it("that forwards to a host does not load the service, its hosts and its storages", () => {
+  it("does not load the service, its hosts or its storages if it only forwards to a host", () => {
     const loaded = loadedBy("mcp", "--base-url", "http://127.0.0.1:1")
     assert.isTrue(loaded.some((url) => url.endsWith("/mcp/dist/serving/Bridge.js")))
     assert.deepStrictEqual(
@@ -38,7 +38,7 @@ describe("a process", () => {
     )
   })
 
-  it("that serves an agent itself loads the service and its storage, which shows that they are recognized", () => {
+  it("loads the service and its storage if it serves an agent itself, which shows that this test recognizes them", () => {
     const loaded = loadedBy("mcp").flatMap((url) => service.exec(url)?.[0] ?? [])
     assert.includeMembers(loaded, [
       "/storage-memory/",
@@ -49,7 +49,7 @@ describe("a process", () => {
     ])
   })
 
-  it("that prints the version loads nothing else", () => {
+  it("loads nothing else to print the version", () => {
     const loaded = loadedBy("--version").filter((url) => !url.endsWith("/cli/bin/quotewire.js"))
     assert.deepStrictEqual(
       loaded.map((url) => url.replace(/^.*\/packages/, "")),
@@ -59,7 +59,7 @@ describe("a process", () => {
 })
 
 describe("a command that is loaded alone", () => {
-  it.effect("has the same help, completions and suggestions as with all others", () =>
+  it.effect("has the same help, completions and suggestions as among all commands", () =>
     Effect.gen(function* () {
       const { out } = yield* runInProcess(["--help"], {})
       const names = Array.from(out.matchAll(/^ {2}([a-z]+) {2,}/gm), ([, name = ""]) => name)

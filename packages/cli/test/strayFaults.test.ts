@@ -54,8 +54,8 @@ const asked = Effect.fnUntraced(function* (after: string) {
   return { ended: running.ended, log: () => log, read: send(`/v1/quote-requests/${id}?wait_seconds=20`) }
 })
 
-describe("a host whose carrier's code", () => {
-  it.live("rejects a promise that nobody awaits continues, and logs it without its message", () =>
+describe("a host whose carrier code", () => {
+  it.live("rejects a promise that nobody awaits continues, and logs the rejection without its message", () =>
     Effect.gen(function* () {
       const { log, read } = yield* asked("void Promise.reject(fail())")
       let { quote_request } = yield* read
@@ -66,7 +66,7 @@ describe("a host whose carrier's code", () => {
     })
   )
 
-  it.live("throws outside of any call exits, and logs it without its message", () =>
+  it.live("throws outside any call exits, and logs the error without its message", () =>
     Effect.gen(function* () {
       const { ended } = yield* asked("setTimeout(() => { throw fail() }, 0)")
       const { code, stderr } = yield* Effect.promise(() => ended)

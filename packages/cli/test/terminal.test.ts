@@ -9,7 +9,7 @@ import { errorStyle, ofStatus, style } from "../src/terminal/Style.ts"
 import { leavesBelow } from "./support/help.ts"
 import { runInProcess } from "./support/inProcess.ts"
 
-describe("the help of a command", () => {
+describe("a command's help", () => {
   it.effect("has examples with flags and arguments that the command accepts", () =>
     Effect.gen(function* () {
       const leaves = yield* leavesBelow([])
@@ -51,7 +51,7 @@ describe("the help of a command", () => {
   )
 })
 
-describe("the style of a terminal", () => {
+describe("terminal styling", () => {
   const capable = (canColor: boolean) =>
     Effect.provideService(style, TerminalCapabilities.TerminalCapabilities, {
       canColor,
@@ -59,7 +59,7 @@ describe("the style of a terminal", () => {
       canPrompt: false
     })
 
-  it.effect("colors failures and open states, and nothing if colors are off", () =>
+  it.effect("colors failures and open states, and is plain if colors are off", () =>
     Effect.gen(function* () {
       const [colored, plain] = [yield* capable(true), yield* capable(false)]
       assert.strictEqual(ofStatus(colored, "503")("line"), "\u001b[31mline\u001b[0m")
@@ -79,7 +79,7 @@ describe("an error", () => {
     )
   const colored = "\u001b[31merror\u001b[0m"
 
-  it.effect("is red if standard error is a terminal, by the same rule as for standard output", () =>
+  it.effect("is red if standard error is a terminal, by the same rules as standard output", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* styled(true, {}), colored)
       assert.strictEqual(yield* styled(false, {}), "error")
@@ -89,7 +89,7 @@ describe("an error", () => {
     })
   )
 
-  it.effect("is printed in this style, wherever it is found", () =>
+  it.effect("is printed in this style, wherever it is detected", () =>
     Effect.gen(function* () {
       const env = { FORCE_COLOR: "1" }
       const wrong = yield* runInProcess(["profiles", "lsit"], env)
@@ -102,7 +102,7 @@ describe("an error", () => {
   )
 })
 
-describe("the log of a host", () => {
+describe("a host's log", () => {
   /** The lines of the log for a call and a warning, at a terminal or elsewhere. */
   const logged = Effect.fnUntraced(function* (
     isTerminal: boolean,
@@ -134,7 +134,7 @@ describe("the log of a host", () => {
     return err.join("\n").split("\n")
   })
 
-  it.effect("shows values that are not JSON", () =>
+  it.effect("shows values that cannot be JSON", () =>
     Effect.gen(function* () {
       const circle: { self?: unknown } = {}
       circle.self = circle
@@ -144,7 +144,7 @@ describe("the log of a host", () => {
     })
   )
 
-  it.effect("begins with the time and the status at a terminal, and fits 80 columns", () =>
+  it.effect("starts each line with the time and the status at a terminal, and fits 80 columns", () =>
     Effect.gen(function* () {
       const [call = "", ...warning] = yield* logged(true, { NO_COLOR: "1" })
       assert.match(call, /^\d\d:\d\d:\d\d {2}\u2713 {2}202 {2}start_quote_request {2}12 ms$/)
@@ -164,7 +164,7 @@ describe("the log of a host", () => {
   )
 })
 
-describe("the output of a command", () => {
+describe("a command's output", () => {
   /** The output at a terminal of this width, or without a terminal. */
   const printed = Effect.fnUntraced(function* (width: number | null, ...lines: ReadonlyArray<string>) {
     const out: Array<string> = []
@@ -190,7 +190,7 @@ describe("the output of a command", () => {
   const row = `${id}  The very long name of an organization  sandbox  ${"x".repeat(50)}`
 
   it.effect(
-    "fits the width of a terminal: lines break between columns, then between words; elsewhere they do not",
+    "fits a terminal's width by breaking lines between columns, then between words, and is unbroken elsewhere",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* printed(null, row), [row])
@@ -211,7 +211,7 @@ describe("the output of a command", () => {
       })
   )
 
-  it.effect("escapes text from outside that a terminal would obey, hide or print as a separate line", () =>
+  it.effect("escapes external text that a terminal would obey, hide or print as a separate line", () =>
     Effect.gen(function* () {
       const name = "Acme\u001b[2J\u202egro\u{e0041}\nquotewire: fine\u009b1m"
       const shown = "Acme\\u{1b}[2J\\u{202e}gro\\u{e0041}\\u{a}quotewire: fine\\u{9b}1m"

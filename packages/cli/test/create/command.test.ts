@@ -10,7 +10,7 @@ import { nameOf, projectOf } from "../support/projects.ts"
 const manifestIn = (folder: string) => JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
 
 describe("quotewire create", () => {
-  it.live("writes the chosen files into a new folder, and says which, and what to do next", () =>
+  it.live("writes the chosen files into a new folder, and prints their names and the next steps", () =>
     Effect.gen(function* () {
       const folder = join(yield* temporaryFolder, "my shop")
       const ran = yield* runInProcess(["create", folder, "--in", "Hono", "--carrier", "xml", "--docker"], {})
@@ -39,7 +39,7 @@ describe("quotewire create", () => {
     })
   )
 
-  it.live("writes into a folder that is empty or has only .git, and into no other", () =>
+  it.live("writes only into a folder that is empty or contains only .git", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       mkdirSync(join(folder, ".git"))
@@ -59,7 +59,7 @@ describe("quotewire create", () => {
     })
   )
 
-  it.live("says what is wrong with flags, and writes nothing", () =>
+  it.live("explains what is wrong with flags, and writes nothing", () =>
     Effect.gen(function* () {
       const folder = join(yield* temporaryFolder, "app")
       const errorOf = (...flags: ReadonlyArray<string>) =>
@@ -76,7 +76,7 @@ describe("quotewire create", () => {
     })
   )
 
-  it.live("asks for each choice at a terminal, if no flag is given", () =>
+  it.live("asks for each choice at a terminal if no flag is given", () =>
     Effect.gen(function* () {
       const folder = join(yield* temporaryFolder, "app")
       const { err, how, out } = yield* runInProcess(
@@ -96,7 +96,7 @@ describe("quotewire create", () => {
     })
   )
 
-  it.live("is what npm create quotewire runs", () =>
+  it.live("runs as npm create quotewire", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const { pathname } = new URL("../../bin/create-quotewire.js", import.meta.url)

@@ -25,7 +25,7 @@ const specifiersIn = (text: string): ReadonlyArray<string> =>
   Array.from(text.matchAll(/(?:\bfrom |\bimport |\bimport\()"([^"]+)"/g), ([, specifier = ""]) => specifier)
 
 describe("a new project", () => {
-  it("has no two files at one path, and no path outside of it", () => {
+  it("has unique file paths, all inside its folder", () => {
     for (const { files, name } of projects) {
       const paths = files.map(({ path }) => path)
       assert.strictEqual(new Set(paths).size, paths.length, name)
@@ -33,7 +33,7 @@ describe("a new project", () => {
     }
   })
 
-  it("imports only files that it has, and packages that it depends on at exact versions", () => {
+  it("imports only its own files and packages that it depends on at exact versions", () => {
     for (const { files, name } of projects) {
       const paths = new Set(files.map(({ path }) => path))
       const { dependencies, devDependencies } = JSON.parse(textOf(files, "package.json"))
@@ -62,7 +62,7 @@ describe("a new project", () => {
     }
   })
 
-  it("depends on nothing that it does not use", () => {
+  it("has no unused dependency", () => {
     // These are peers of the frameworks, or a command that is run and not imported.
     const unnamed = [
       "@nestjs/platform-express",
@@ -84,7 +84,7 @@ describe("a new project", () => {
     }
   })
 
-  it("has no template mark left, no secret, and at most a page of README", () => {
+  it("has no leftover template mark, no secret, and at most a page of README", () => {
     for (const { files, name } of projects) {
       for (const { path, text } of files) {
         assert.notMatch(text, /\{\{|(?:\/\/|#|<!--)\?/, `${name}: ${path}`)
@@ -96,7 +96,7 @@ describe("a new project", () => {
     }
   })
 
-  it("names in its README only scripts and files that it has", () => {
+  it("names only its own scripts and files in its README", () => {
     for (const { files, name } of projects) {
       const { scripts } = JSON.parse(textOf(files, "package.json"))
       const readme = textOf(files, "README.md")
@@ -110,7 +110,7 @@ describe("a new project", () => {
     }
   })
 
-  it("has a compose.yaml and JSON files that can be read", () => {
+  it("has a valid compose.yaml and valid JSON files", () => {
     for (const { files, name } of projects) {
       for (const { path, text } of files) {
         if (path.endsWith(".json")) assert.isObject(JSON.parse(text), `${name}: ${path}`)
@@ -119,7 +119,7 @@ describe("a new project", () => {
     }
   })
 
-  it("has its name and this version", () => {
+  it("has the chosen name and the current version", () => {
     const choices: Choices = { place: "host", carrier: "none", line: false, receiver: false, docker: false }
     const { dependencies, name } = JSON.parse(textOf(projectOf(choices), "package.json"))
     assert.strictEqual(name, "host-none")
@@ -136,8 +136,8 @@ describe("a new project", () => {
   })
 })
 
-describe("the versions of new projects", () => {
-  it("are those that the repository is tested with", () => {
+describe("the dependencies of new projects", () => {
+  it("have the versions that this repository is tested with", () => {
     const next = manifest("test/frameworks/next").dependencies ?? {}
     const nest = manifest("test/frameworks").devDependencies ?? {}
     const { typescript: older, ...nestWithout } = nest
@@ -148,7 +148,7 @@ describe("the versions of new projects", () => {
 })
 
 describe("a template", () => {
-  it("is an example of this repository, or its own file, without anything that only this repository has", () => {
+  it("is an example from this repository or a file of its own, and contains nothing specific to this repository", () => {
     for (const template of templates) {
       const text = templateOf(template)
       assert.notMatch(text, /\$schema": "\.\.|\.\.\/packages\//, template)

@@ -19,13 +19,13 @@ duration_seconds_count ${all}
 const gauge = (name: string, value: number | string) => `# TYPE ${name} gauge\n${name} ${value}\n`
 
 describe("merged metrics", () => {
-  it("of one process are its own", () => {
+  it("from one process are unchanged", () => {
     const text =
       requests(3) + histogram(1, 2, 0.25) + gauge("limit", "+Inf") + gauge("least", "-Inf") + gauge("none", "NaN")
     assert.strictEqual(merged(text), text)
   })
 
-  it("add up counters by their labels, whichever process has them", () => {
+  it("add up counters with equal labels across processes", () => {
     const other = 'requests_total{operation="GET /a b",status="500"} 1\n'
     assert.strictEqual(merged(requests(3), requests(4, other)), requests(7, other))
     assert.strictEqual(merged(requests(3, other), requests(4)), requests(7, other))
@@ -51,7 +51,7 @@ describe("merged metrics", () => {
     assert.strictEqual(merged(one, one), "# TYPE waits summary\nwaits_sum 4\nwaits_count 2\n")
   })
 
-  it("keep the totals of a process that has ended, but not its gauges", () => {
+  it("keep the totals of a process that has exited, but not its gauges", () => {
     const families = MergedMetrics.read(requests(3) + gauge("jobs_running", 2) + histogram(1, 2, 0.25))
     assert.strictEqual(MergedMetrics.write(MergedMetrics.totals(families)), requests(3) + histogram(1, 2, 0.25))
   })

@@ -86,46 +86,44 @@ const connecting = (baseUrl: string, isOver: () => boolean) =>
   })
 
 describe("quotewire serve --processes", () => {
-  it.live(
-    "restarts on SIGHUP without a failed request, counts all of them, and replaces a process that was killed",
-    () =>
-      Effect.gen(function* () {
-        const env = yield* database(emptyDatabase)
-        const { base_url, child, ended, logged, metric, output } = yield* serving(env, "--migrate")
-        assert.strictEqual(yield* metric("quotewire_processes"), 2)
+  it.live("restarts on SIGHUP without failing a request, adds up the counts, and replaces a killed process", () =>
+    Effect.gen(function* () {
+      const env = yield* database(emptyDatabase)
+      const { base_url, child, ended, logged, metric, output } = yield* serving(env, "--migrate")
+      assert.strictEqual(yield* metric("quotewire_processes"), 2)
 
-        let isOver = false
-        const restarting = Effect.gen(function* () {
-          child.kill("SIGHUP")
-          const log = yield* logged("Replaced every process")
-          isOver = true
-          return log
-        })
-        const streams = Array.from({ length: 3 }, () => streaming(base_url, () => isOver))
-        const [log, ...answered] = yield* Effect.all([restarting, ...streams], { concurrency: "unbounded" })
-        const pids = Array.from(log.matchAll(/next_pid=(\d+)/g), ([, pid]) => Number(pid))
-        assert.strictEqual(pids.length, 2)
-        const sum = answered.reduce((one, other) => one + other, 0)
-        assert.isAbove(sum, 0)
-        assert.strictEqual(yield* metric(live), sum)
-
-        process.kill(pids[0] ?? assert.fail("no process"), "SIGKILL")
-        yield* logged("signal SIGKILL")
-        yield* Effect.repeat(metric("quotewire_processes"), {
-          until: (count) => count === 2,
-          schedule: Schedule.spaced(50)
-        })
-        assert.strictEqual(yield* metric("quotewire_processes_replaced_total"), 1)
-
-        child.kill("SIGTERM")
-        const { code, stderr } = yield* Effect.promise(() => ended)
-        assert.strictEqual(code, 0, stderr)
-        assert.deepStrictEqual(output().trim(), JSON.stringify({ base_url }))
-        assert.strictEqual(stderr.split("Ran the migrations").length, 2, stderr)
+      let isOver = false
+      const restarting = Effect.gen(function* () {
+        child.kill("SIGHUP")
+        const log = yield* logged("Replaced every process")
+        isOver = true
+        return log
       })
+      const streams = Array.from({ length: 3 }, () => streaming(base_url, () => isOver))
+      const [log, ...answered] = yield* Effect.all([restarting, ...streams], { concurrency: "unbounded" })
+      const pids = Array.from(log.matchAll(/next_pid=(\d+)/g), ([, pid]) => Number(pid))
+      assert.strictEqual(pids.length, 2)
+      const sum = answered.reduce((one, other) => one + other, 0)
+      assert.isAbove(sum, 0)
+      assert.strictEqual(yield* metric(live), sum)
+
+      process.kill(pids[0] ?? assert.fail("no process"), "SIGKILL")
+      yield* logged("signal SIGKILL")
+      yield* Effect.repeat(metric("quotewire_processes"), {
+        until: (count) => count === 2,
+        schedule: Schedule.spaced(50)
+      })
+      assert.strictEqual(yield* metric("quotewire_processes_replaced_total"), 1)
+
+      child.kill("SIGTERM")
+      const { code, stderr } = yield* Effect.promise(() => ended)
+      assert.strictEqual(code, 0, stderr)
+      assert.deepStrictEqual(output().trim(), JSON.stringify({ base_url }))
+      assert.strictEqual(stderr.split("Ran the migrations").length, 2, stderr)
+    })
   )
 
-  it.live("stops without resetting a connection: each is answered or refused", () =>
+  it.live("stops without resetting a connection: each request is answered or refused", () =>
     Effect.gen(function* () {
       const env = yield* database(emptyDatabase)
       for (let stops = 0; stops < 3; stops++) {
@@ -146,7 +144,7 @@ describe("quotewire serve --processes", () => {
     })
   )
 
-  it.live("does not start if a single process would not, with the same message", () =>
+  it.live("does not start if a single process would not start, and gives the same message", () =>
     Effect.gen(function* () {
       const env = yield* database(emptyDatabase)
       const [two, one] = yield* Effect.all(
@@ -158,7 +156,7 @@ describe("quotewire serve --processes", () => {
     })
   )
 
-  it.effect.each(["0", "65", "two", "-1", "1.5"])("refuses %o processes, and says how many there may be", (processes) =>
+  it.effect.each(["0", "65", "two", "-1", "1.5"])("refuses %o processes, and says how many are allowed", (processes) =>
     Effect.gen(function* () {
       const QUOTEWIRE_DATABASE_URL = "postgres://quotewire@127.0.0.1:1/none"
       const QUOTEWIRE_SEAL_KEYS = randomBytes(32).toString("base64")

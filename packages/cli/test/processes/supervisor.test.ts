@@ -104,7 +104,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("says how a process that was not ready yet ended", () =>
+  it.effect("reports how a process exited before it was ready", () =>
     Effect.gen(function* () {
       const { nth, start } = yield* supervised(1, { isReady: () => false })
       const starting = yield* Effect.forkChild(start)
@@ -115,7 +115,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("replaces a process that has ended, and waits longer each time, until one lasts", () =>
+  it.effect("replaces an exited process, and waits longer each time until a process keeps running", () =>
     Effect.gen(function* () {
       const { events, keep, nth, start } = yield* supervised(2)
       yield* start
@@ -141,7 +141,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("counts how long a process served in time that no setting of the wall clock changes", () =>
+  it.effect("measures how long a process has served independently of changes to the wall clock", () =>
     Effect.gen(function* () {
       let aheadMs = 0
       const clock = yield* Clock.Clock
@@ -165,7 +165,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("ends if every process ends again and again", () =>
+  it.effect("exits if every process exits again and again", () =>
     Effect.gen(function* () {
       const { keep, nth, start } = yield* supervised(2, { isReady: (n) => n <= 2 })
       yield* start
@@ -178,7 +178,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("continues as long as one process lasts", () =>
+  it.effect("continues as long as one process keeps running", () =>
     Effect.gen(function* () {
       const { keep, nth, start } = yield* supervised(2, { isReady: (n) => n <= 2 })
       yield* start
@@ -191,7 +191,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("restarts one process after the other: the next one listens before the previous one drains", () =>
+  it.effect("restarts one process after another: the new process listens before the old one drains", () =>
     Effect.gen(function* () {
       const { events, keep, nth, restart, start } = yield* supervised(2, { isReady: (n) => n !== 3 })
       yield* start
@@ -207,7 +207,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("stops a restart if the next process cannot start, and keeps the others", () =>
+  it.effect("aborts a restart if the new process cannot start, and keeps the other processes", () =>
     Effect.gen(function* () {
       const { events, keep, nth, restart, start } = yield* supervised(2, { isReady: (n) => n <= 2 })
       yield* start
@@ -223,7 +223,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("replaces a process once, even if it ends while a restart replaces it", () =>
+  it.effect("replaces a process once, even if it exits while being restarted", () =>
     Effect.gen(function* () {
       const { events, keep, nth, restart, start } = yield* supervised(1, { isReady: (n) => n === 1 })
       yield* start
@@ -239,7 +239,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("stops all processes at the same time, and kills those that do not end", () =>
+  it.effect("stops all processes together, and kills those that do not exit", () =>
     Effect.gen(function* () {
       const { close, events, nth, start } = yield* supervised(3, { isDraining: false })
       yield* start

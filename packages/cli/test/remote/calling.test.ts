@@ -7,7 +7,7 @@ import { runInProcess, startInProcess } from "../support/inProcess.ts"
 import { host, hostWith, receiver, server, unknownKey } from "../support/servedHost.ts"
 
 describe("quotewire trigger", () => {
-  it.live("plays a scenario with the example of its line, and moves the clock so that all of it happens", () =>
+  it.live("plays a scenario with its line's example, and moves the clock until the scenario ends", () =>
     Effect.gen(function* () {
       const { client, env } = yield* host
       const played = yield* runInProcess(["trigger", "price_update", "--line", "renters", "--advance", "1h"], env)
@@ -76,7 +76,7 @@ describe("quotewire trigger", () => {
     })
   )
 
-  it.live("lists the scenarios of the host", () =>
+  it.live("lists the host's scenarios", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const { out } = yield* runInProcess(["trigger", "--list"], env)
@@ -90,7 +90,7 @@ describe("quotewire trigger", () => {
     })
   )
 
-  it.live("lists the scenarios of your own line, and starts it with the example in your configuration", () =>
+  it.live("lists the scenarios of a custom line, and starts one with the example from the configuration", () =>
     Effect.gen(function* () {
       const { env } = yield* hostWith(own)
       const folder = yield* temporaryFolder
@@ -136,10 +136,10 @@ describe("quotewire trigger", () => {
       ["slow_quotes", "--line", "rentes"],
       "No such line plays this scenario; the closest is renters."
     ],
-    ["no scenario", [], "Name a scenario, or print all of them with --list."],
+    ["a missing scenario", [], "Name a scenario, or print all of them with --list."],
     ["a time without a unit", ["slow_quotes", "--advance", "60"], "--advance must be a time such as 90s, 10m, 1h or 2d"]
   ]
-  it.live.each(wrong)("says in one sentence what is wrong: %s", ([, args, message]) =>
+  it.live.each(wrong)("explains in one sentence what is wrong: %s", ([, args, message]) =>
     Effect.gen(function* () {
       const { env } = yield* host
       const ended = yield* runInProcess(["trigger", ...args], env)
@@ -148,7 +148,7 @@ describe("quotewire trigger", () => {
     })
   )
 
-  it.live("refuses a live key before it calls anything", () =>
+  it.live("refuses a live key before making any call", () =>
     Effect.gen(function* () {
       const env = { QUOTEWIRE_API_KEY: unknownKey("live"), QUOTEWIRE_BASE_URL: "http://127.0.0.1:1" }
       const ended = yield* runInProcess(["trigger", "quotes_ready"], env)
@@ -162,7 +162,7 @@ describe("quotewire trigger", () => {
 })
 
 describe("quotewire events", () => {
-  it.live("lists events, one per line, and follows new ones", () =>
+  it.live("lists events, one per line, and follows new events", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       const { id: first } = yield* startOne
@@ -178,7 +178,7 @@ describe("quotewire events", () => {
     })
   )
 
-  it.live("lists from a cursor on, and refuses an invalid one", () =>
+  it.live("lists events after a cursor, and refuses an invalid cursor", () =>
     Effect.gen(function* () {
       const { client, env, startOne } = yield* host
       yield* startOne
@@ -197,7 +197,7 @@ describe("quotewire events", () => {
 })
 
 describe("quotewire quotes", () => {
-  it.live("waits for the quotes of a request, and shows them in readable form", () =>
+  it.live("waits for a request's quotes, and shows them in readable form", () =>
     Effect.gen(function* () {
       const { address, client, env } = yield* host
       const { id } = yield* Effect.promise(() =>
@@ -256,7 +256,7 @@ describe("quotewire requests", () => {
     })
   )
 
-  it.live("leaves out the feed reads of listen, and shows those of other programs", () =>
+  it.live("omits the feed reads of listen, and shows those of other programs", () =>
     Effect.gen(function* () {
       const { client, env, startOne } = yield* host
       const { url } = yield* receiver(200)
@@ -270,7 +270,7 @@ describe("quotewire requests", () => {
     })
   )
 
-  it.live("says which settings an id needs", () =>
+  it.live("names the settings that an id needs", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const stored = yield* runInProcess(["requests", "show", `qreq_${"0".repeat(26)}`], env)
@@ -287,7 +287,7 @@ describe("quotewire requests", () => {
   )
 })
 
-describe("a call that no host answers", () => {
+describe("a command whose host does not answer", () => {
   const list = ["events", "list"]
 
   it.live("says so in one sentence that names the setting and never the key", () =>
@@ -322,7 +322,7 @@ describe("a call that no host answers", () => {
 })
 
 describe("quotewire quotes list and requests list", () => {
-  it.live("print the newest first, only what a filter wants, and as JSON one line each", () =>
+  it.live("print newest first, apply the filters, and print one JSON line per item with --json", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const play = (line: string) =>
@@ -352,7 +352,7 @@ describe("quotewire quotes list and requests list", () => {
     })
   )
 
-  it.live("name a wrong flag, and what the host refuses", () =>
+  it.live("name a wrong flag, and report the host's refusals", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const wrong = yield* runInProcess(["requests", "list", "--quote-request", "qt_1", "--limit", "0"], env)

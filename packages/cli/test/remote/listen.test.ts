@@ -21,7 +21,7 @@ const lasting = ({ headers }: Received) =>
   )
 
 describe("quotewire listen", () => {
-  it.live("sends a receiver exactly the delivery that a subscription gets", () =>
+  it.live("sends a receiver exactly the delivery that a subscription would get", () =>
     Effect.gen(function* () {
       const { client, env, startOne } = yield* host
       const [subscribed, listening] = [yield* receiver(204), yield* receiver(204)]
@@ -48,7 +48,7 @@ describe("quotewire listen", () => {
     })
   )
 
-  it.live("makes a secret, shows it once, and signs with it, with --json too", () =>
+  it.live("generates a secret, shows it once, and signs with it, even with --json", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       const { received, url } = yield* receiver(200)
@@ -63,7 +63,7 @@ describe("quotewire listen", () => {
     })
   )
 
-  it.live("says once that no receiver is running, continues, and delivers once it starts", () =>
+  it.live("reports once that no receiver is running, keeps running, and delivers once a receiver starts", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       const gone = yield* receiver(204)
@@ -95,7 +95,7 @@ describe("quotewire listen", () => {
     })
   )
 
-  it.live("forwards the requested types, from the oldest event on, and says at the end where to resume", () =>
+  it.live("forwards the requested types from the oldest event on, and finally says where to resume", () =>
     Effect.gen(function* () {
       const { client, env, startOne } = yield* host
       const { id } = yield* startOne
@@ -114,7 +114,7 @@ describe("quotewire listen", () => {
 
   const to = ["--forward-to", "http://localhost:1/"]
   const wrong: ReadonlyArray<readonly [string, ReadonlyArray<string>, RegExp]> = [
-    ["an address of another kind", ["--forward-to", "ftp://localhost/"], /^--forward-to must be an http or https/],
+    ["an address with another scheme", ["--forward-to", "ftp://localhost/"], /^--forward-to must be an http or https/],
     ["an address with a password", ["--forward-to", "http://a:b@localhost/"], /^--forward-to must be an http or https/],
     [
       "a secret that is none",
@@ -124,7 +124,7 @@ describe("quotewire listen", () => {
     ["a misspelled type", [...to, "--types", "quote.create"], /the closest is quote\.created\./],
     ["a misspelled flag", [...to, "--forward-too", "x"], /^There is no such flag; the closest is --forward-to\./]
   ]
-  it.live.each(wrong)("says in one sentence what is wrong: %s", ([, args, message]) =>
+  it.live.each(wrong)("explains in one sentence what is wrong: %s", ([, args, message]) =>
     Effect.gen(function* () {
       const ended = yield* runInProcess(["listen", ...args], { QUOTEWIRE_API_KEY: unknownKey("sandbox") })
       assert.deepStrictEqual([ended.how, ended.out], ["wrong usage", ""])
@@ -134,7 +134,7 @@ describe("quotewire listen", () => {
 })
 
 describe("quotewire events resend", () => {
-  it.live("signs and sends an event of the feed again, once", () =>
+  it.live("signs a feed event and sends it again, once", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       yield* startOne

@@ -14,7 +14,7 @@ const program = (args: ReadonlyArray<string>, env: Record<string, string>) =>
   )
 
 describe("a command that prints until it is stopped", () => {
-  it.live("ends at once on Ctrl-C, with exit code 0", () =>
+  it.live("exits immediately on Ctrl-C, with exit code 0", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const { url } = yield* receiver(204)
@@ -28,7 +28,7 @@ describe("a command that prints until it is stopped", () => {
     })
   )
 
-  it.live("ends quietly when nobody reads what it prints", () =>
+  it.live("exits quietly when nobody reads its output", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       yield* startOne
@@ -42,8 +42,8 @@ describe("a command that prints until it is stopped", () => {
   )
 })
 
-describe("completions", () => {
-  it.live("are a script for the shell, which knows commands and flags", () =>
+describe("quotewire completions", () => {
+  it.live("prints a shell script that knows commands and flags", () =>
     Effect.gen(function* () {
       const { out } = yield* runInProcess(["--completions", "bash"], {})
       // Requests the completions of `quotewire li` and `quotewire listen --forw`, as a shell does.
@@ -57,7 +57,7 @@ describe("completions", () => {
     })
   )
 
-  it.live("exist only for shells", () =>
+  it.live("accepts only known shells", () =>
     Effect.gen(function* () {
       const { err, how } = yield* runInProcess(["--completions", "basic"], {})
       assert.strictEqual(how, "wrong usage")
@@ -67,7 +67,7 @@ describe("completions", () => {
 })
 
 describe("a misspelled command", () => {
-  it.live("is answered with the closest one", () =>
+  it.live("is answered with the closest command", () =>
     Effect.gen(function* () {
       for (const [typed, meant] of [
         [["lissten"], "listen"],

@@ -40,7 +40,7 @@ const quote: AnswerOf<"get_quote"> = {
 const pounds = { amount_minor: 100, currency: "GBP" }
 const withPrice = (price: object) => ({ ...quote, price: { ...quote.price, ...price } })
 
-describe("a host whose answers differ from the documented ones", () => {
+describe("a host whose answer differs from the documentation", () => {
   const qreq = `qreq_${digits}`
   const receiver = ["--forward-to", "http://127.0.0.1:1/"]
   const events = "events: Must be a list"
@@ -84,7 +84,7 @@ describe("a host whose answers differ from the documented ones", () => {
       "duration_ms: Must be a"
     ],
     ["trigger", ["trigger", "--list"], { scenarios: [{ name: "secret" }] }, "scenarios.0.description: This field"]
-  ])("is named with the wrong field and nothing of the answer: %s", ([, args, answer, wrong]) =>
+  ])("is reported with the wrong field and no other part of the answer: %s", ([, args, answer, wrong]) =>
     Effect.gen(function* () {
       const { address, env } = yield* answering(answer)
       const { err, how, out } = yield* runInProcess(args, env)
@@ -95,7 +95,7 @@ describe("a host whose answers differ from the documented ones", () => {
     })
   )
 
-  it.live("is distinguished from a newer one: unknown types, resources and fields are shown", () =>
+  it.live("is told apart from a newer host, whose unknown types, resources and fields are shown", () =>
     Effect.gen(function* () {
       const newer = {
         ...event,
@@ -110,7 +110,7 @@ describe("a host whose answers differ from the documented ones", () => {
     })
   )
 
-  it.live("is distinguished from one that offers more next actions", () =>
+  it.live("is told apart from a host that offers more next actions", () =>
     Effect.gen(function* () {
       const newer = { ...quote, next_actions: [{ type: "sign", documents: [{ url: "https://carrier.example" }] }] }
       const { env } = yield* answering(newer)
@@ -120,11 +120,11 @@ describe("a host whose answers differ from the documented ones", () => {
   )
 })
 
-describe("a host that answers the same page of a list again and again", () => {
+describe("a host that returns the same page of a list again and again", () => {
   it.live.each([
     ["events", ["events", "list"]],
     ["calls", ["requests", "tail"]]
-  ] as const)("is not asked forever for %s", ([, args]) =>
+  ] as const)("is not polled forever for %s", ([, args]) =>
     Effect.gen(function* () {
       const { env } = yield* answering({ events: [event], requests: [call], next_cursor: "same" })
       const { err, how } = yield* runInProcess(args, env)
