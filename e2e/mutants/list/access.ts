@@ -12,7 +12,7 @@ export const access = inPackage("core")({
       to: "if (apiKey === null) {",
       found_by: test(
         "packages/core/test/access/revoking.test.ts",
-        "is refused here at once, and on other hosts within a second; other keys still work"
+        "is refused immediately on this host and within a second on other hosts; other keys still work"
       )
     },
     {
@@ -21,25 +21,25 @@ export const access = inPackage("core")({
       to: "",
       found_by: test(
         "packages/core/test/access/revoking.test.ts",
-        "is not cached by a call that looked it up in the meantime"
+        "is not cached by a concurrent call that looked it up before the revocation"
       )
     }
   ],
   "access/PartnerLink.ts": [
     {
       name: "a partner link with any signature",
-      from: "if (mac === null || !KeyedHash.areEqual(KeyedHash.signatureOf(mac), signature)) return null",
+      from: "if (mac === null || !Seal.areEqual(Seal.signatureOf(mac), signature)) return null",
       to: "if (mac === null) return null",
       found_by: test(
         "packages/core/test/access/partnerLinks.test.ts",
-        "opens nothing once any of its characters is changed"
+        "stops working if any of its characters is changed"
       )
     },
     {
       name: "a partner link at the moment it ends",
       from: "now >= ends_at_s * secondMs",
       to: "now > ends_at_s * secondMs",
-      found_by: test("packages/core/test/access/partnerLinks.test.ts", "ends at its time, by the real clock")
+      found_by: test("packages/core/test/access/partnerLinks.test.ts", "expires on schedule, by the real clock")
     }
   ],
   "access/ReadHandle.ts": [
@@ -49,7 +49,7 @@ export const access = inPackage("core")({
       to: "now > kept.expires_at",
       found_by: test(
         "packages/core/test/access/authority.test.ts",
-        "is the same in a retry of the start, and valid for a day of workspace time"
+        "is returned again by a retry of the start, and is valid for a day of workspace time"
       )
     }
   ],
@@ -60,7 +60,7 @@ export const access = inPackage("core")({
       to: "encoded]",
       found_by: test(
         "packages/core/test/events/cursors.test.ts",
-        "refuses a cursor that is altered, of another list, or used with other filters"
+        "rejects a cursor that is altered, from another list, or used with other filters"
       )
     }
   ],
@@ -69,7 +69,10 @@ export const access = inPackage("core")({
       name: "a sealed record is not bound to its workspace",
       from: `\`\${workspaceId} \${kind} \${id} \${version}\``,
       to: `\`\${kind} \${id} \${version}\``,
-      found_by: test("packages/core/test/access/moved.test.ts", "reveal no quote, secret or answer to it")
+      found_by: test(
+        "packages/core/test/access/moved.test.ts",
+        "reveal no quote, secret or answer to that organization"
+      )
     },
     {
       name: "a sealed record is not bound to its version",
@@ -94,7 +97,7 @@ export const access = inPackage("core")({
       to: "endOf(second) > endOf(first) ? first : second",
       found_by: test(
         "packages/core/test/access/retryAfter.property.test.ts",
-        "is exact, whatever the limits, the costs and the time: a second before it the call is refused, then it passes"
+        "is exact for any limits, costs and times: a call is refused a second earlier, and accepted then"
       )
     },
     {
@@ -128,7 +131,7 @@ export const access = inPackage("core")({
       to: "mac !== null",
       found_by: test(
         "packages/core/test/quoting/starts.test.ts",
-        "refuses a different input, even if only one field differs"
+        "rejects a different input, even if only one field differs"
       )
     }
   ],
@@ -139,7 +142,7 @@ export const access = inPackage("core")({
       to: "true",
       found_by: test(
         "packages/core/test/access/authority.test.ts",
-        "lets a caller without a key start and read, but never cancel"
+        "lets a caller without a key start and read a request, but never cancel it"
       )
     },
     {
@@ -148,7 +151,7 @@ export const access = inPackage("core")({
       to: "input[by_link] !== null",
       found_by: test(
         "packages/core/test/access/partnerLinks.test.ts",
-        "of a request reads that request and its events, and nothing else"
+        "for a request reads that request and its events, and nothing else"
       )
     }
   ]

@@ -25,10 +25,7 @@ export const events = inPackage("core")({
       name: "the feed of a sandbox whose reset is under way",
       from: "const isErased = workspace.erased_count < workspace.reset_count",
       to: "const isErased = false",
-      found_by: test(
-        "packages/core/test/sandbox/controlCrashes.test.ts",
-        "shows no event that the reset erases in the meantime"
-      )
+      found_by: test("packages/core/test/sandbox/controlCrashes.test.ts", "shows no event that the reset erases")
     },
     {
       name: "a cursor before erased events",
@@ -36,7 +33,7 @@ export const events = inPackage("core")({
       to: "if (from !== null && from.number + 1 < page.erased_through)",
       found_by: test(
         cursors,
-        "keeps events for 30 days: a cursor before an erased event has expired, one at the edge has not"
+        "keeps events for 30 days: a cursor before an erased event has expired, a cursor at the edge has not"
       )
     }
   ],
@@ -146,13 +143,13 @@ export const events = inPackage("core")({
       name: "a consumer's lease is ignored",
       from: "(lease?.holder === holder ? null : lease)",
       to: "(lease?.holder === holder ? null : null)",
-      found_by: test(hosts, "handle each event once, in order, and a workspace one at a time")
+      found_by: test(hosts, "handle each event once, in order, and one event of a workspace at a time")
     },
     {
       name: "an event is parked one attempt late",
       from: "failures >= max_attempts",
       to: "failures > max_attempts",
-      found_by: test(failing, "is parked after max_attempts failures, and the others continue")
+      found_by: test(failing, "is parked after max_attempts failures, and later events continue")
     },
     {
       name: "a consumer skips the event after one it has handled",
@@ -166,7 +163,7 @@ export const events = inPackage("core")({
       name: "a consumer goes on after its lease has ended",
       from: "(isLost || now() >= endsAt ? lose : Effect.void)",
       to: "(isLost ? lose : Effect.void)",
-      found_by: test(hosts, "cuts its handler off, and another takes over")
+      found_by: test(hosts, "aborts its handler, and another process takes over")
     }
   ]
 })

@@ -15,7 +15,7 @@ export const quoting = inPackage("core")({
       name: "request key used with another input",
       from: "!(yield* Fingerprint.matches(seal, Start.requestKeyOf(call, input), kept.fingerprint, call.sent))",
       to: "false",
-      found_by: test(starts, "refuses a different input, even if only one field differs")
+      found_by: test(starts, "rejects a different input, even if only one field differs")
     },
     {
       name: "a start on an outdated workspace",
@@ -23,7 +23,7 @@ export const quoting = inPackage("core")({
       to: "        events",
       found_by: test(
         "packages/core/test/sandbox/cachedMoment.test.ts",
-        "happens at the time that another host has moved the clock to"
+        "happens at the time to which another host has moved the clock"
       )
     }
   ],
@@ -75,7 +75,7 @@ export const quoting = inPackage("core")({
       name: "a hedge after the request has ended",
       from: "        Option.exists((stored) => QuoteRequest.isPending(QuoteRequest.kind.value(stored), candidate.adapter.carrier.id))",
       to: "        Option.isSome",
-      found_by: test("packages/core/test/quoting/hedges.test.ts", "is not made once the person's data was erased")
+      found_by: test("packages/core/test/quoting/hedges.test.ts", "is not sent once the person's data was erased")
     },
     {
       name: "an outdated request after a conflict",
@@ -90,7 +90,7 @@ export const quoting = inPackage("core")({
       name: "an exchange is recorded after its facts were erased",
       from: "expects: records.length === 0 ? [] : [Start.factsStored(pending.request.application_id)],",
       to: "expects: [],",
-      found_by: test(eraseRaces, "leaves no record of an exchange that ended at the same moment")
+      found_by: test(eraseRaces, "leaves no record of an exchange that ended concurrently")
     }
   ],
   "quoting/asking/Collecting.ts": [
@@ -106,22 +106,19 @@ export const quoting = inPackage("core")({
       name: "an answer after the deadline counts",
       from: "const isLate = now > ask.deadline &&",
       to: "const isLate = now > ask.deadline + 5_000 &&",
-      found_by: test(pending, "is too late after the deadline, even if the request was not ended yet")
+      found_by: test(pending, "is too late after the deadline, even if the request has not ended yet")
     },
     {
       name: "the request's event before those of its quotes",
       from: "joined([...before, last])",
       to: "joined([last, ...before])",
-      found_by: test(quotes, "is in the feed before the version of the request that names it")
+      found_by: test(quotes, "is in the feed before the version of its request that names it")
     },
     {
       name: "one offer more than is allowed",
       from: "const maxOffers = 10\n",
       to: "const maxOffers = 11\n",
-      found_by: test(
-        "packages/core/test/quoting/faults.test.ts",
-        "of which only the first ten offers are used, says so"
-      )
+      found_by: test("packages/core/test/quoting/faults.test.ts", "after only its first ten offers were used, says so")
     }
   ],
   "quoting/asking/CarrierReferences.ts": [
@@ -131,7 +128,7 @@ export const quoting = inPackage("core")({
       to: "",
       found_by: test(
         "packages/core/test/carriers/ownNumbers.test.ts",
-        "never reaches another organization: a reference in use makes the second reply unreadable, and the log says so"
+        "never reaches another organization: a reference in use makes the second reply unreadable, which is logged"
       )
     }
   ],
@@ -140,7 +137,7 @@ export const quoting = inPackage("core")({
       name: "an erasure leaves what belongs to the application",
       from: "    yield* eraseChildren(workspaceId, application_id)\n",
       to: "",
-      found_by: test(erase, "erases everything sealed that belongs to the request or to its application")
+      found_by: test(erase, "erases all sealed data of the request and its application")
     },
     {
       name: "an erasure leaves the carriers' numbers",
@@ -157,7 +154,7 @@ export const quoting = inPackage("core")({
       name: "an offer that ends now",
       from: "rule(end > now,",
       to: "rule(end >= now,",
-      found_by: test(offers, "no offer of this answer is shown, and the carrier gave no answer")
+      found_by: test(offers, "no offer from this answer is shown, and the carrier gave no answer")
     }
   ],
   "carriers/health/CarrierHealth.ts": [

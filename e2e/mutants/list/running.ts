@@ -20,7 +20,7 @@ export const running = inPackage("core")({
       to: "return retryOnConflict(handled)",
       found_by: test(
         "packages/core/test/runner/runner.test.ts",
-        "is retried, and given up after five attempts: only its request fails"
+        "is retried, and abandoned after five attempts: only its request fails"
       )
     },
     {
@@ -29,7 +29,7 @@ export const running = inPackage("core")({
       to: "if (isDone || job.ordered) return Effect.void",
       found_by: test(
         "packages/core/test/runner/runner.test.ts",
-        "wait for the first of them if it has died, and none runs before it"
+        "wait for the first job if it has died, and no other job runs before it"
       )
     }
   ],
@@ -54,7 +54,7 @@ export const running = inPackage("core")({
       to: "clock_offset_ms: reach",
       found_by: test(
         "packages/core/test/sandbox/controls.test.ts",
-        "runs once: the same key and body return the first answer, byte for byte, and say so"
+        "runs once: the same key and body return the first answer, byte for byte, marked as a replay"
       )
     }
   ],

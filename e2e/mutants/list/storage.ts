@@ -15,7 +15,7 @@ const ofMemory = inPackage("storage-memory")({
       name: "storage ignores the fence of a lease",
       from: "this.lostLease(change) ?? ",
       to: "",
-      found_by: test(memory, "refuses a change that finishes a job that someone else holds, and writes nothing")
+      found_by: test(memory, "refuses a change that finishes a job leased to another claimer, and writes nothing")
     },
     {
       name: "storage takes a version that does not follow",
@@ -35,13 +35,13 @@ const ofMemory = inPackage("storage-memory")({
       name: "an ordered job beside one that is leased",
       from: "return ordered ? this.leased.size > 0 : ",
       to: "return ordered ? false : ",
-      found_by: test(memory, "claims ordered jobs of the next due time only when all earlier ones are done")
+      found_by: test(memory, "claims ordered jobs of the next due time only after all earlier ordered jobs are done")
     },
     {
       name: "a lane gives one job more than its limit",
       from: "leased.size >= lane.limit",
       to: "leased.size > lane.limit",
-      found_by: test(memory, "leases no more jobs of a lane than its limit, earliest first")
+      found_by: test(memory, "leases at most as many jobs from a lane as its limit allows, earliest first")
     }
   ],
   "Workspace.ts": [
@@ -55,10 +55,7 @@ const ofMemory = inPackage("storage-memory")({
       name: "erased records stay readable by an older version",
       from: "      erased += entry.older.length\n      entry.older = none",
       to: "      erased += entry.older.length",
-      found_by: test(
-        memory,
-        "erases the older versions of a parent's records, and continues counting with later versions"
-      )
+      found_by: test(memory, "erases older versions of a parent's records, and keeps counting versions afterwards")
     }
   ]
 })
@@ -69,7 +66,7 @@ const ofPostgres = inPackage("storage-pg")({
       name: "SQL: the fence of a lease is not compared",
       from: "where j.held and j.lease = finishes_lease[i]",
       to: "where j.held",
-      found_by: test(postgres, "refuses a change that finishes a job that someone else holds, and writes nothing")
+      found_by: test(postgres, "refuses a change that finishes a job leased to another claimer, and writes nothing")
     },
     {
       name: "SQL: an expected version is not compared",
@@ -81,13 +78,13 @@ const ofPostgres = inPackage("storage-pg")({
       name: "SQL: a refused change leaves a gap in the feed",
       from: "set last_event = w.last_event - n.events,",
       to: "set last_event = w.last_event,",
-      found_by: test(postgres, "writes no part of a refused change")
+      found_by: test(postgres, "writes nothing of a refused change")
     },
     {
       name: "SQL: a clock moves without its jobs",
       from: "set ready_at = greatest(j.due_at - offset_ms, j.leased_until)",
       to: "set ready_at = j.ready_at",
-      found_by: test(postgres, "moves the waiting jobs of a workspace with its clock, and no others")
+      found_by: test(postgres, "moves a workspace's waiting jobs with its clock, and leaves other workspaces alone")
     }
   ],
   "sql/0001_begin/claim_parts.sql": [
@@ -97,14 +94,14 @@ const ofPostgres = inPackage("storage-pg")({
       to: "j.lane = t.name and j.leased_until <= at - 1;",
       found_by: test(
         postgres,
-        "claims an ordered job again before later ones, after its lease has ended or was released"
+        "claims an ordered job again before later ones, after its lease has expired or was released"
       )
     },
     {
       name: "SQL: a lane gives more than its limit",
       from: "least(most, l.max_leased - held.leased)",
       to: "least(most, l.max_leased)",
-      found_by: test(postgres, "leases no more jobs of a lane than its limit, earliest first")
+      found_by: test(postgres, "leases at most as many jobs from a lane as its limit allows, earliest first")
     }
   ],
   "sql/0001_begin/erase.sql": [
@@ -112,10 +109,7 @@ const ofPostgres = inPackage("storage-pg")({
       name: "SQL: an erasure leaves older versions",
       from: "where v.workspace_id = of_workspace and v.kind = of_kind and v.id = d.id\n  )\n  delete from quotewire.record r",
       to: "where v.workspace_id = of_workspace and v.kind = of_kind and v.id = d.id and v.version < 1\n  )\n  delete from quotewire.record r",
-      found_by: test(
-        postgres,
-        "erases the records of one kind and one parent with all their versions, and nothing else"
-      )
+      found_by: test(postgres, "erases the records of one kind and one parent, in all their versions, and nothing else")
     },
     {
       name: "SQL: a reset erases in spite of what it expects",

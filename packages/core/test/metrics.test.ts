@@ -5,9 +5,9 @@ import { apart, measured } from "./measured.ts"
 import { advance, list, live, pass, refusal, runDue, start, work } from "./quoting/support.ts"
 import { answered, confirmed, create, sendTest, testWebhooks } from "./webhooks/support.ts"
 
-describe("the metrics of the core", () => {
+describe("the core's metrics", () => {
   testWebhooks(
-    "count the attempts by outcome, and the reached limits",
+    "count attempts by outcome, and limits that were reached",
     () =>
       apart(
         Effect.gen(function* () {
@@ -38,7 +38,7 @@ describe("the metrics of the core", () => {
   )
 
   testWebhooks(
-    "count the claimed jobs, and time the oldest one that is not claimed",
+    "count claimed jobs, and report the age of the oldest unclaimed job",
     () =>
       apart(
         Effect.gen(function* () {

@@ -64,7 +64,7 @@ const three = Effect.gen(function* () {
 })
 
 describe("three hosts on one database", () => {
-  it.effect("together keep to the rate that a carrier declares, and use it up", () =>
+  it.effect("together keep to a carrier's declared rate, and use it fully", () =>
     Effect.gen(function* () {
       const hosts = yield* three
       const asked: Array<number> = []

@@ -125,7 +125,7 @@ const another = Effect.gen(function* () {
 
 const webhooks = endpoints().layer
 
-describe("authority", () => {
+describe("access control", () => {
   testInWorld(
     "has a table with every operation",
     Effect.sync(() =>
@@ -148,7 +148,7 @@ describe("authority", () => {
   )
 
   testInWorld(
-    "lets a live server key do everything except controlling a sandbox",
+    "lets a live server key do everything except control a sandbox",
     Effect.gen(function* () {
       const live = { environment: "live" } as const
       const row = yield* rowOf(live, yield* subscribed(live))
@@ -169,7 +169,7 @@ describe("authority", () => {
   for (const as of ["widget", "platform"] as const) {
     for (const environment of ["sandbox", "live"] as const) {
       testInWorld(
-        `lets a ${as} key (${environment}) start, and read with its handles; another's request is not found`,
+        `lets a ${as} key (${environment}) start a request and read it with its handle; other requests are not found`,
         Effect.gen(function* () {
           assert.deepStrictEqual(
             yield* rowOf({ as, environment }, yield* another),
@@ -186,7 +186,7 @@ describe("authority", () => {
   }
 
   testInWorld(
-    "lets a caller without a key start and read, but never cancel",
+    "lets a caller without a key start and read a request, but never cancel it",
     keyless(
       Effect.gen(function* () {
         assert.deepStrictEqual(
@@ -202,7 +202,7 @@ describe("authority", () => {
   )
 
   testInWorld(
-    "refuses callers without a key if the host does not admit them",
+    "refuses callers without a key unless the host admits them",
     Effect.gen(function* () {
       assert.deepStrictEqual(
         yield* rowOf(noKey, nothing),
@@ -237,7 +237,7 @@ const handleOf = (started: { readonly read_handle?: string }): string => started
 describe("a read handle", () => {
   for (const as of ["platform", "widget"] as const) {
     testInWorld(
-      `${as}: opens its request, the quotes and the cancellation of that request, and no other`,
+      `${as}: opens only its own request, with its quotes and its cancellation`,
       Effect.gen(function* () {
         const first = yield* start({ scenario: "waits_in_queue" }, { as })
         const second = yield* start({}, { as })
@@ -264,7 +264,7 @@ describe("a read handle", () => {
   }
 
   testInWorld(
-    "is the same in a retry of the start, and valid for a day of workspace time",
+    "is returned again by a retry of the start, and is valid for a day of workspace time",
     Effect.gen(function* () {
       const as = "platform"
       const input = { request_key: "once" }
@@ -297,7 +297,7 @@ describe("a read handle", () => {
   )
 
   testInWorld(
-    "is only in the answer of its start, and is not valid in another workspace",
+    "appears only in the answer to its start, and is not valid in another workspace",
     Effect.gen(function* () {
       const as = "platform"
       const started = yield* start({}, { as })

@@ -11,21 +11,23 @@ import { caller, host, shared } from "./support.ts"
 const start: Cost = { start: 1 }
 const reconciled = TestClock.adjust(1_000)
 
-describe("hosts on one storage", () => {
-  it.effect("share one count: after sixty starts on one, the other refuses at once with the same message", () =>
-    Effect.gen(function* () {
-      const { service } = yield* shared
-      const [a, b] = [yield* host(service), yield* host(service)]
-      yield* TestClock.adjust(5_000)
-      assert.strictEqual(yield* a.exhaust(start), 60)
-      yield* reconciled
-      const error = yield* Effect.flip(b.spend(start))
-      assert.strictEqual(error.message, "The limit of 60 quote request starts of a key a minute was reached.")
-      assert.strictEqual(error.retry_after_seconds, 54)
-      assert.strictEqual(yield* b.exhaust(start, caller(2)), 60)
-      yield* TestClock.adjust(54_000)
-      yield* b.spend(start)
-    })
+describe("hosts that share one storage", () => {
+  it.effect(
+    "share one count: after sixty starts on one host, the other refuses immediately with the same message",
+    () =>
+      Effect.gen(function* () {
+        const { service } = yield* shared
+        const [a, b] = [yield* host(service), yield* host(service)]
+        yield* TestClock.adjust(5_000)
+        assert.strictEqual(yield* a.exhaust(start), 60)
+        yield* reconciled
+        const error = yield* Effect.flip(b.spend(start))
+        assert.strictEqual(error.message, "The limit of 60 quote request starts of a key a minute was reached.")
+        assert.strictEqual(error.retry_after_seconds, 54)
+        assert.strictEqual(yield* b.exhaust(start, caller(2)), 60)
+        yield* TestClock.adjust(54_000)
+        yield* b.spend(start)
+      })
   )
 
   it.effect("learn about each other's calls within a second, even for keys that they already know", () =>
@@ -44,7 +46,7 @@ describe("hosts on one storage", () => {
     })
   )
 
-  it.effect("share the counts of an organization and of an address", () =>
+  it.effect("share the counts for organizations and addresses", () =>
     Effect.gen(function* () {
       const { service } = yield* shared
       const [a, b] = [yield* host(service), yield* host(service)]
@@ -64,7 +66,7 @@ describe("hosts on one storage", () => {
     })
   )
 
-  it.effect("read counts from storage periodically and not for each call, however many calls and keys there are", () =>
+  it.effect("read counts from storage periodically and not per call, however many calls and keys there are", () =>
     Effect.gen(function* () {
       const { state, service } = yield* shared
       const a = yield* host(service)
@@ -100,7 +102,7 @@ describe("hosts on one storage", () => {
     })
   )
 
-  it.effect("decide with what they know if storage takes too long", () =>
+  it.effect("decide with the counts they have if storage takes too long", () =>
     Effect.gen(function* () {
       const { state, service } = yield* shared
       const a = yield* host(service)
@@ -119,7 +121,7 @@ describe("hosts on one storage", () => {
     })
   )
 
-  it.effect("send the remaining counts when they stop, and begin with the counts of the others", () =>
+  it.effect("store their remaining counts when they stop, and start with the counts of other hosts", () =>
     Effect.gen(function* () {
       const { service } = yield* shared
       const a = yield* host(service)

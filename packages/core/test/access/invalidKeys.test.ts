@@ -23,9 +23,9 @@ const guessed = (nth: number): string => write("sandbox", "server", new Uint8Arr
 
 let lookUps = 0
 
-describe("the allowance", () => {
+describe("the rate limit", () => {
   testInWorld(
-    "of refused keys spares storage: an address over it is refused without a lookup, whatever it calls",
+    "for refused keys spares storage: an address over the limit is refused without a lookup, whatever it calls",
     Effect.gen(function* () {
       let guesses = 0
       const guess = () => ({
@@ -72,7 +72,7 @@ describe("the allowance", () => {
   )
 
   testInWorld(
-    "of a key is also spent by requests that match no operation, and the log shows which were refused for it",
+    "for a key counts requests that match no operation, and the log shows which ones it refused",
     Effect.gen(function* () {
       const { keys, call } = yield* World
       const credentials = { key: keys.live.server, read_handle: null, address: "127.0.0.1", keyless: false }

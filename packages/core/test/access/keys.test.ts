@@ -35,7 +35,7 @@ describe("an API key", () => {
     assert.strictEqual(key.slice(-6), written)
   })
 
-  it("is malformed if any one character is mistyped, missing or doubled, or two neighbors are swapped", () => {
+  it("is malformed if any character is mistyped, missing or doubled, or two neighbors are swapped", () => {
     const key = write("live", "platform", bytes(3))
     for (let i = 0; i < key.length; i++) {
       const typo = key.charAt(i) === "x" ? "y" : "x"
@@ -47,7 +47,7 @@ describe("an API key", () => {
     }
   })
 
-  it("has unbiased characters, and is never made of too few random bytes", () => {
+  it("has unbiased characters, and is never generated from too few random bytes", () => {
     assert.throws(() => write("live", "server", new Uint8Array(randomBytes).fill(255)), RangeError)
     const counts = new Map<string, number>()
     for (let seed = 0; seed < 256; seed++) {
@@ -58,7 +58,7 @@ describe("an API key", () => {
   })
 
   testInWorld(
-    "is refused without a lookup if mistyped, and after one if unknown",
+    "is refused without a lookup if mistyped, and after a lookup if unknown",
     Effect.gen(function* () {
       const { keys } = yield* World
       lookups = 0

@@ -33,8 +33,8 @@ const exhaust = <A, R>(call: Effect.Effect<A, ApiError, R>, atMost = 10_000) =>
     return assert.fail("no limit was reached")
   })
 
-describe("the limits of a host", () => {
-  it("are those of the contract, except those that a setting changes", () => {
+describe("a host's limits", () => {
+  it("match the contract, except those that a setting changes", () => {
     const setting = {
       keys: { live: { start: { per_minute: 600, per_day: null } }, sandbox: { read: { per_day: 7 } } },
       keyless: { start: { per_minute: 1 } },
@@ -67,12 +67,12 @@ describe("the limits of a host", () => {
       '{"organization_factor":null,"keyless":7}',
       "organization_factor: Must be a whole number of at least 1, or null. keyless: Must be an object."
     ]
-  ])("cannot be %s", (setting, wrong) => {
+  ])("cannot be set to %s", (setting, wrong) => {
     assert.deepStrictEqual(readLimits(setting), Result.fail(wrong))
   })
 })
 
-describe("the allowance", () => {
+describe("the rate limit", () => {
   testInWorld(
     "allows a key 60 starts, 600 reads and 120 other calls a minute, counted separately",
     Effect.gen(function* () {
@@ -120,7 +120,7 @@ describe("the allowance", () => {
   )
 
   testInWorld(
-    "limits a sandbox per day too: then Retry-After is the time until the next day",
+    "limits a sandbox per day too, with Retry-After until the next day",
     Effect.gen(function* () {
       // Eleven hours and 59 minutes before the day ends.
       yield* pass(60_000)
@@ -139,7 +139,7 @@ describe("the allowance", () => {
   )
 
   testInWorld(
-    "names the day if both the minute and the day are used up",
+    "names the day if both the minute and the day are exhausted",
     Effect.gen(function* () {
       const { refused } = yield* exhaust(Effect.suspend(() => start()))
       assert.strictEqual(refused.retry_after_seconds, 12 * 3_600)
@@ -149,7 +149,7 @@ describe("the allowance", () => {
   )
 
   testInWorld(
-    "uses real time: neither an advance nor a reset gives any back",
+    "uses real time: neither an advance nor a reset restores any calls",
     Effect.gen(function* () {
       yield* exhaust(Effect.suspend(() => start()))
       yield* advance(86_400 * 2)
@@ -161,7 +161,7 @@ describe("the allowance", () => {
   )
 
   testInWorld(
-    "is not spent by a call that exceeds it, or that has no authority",
+    "does not count calls that exceed it or that have no authority",
     Effect.gen(function* () {
       for (let i = 0; i < 700; i++) {
         assert.strictEqual((yield* refusal(list({}, { ...live, as: "widget" })))._tag, "forbidden")
@@ -175,7 +175,7 @@ describe("the allowance", () => {
   )
 
   testInWorld(
-    "is spent by the cost of an operation: a read of health or of one delivery costs two, and so does a replay",
+    "counts an operation's cost: a health read, a read of one delivery and a replay cost two each",
     Effect.gen(function* () {
       const { call } = yield* World
       const unknown = { id: "sub_x", event_id: "evt_x" }
@@ -204,7 +204,7 @@ describe("the allowance", () => {
   )
 
   testInWorld(
-    "is spent by a retry as by the first call",
+    "counts a retry like the first call",
     Effect.gen(function* () {
       const again = { ...live, idempotency_key: "again" }
       const { call } = yield* World

@@ -47,7 +47,7 @@ const copying = (storage: Storage["Service"]): Storage["Service"] => {
   }
 }
 
-describe("a row copied elsewhere", () => {
+describe("a row copied to another place", () => {
   const names = kinds.all.flatMap(({ name, sealed }) => (sealed ? [name] : []))
   const Place = Schema.Struct({
     workspace_id: workspaceId,
@@ -72,7 +72,7 @@ describe("a row copied elsewhere", () => {
   )
 
   const Request = Schema.Struct({ workspace_id: workspaceId, id })
-  it.effect.prop("does not work as the read handle of another request", [Request, Request], ([from, to]) =>
+  it.effect.prop("does not work as another request's read handle", [Request, Request], ([from, to]) =>
     Effect.gen(function* () {
       const seal = yield* Seal
       const handle = (yield* ReadHandle.derive(seal, from, null)) ?? ""
@@ -87,7 +87,7 @@ describe("a row copied elsewhere", () => {
     kind: Schema.Literals(["a", "b"]),
     id: Schema.Literals(["a", "b"])
   })
-  it.effect.prop("does not match the fingerprint of another call", [Record, Record], ([from, to]) =>
+  it.effect.prop("does not match another call's fingerprint", [Record, Record], ([from, to]) =>
     Effect.gen(function* () {
       const seal = yield* Seal
       const fingerprint = yield* Fingerprint.of(seal, from, { a: 1 })
@@ -127,9 +127,9 @@ const copyRows = Effect.fnUntraced(function* (from: WorkspaceId, to: WorkspaceId
   }
 })
 
-describe("rows of one organization in the workspace of another", () => {
+describe("rows copied from one organization into another's workspace", () => {
   testInWorld(
-    "reveal no quote, secret or answer to it",
+    "reveal no quote, secret or answer to that organization",
     Effect.gen(function* () {
       const { call, organization } = yield* World
       const access = yield* Access

@@ -60,7 +60,7 @@ const webhooks = endpoints().layer
 
 describe("a partner link", () => {
   testInWorld(
-    "of a request reads that request and its events, and nothing else",
+    "for a request reads that request and its events, and nothing else",
     Effect.gen(function* () {
       const { event, id, ofRequest, other, quote, subscription } = yield* shared
       const named = { quote, subscription, event, other: subscription }
@@ -76,7 +76,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "of a subscription reads its health, deliveries and attempts, and nothing else",
+    "for a subscription reads its health, deliveries and attempts, and nothing else",
     Effect.gen(function* () {
       const { event, id, ofSubscription, quote, subscription } = yield* shared
       const { id: another } = yield* create({ url: "https://hooks.acme.dev/other" })
@@ -96,7 +96,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "opens nothing for operators",
+    "gives no access to the operators' API",
     Effect.gen(function* () {
       const { id } = yield* start()
       const { token } = yield* share({ shared_id: id })
@@ -108,7 +108,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "has the limits of an address, so that its reader cannot use up those of the organization",
+    "is limited by address, so that its readers cannot use up the organization's limits",
     Effect.gen(function* () {
       const { id } = yield* start()
       const { token } = yield* share({ shared_id: id })
@@ -120,7 +120,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "reads the feed only with the request as its filter",
+    "reads the feed only when filtered by its request",
     Effect.gen(function* () {
       const { id, ofRequest } = yield* shared
       assert.strictEqual((yield* refusal(events({}, by(ofRequest))))._tag, "not_found")
@@ -131,7 +131,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "shows neither facts nor the words of carriers nor the way to the carrier",
+    "hides facts, the carriers' text and the links to carriers",
     Effect.gen(function* () {
       const { id, ofRequest } = yield* shared
       const whole = yield* read(id)
@@ -157,7 +157,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "ends at its time, by the real clock",
+    "expires on schedule, by the real clock",
     Effect.gen(function* () {
       const { id } = yield* start()
       const { expires_at, token } = yield* share({ shared_id: id, expires_in_days: 1 })
@@ -172,7 +172,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "lasts 1 to 30 days, and shows only what its workspace has",
+    "is valid for 1 to 30 days, and can be created only for data in its workspace",
     Effect.gen(function* () {
       const { id } = yield* start()
       const { sandbox } = yield* stranger
@@ -188,7 +188,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "opens nothing once any of its characters is changed",
+    "stops working if any of its characters is changed",
     Effect.gen(function* () {
       const { id } = yield* start()
       const { token } = yield* share({ shared_id: id })
@@ -203,7 +203,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "ends at once when the key that made it is revoked",
+    "expires immediately when the key that created it is revoked",
     Effect.gen(function* () {
       const access = yield* Access
       const { organization } = yield* World
@@ -221,7 +221,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "made by an operator opens what it names, only in the organizations of that operator",
+    "created by an operator works only for what it names, in that operator's organizations",
     Effect.gen(function* () {
       const { organization } = yield* World
       const { id } = yield* start()

@@ -22,7 +22,7 @@ const otherHost = Effect.map(
 
 const reads = { reached: Deferred.makeUnsafe<void>(), go: Deferred.makeUnsafe<void>(), isHeld: false }
 
-describe("the keys of an organization", () => {
+describe("an organization's keys", () => {
   testInWorld(
     "are listed oldest first, with their metadata and never the key",
     Effect.gen(function* () {
@@ -66,7 +66,7 @@ describe("the keys of an organization", () => {
 
 describe("a revoked key", () => {
   testInWorld(
-    "is refused here at once, and on other hosts within a second; other keys still work",
+    "is refused immediately on this host and within a second on other hosts; other keys still work",
     Effect.gen(function* () {
       const access = yield* Access
       const elsewhere = yield* otherHost
@@ -82,7 +82,7 @@ describe("a revoked key", () => {
   )
 
   testInWorld(
-    "is also refused on another host whose clock was set back",
+    "is refused even on another host whose clock was set back",
     Effect.gen(function* () {
       const access = yield* Access
       const elsewhere = yield* otherHost
@@ -97,7 +97,7 @@ describe("a revoked key", () => {
   )
 
   testInWorld(
-    "keeps the time of its revocation if it is revoked again",
+    "keeps its first revocation time when it is revoked again",
     Effect.gen(function* () {
       const access = yield* Access
       const { organization } = yield* World
@@ -117,7 +117,7 @@ describe("a revoked key", () => {
   )
 
   testInWorld(
-    "is not cached by a call that looked it up in the meantime",
+    "is not cached by a concurrent call that looked it up before the revocation",
     Effect.gen(function* () {
       const access = yield* Access
       const { key, key_id } = yield* newKey

@@ -31,7 +31,7 @@ const sealWith = (settings: Layer.Layer<SealKeys>) =>
   Seal.layer.pipe(Layer.provide(settings), Layer.provide(NodeCrypto.layer))
 
 describe("a seal", () => {
-  it.effect("opens what it sealed for the same purpose, and nothing that was altered", () =>
+  it.effect("opens only for the same purpose, and not after any alteration", () =>
     Effect.gen(function* () {
       const seal = yield* Seal
       const sealed = yield* seal.seal("facts", "Ada Lovelace")
@@ -49,7 +49,7 @@ describe("a seal", () => {
     }).pipe(Effect.provide(sealWith(sealKeys(newKey))))
   )
 
-  it.effect("opens and compares what an older key made, while that key is in the settings", () =>
+  it.effect("opens and compares data sealed with an older key while that key is in the settings", () =>
     Effect.gen(function* () {
       const before = yield* Effect.provide(
         Effect.gen(function* () {
@@ -117,7 +117,7 @@ describe("a service", () => {
     ["a count", bytes],
     ["a count backwards, in steps", bytes.map((at) => 256 - 5 * at).map((byte) => byte & 0xff)]
   ]
-  it.effect.each(weak)("does not start with a seal key of %s, old or new, and says what to do", ([, bytes]) =>
+  it.effect.each(weak)("does not start with a seal key of %s, old or new, and explains what to do", ([, bytes]) =>
     Effect.gen(function* () {
       const storage = yield* Storage
       const weak = Redacted.make(Uint8Array.from(bytes))
@@ -138,7 +138,7 @@ describe("a service", () => {
   })
 })
 
-describe("a rotation of the seal keys", () => {
+describe("a seal key rotation", () => {
   it.effect(
     "keeps keys, handles, repeats, cursors and links valid; a host without the older key accepts none of them",
     () =>
@@ -234,7 +234,7 @@ describe("a rotation of the seal keys", () => {
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 
-  it.effect("signs webhooks with the earlier secrets, and sends nothing unsigned if their seal key is gone", () =>
+  it.effect("signs webhooks with the earlier secrets, and sends nothing unsigned if their seal key is lost", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const storage = yield* Storage
@@ -306,19 +306,21 @@ describe("a service whose seal keys do not match its storage", () => {
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 
-  it.effect("starts together with others that have the same keys; of hosts with different keys, only one starts", () =>
-    Effect.gen(function* () {
-      const storage = yield* Storage
-      const settings = [sealKeys(oldKey), sealKeys(newKey), sealKeys(oldKey), sealKeys(newKey)]
-      const started = yield* Effect.forEach(settings, (each) => Effect.exit(starting(storage, each)), {
-        concurrency: "unbounded"
-      })
-      assert.strictEqual(started.filter(Exit.isSuccess).length, 2)
-      assert.strictEqual(Exit.isSuccess(started[0] ?? Exit.void), Exit.isSuccess(started[2] ?? Exit.void))
-    }).pipe(Effect.provide(MemoryStorage.layer))
+  it.effect(
+    "starts concurrently with hosts that have the same keys; of hosts with different keys, only one starts",
+    () =>
+      Effect.gen(function* () {
+        const storage = yield* Storage
+        const settings = [sealKeys(oldKey), sealKeys(newKey), sealKeys(oldKey), sealKeys(newKey)]
+        const started = yield* Effect.forEach(settings, (each) => Effect.exit(starting(storage, each)), {
+          concurrency: "unbounded"
+        })
+        assert.strictEqual(started.filter(Exit.isSuccess).length, 2)
+        assert.strictEqual(Exit.isSuccess(started[0] ?? Exit.void), Exit.isSuccess(started[2] ?? Exit.void))
+      }).pipe(Effect.provide(MemoryStorage.layer))
   )
 
-  it.effect("is not ready once it has found something that it cannot open, logs that, and ends no request", () =>
+  it.effect("stops being ready once it finds data that it cannot open, logs this, and ends no request", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const storage = yield* Storage

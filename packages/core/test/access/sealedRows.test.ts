@@ -45,12 +45,12 @@ const rowsOn = (storage: Layer.Layer<Storage>, settings = bothKeys) =>
   sealedRows.pipe(Layer.provide(storage), Layer.provide(settings), Layer.provide(NodeCrypto.layer), Layer.fresh)
 
 describe("resealing with the newest key", () => {
-  testInWorld("changes nothing visible, and makes the older key removable", rotationStory, {
+  testInWorld("changes nothing visible, and lets the older key be removed", rotationStory, {
     ...options,
     around: writing
   })
 
-  testInWorld("works on records that memory has never sealed", rotationStory, options)
+  testInWorld("reseals records that this process has never sealed", rotationStory, options)
 
   it.effect("resumes after it was stopped at any step, and loses nothing", () =>
     Effect.gen(function* () {
@@ -99,7 +99,7 @@ describe("resealing with the newest key", () => {
   )
 
   testInWorld(
-    "runs concurrently with starts, answers, erasures and itself, and finds everything",
+    "runs concurrently with starts, answers, erasures and another resealing, and misses nothing",
     Effect.gen(function* () {
       const [oldName = ""] = yield* namesOf(oldKeys)
       yield* furnish
@@ -129,9 +129,9 @@ describe("resealing with the newest key", () => {
   )
 })
 
-describe("a rotation of seal keys", () => {
+describe("resealing", () => {
   testInWorld(
-    "is refused without a key in use, and before a host has started with the newest key",
+    "is refused without a key that is in use, and until a host has started with the newest key",
     Effect.gen(function* () {
       const [oldName = ""] = yield* namesOf(oldKeys)
       const storage = Layer.succeed(Storage, yield* Storage)
@@ -146,7 +146,7 @@ describe("a rotation of seal keys", () => {
   )
 
   testInWorld(
-    "names what it cannot open, leaves it unchanged, and keeps its key in use",
+    "names the data that it cannot open, leaves it unchanged, and keeps its key in use",
     Effect.gen(function* () {
       const [oldName = ""] = yield* namesOf(oldKeys)
       const { id } = yield* start()
@@ -180,7 +180,7 @@ describe("a rotation of seal keys", () => {
   )
 
   testInWorld(
-    "does not release a key that a host has begun to seal with in the meantime",
+    "does not release a key with which a host has begun to seal in the meantime",
     Effect.gen(function* () {
       const [oldName = ""] = yield* namesOf(oldKeys)
       yield* start()
@@ -214,7 +214,7 @@ describe("a rotation of seal keys", () => {
   )
 
   testInWorld(
-    "fails while storage is unavailable, and then changes nothing",
+    "fails while storage is unavailable, and changes nothing",
     Effect.gen(function* () {
       yield* start()
       const storage = yield* Storage

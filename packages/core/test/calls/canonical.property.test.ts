@@ -13,8 +13,8 @@ const reversed = (value: unknown): unknown => {
   )
 }
 
-describe("the canonical text of a value", () => {
-  it("is the same for every order of members, and contains all of them", () => {
+describe("a value's canonical text", () => {
+  it("is the same for every member order, and contains all members", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = Json.canonical(value)
@@ -24,7 +24,7 @@ describe("the canonical text of a value", () => {
     )
   })
 
-  it("sorts few and many members by name", () => {
+  it("sorts members by name, whether few or many", () => {
     for (const count of [0, 1, 2, 15, 16, 17, 200]) {
       const names = Array.from({ length: count }, (_, i) => `n${String((i * 7) % 211).padStart(3, "0")}`)
       const value = Object.fromEntries(names.map((name) => [name, 1]))

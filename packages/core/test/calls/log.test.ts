@@ -51,7 +51,7 @@ const logged = (filters: object = {}) =>
 
 describe("the request log", () => {
   testInWorld(
-    "holds every call of a valid key within a second, refused or not, newest first",
+    "contains every call with a valid key within a second, refused or not, newest first",
     Effect.gen(function* () {
       yield* start()
       yield* refusal(list({}, { as: "widget" }))
@@ -78,7 +78,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "says when a call arrived, how long it took, whose it was and what it was about; a single read omits the agent",
+    "records when a call arrived, how long it took, and its caller and subject; reads of one call omit the agent",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       const waiting = yield* Effect.forkChild(read(id, { transport: agentTransport }, { wait_seconds: 7 }))
@@ -109,7 +109,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "names a start's new request, and a quote's request, and nothing that does not have the form of an id",
+    "names the request that a start creates and the request of a quote, and only well-formed ids",
     Effect.gen(function* () {
       const { id } = yield* start()
       yield* advance(60)
@@ -149,7 +149,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "logs an agent's call with the HTTP status and the error code of the envelope",
+    "records an agent's call with the HTTP status and the envelope's error code",
     Effect.gen(function* () {
       yield* refusal(read("qreq_x", { transport: agentTransport }))
       yield* pass(second)
@@ -158,7 +158,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "holds a request that matched no operation, if its key is valid",
+    "contains a request that matched no operation, if its key is valid",
     Effect.gen(function* () {
       const { keys } = yield* World
       const missed = (id: string, key: string | null) =>
@@ -181,7 +181,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "keeps at most 200 characters of a program's description, without hidden characters or ones that a storage cannot hold",
+    "keeps at most 200 characters of a program's description, without hidden characters or characters that a storage cannot hold",
     Effect.gen(function* () {
       const transport = {
         ...agentTransport,
@@ -253,7 +253,7 @@ describe("the request log", () => {
   )
 })
 
-describe("the list of the request log", () => {
+describe("the list of logged requests", () => {
   const some = Effect.gen(function* () {
     yield* list()
     yield* refusal(read("qreq_x"))
@@ -264,7 +264,7 @@ describe("the list of the request log", () => {
   })
 
   testInWorld(
-    "filters by status, code, operation and time, alone and together",
+    "filters by status, code, operation and time, separately and together",
     Effect.gen(function* () {
       yield* some
       const readQuote = ["get_quote", 404, "not_found"]
@@ -281,7 +281,7 @@ describe("the list of the request log", () => {
   )
 
   testInWorld(
-    "reports a wrong filter",
+    "reports an invalid filter",
     Effect.gen(function* () {
       const wrong = { status: 99, error_code: "gone", since: "2026-11-20T12:00:00", limit: 101, until: "x" }
       assert.sameMembers(pathsOf(yield* refusal(requests(wrong))).slice(), Object.keys(wrong))

@@ -47,7 +47,7 @@ const isListening = Effect.gen(function* () {
 
 describe("a mailbox", () => {
   testInWorld(
-    "delivers a message from one host to another that waits, and keeps nothing of it",
+    "delivers a message from one host to another that waits, and keeps no copy",
     Effect.gen(function* () {
       const box = yield* mailbox("one")
       const waiting = yield* Effect.forkChild((yield* Mailboxes).receive(box, minutesMs))
@@ -59,7 +59,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "keeps a message for a later waiter, and accepts only the first one",
+    "keeps a message for a later waiter, and accepts only the first message",
     Effect.gen(function* () {
       const { receive, send } = yield* Mailboxes
       const box = yield* mailbox("two")
@@ -72,7 +72,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "accepts no message once the time is up or the waiter is gone",
+    "accepts no message once its time is up or the waiter has left",
     Effect.gen(function* () {
       const { receive, send } = yield* Mailboxes
       const late = yield* mailbox("late")
@@ -92,7 +92,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "is found without a hint, and across a brief outage of storage",
+    "delivers without a hint, and across a brief storage outage",
     Effect.gen(function* () {
       const { receive, send } = yield* Mailboxes
       const box = yield* mailbox("poll")
@@ -109,7 +109,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "is unreachable while storage is, and the sender is told to retry",
+    "is unreachable while storage is unavailable, and tells the sender to retry",
     Effect.gen(function* () {
       const box = yield* mailbox("down")
       state.isDown = true
@@ -121,7 +121,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "gives up when the process is about to stop",
+    "stops waiting when the process is about to stop",
     Effect.gen(function* () {
       const { receive } = yield* Mailboxes
       const waiting = yield* Effect.forkChild(receive(yield* mailbox("stop"), minutesMs))
@@ -132,7 +132,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "is not waited for if the process is full, while existing waits continue",
+    "refuses new waits if the process has too many, while existing waits continue",
     Effect.gen(function* () {
       const { receive, send } = yield* Mailboxes
       const early = yield* mailbox("early")
@@ -155,7 +155,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "is erased within the hour if nobody empties it or waits for it",
+    "is erased within an hour if nobody waits for it",
     Effect.gen(function* () {
       const { forever } = yield* Retention
       yield* Effect.forkScoped(forever)

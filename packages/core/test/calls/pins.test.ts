@@ -60,9 +60,9 @@ const next = release(two)
 const tooLarge = Effect.fail(ApiError.make("request_too_large"))
 const broken = Effect.fail(ApiError.make("invalid_json"))
 
-describe("the pin of a workspace", () => {
+describe("a workspace's pinned revision", () => {
   testInWorld(
-    "is the current revision, stored by the first request without the header, and stays when a newer one is released",
+    "is the current revision at the first request without the header, and stays when a newer revision is released",
     Effect.gen(function* () {
       assert.strictEqual(yield* ask(), `ok ${older}`)
       assert.strictEqual(yield* stored(), older)
@@ -73,7 +73,7 @@ describe("the pin of a workspace", () => {
   )
 
   testInWorld(
-    "is not stored by a request that names a revision, or that always uses the newest",
+    "is not stored by a request that names a revision, or on a host that always uses the newest revision",
     Effect.gen(function* () {
       assert.strictEqual(yield* next(ask({ revision: { header: older } })), `ok ${older}`)
       assert.strictEqual(yield* next(ask({ revision: "current" })), `ok ${newer}`)
@@ -94,7 +94,7 @@ describe("the pin of a workspace", () => {
   ]
   for (const [what, asking, expected] of failing) {
     testInWorld(
-      `is stored by a first request that fails with ${what}, whose refusal uses it`,
+      `is stored by a first request that is refused with ${what}, and applies to that refusal`,
       Effect.gen(function* () {
         assert.strictEqual(yield* ask(asking), expected)
         assert.strictEqual(yield* stored(), newer)
@@ -141,7 +141,7 @@ describe("the pin of a workspace", () => {
   )
 
   testInWorld(
-    "is unique, however many first requests reach hosts with different revisions at once",
+    "is the same for all concurrent first requests, even on hosts with different revisions",
     Effect.gen(function* () {
       const asked = yield* Effect.all(
         Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? ask() : next(ask()))),
@@ -152,7 +152,7 @@ describe("the pin of a workspace", () => {
   )
 
   testInWorld(
-    "of live is that of the sandbox",
+    "in live is taken from the sandbox",
     Effect.gen(function* () {
       yield* ask()
       assert.strictEqual(yield* next(ask({ environment: "live" })), `ok ${older}`)
@@ -161,7 +161,7 @@ describe("the pin of a workspace", () => {
   )
 
   testInWorld(
-    "of live is the current revision if the sandbox has none, and does not follow it later",
+    "in live is the current revision if the sandbox has no pin, and does not follow a later sandbox pin",
     Effect.gen(function* () {
       assert.strictEqual(yield* ask({ environment: "live" }), `ok ${older}`)
       assert.strictEqual(yield* next(ask()), `ok ${newer}`)
@@ -170,7 +170,7 @@ describe("the pin of a workspace", () => {
   )
 
   testInWorld(
-    "whose revision is gone is served with the oldest remaining one",
+    "is replaced by the oldest remaining revision when serving if it no longer exists",
     Effect.gen(function* () {
       yield* ask()
       assert.strictEqual(yield* release([{ date: newer, differences: [] }])(ask()), `ok ${newer}`)
@@ -179,7 +179,7 @@ describe("the pin of a workspace", () => {
   )
 })
 
-describe("while storage fails", () => {
+describe("a pin while storage fails", () => {
   const outage = { reads: false, writes: false }
   const down = Effect.fail(new StorageUnavailable({ retry_after_seconds: 3 }))
   const isPin = ({ kind }: Pick<RecordKey, "kind">) => kind === "pin"
@@ -190,7 +190,7 @@ describe("while storage fails", () => {
   })
 
   testInWorld(
-    "refuses with 503 in the current revision if the pin cannot be read, and pins nothing if it cannot be stored",
+    "is answered with 503 in the current revision if it cannot be read, and is not kept if it cannot be stored",
     Effect.gen(function* () {
       outage.reads = true
       assert.strictEqual(yield* ask(), "service_unavailable null")
@@ -215,7 +215,7 @@ describe("the first webhook event", () => {
   const named = { revision: older }
 
   testInWorld(
-    "stores the pin if no request did, and so does the first test event",
+    "stores the pin if no request has, and so does the first test event",
     Effect.gen(function* () {
       yield* create({ event_types: ["quote_request.queued"] }, named)
       yield* start({}, named)

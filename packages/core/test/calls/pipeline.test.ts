@@ -30,7 +30,7 @@ describe("a call", () => {
   )
 
   testInWorld(
-    "is logged with a valid key, refused or not; a call with an invalid key belongs to nobody",
+    "is logged if its key is valid, refused or not; a call with an invalid key is not logged",
     Effect.gen(function* () {
       const notes = yield* noting(
         Effect.all([
@@ -79,7 +79,7 @@ describe("a call", () => {
   let broken = false
   const logged: Array<string> = []
   testInWorld(
-    "is answered as internal_error without details on a defect, which is logged with the request id",
+    "is answered with internal_error without details after a defect, which is logged with the request id",
     Effect.gen(function* () {
       broken = true
       const error = yield* refusal(list())
@@ -117,7 +117,7 @@ describe("a call", () => {
         down ? Effect.fail(new StorageUnavailable({ retry_after_seconds: 7 })) : effect
     )
   testInWorld(
-    "is refused with service_unavailable while storage is unavailable, and work continues where it stopped",
+    "is refused with service_unavailable while storage is unavailable, and continues where it stopped when retried",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({ line: "personal_auto" })
@@ -153,7 +153,7 @@ describe("a call", () => {
   let slow = false
   let selections = 0
   testInWorld(
-    "is still running for its retries, however long it takes, and runs once",
+    "is reported as still running to its retries, however long it takes, and runs once",
     Effect.gen(function* () {
       const once = { idempotency_key: "long" }
       // The workspace has been called before, and has its pin.

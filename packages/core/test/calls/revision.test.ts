@@ -26,12 +26,12 @@ const three: Revision.Served = [
 const of = (date: string) => three.find((one) => one.date === date) ?? assert.fail(date)
 const quote = Json.encode({ id: "qt_1", evidence: { label: "x" }, price: null })
 
-describe("the revision that a header names", () => {
-  it("is the served one with this date", () => {
+describe("the revision named in a header", () => {
+  it("is the served revision with that date", () => {
     for (const { date } of three) assert.deepStrictEqual(Revision.find(three, date), Result.succeed(of(date)))
   })
 
-  it("is refused if it is empty, repeated or not served, listing the served ones, newest first", () => {
+  it("is refused if it is empty, repeated or not served, with a list of the served revisions, newest first", () => {
     for (const wrong of ["", "2020-01-01", `${older}, ${older}`, ` ${older}`, "2026-9-26", "latest"]) {
       const chosen = Revision.find(three, wrong)
       const error = Result.isFailure(chosen) ? chosen.failure : assert.fail(wrong)
@@ -43,8 +43,8 @@ describe("the revision that a header names", () => {
   })
 })
 
-describe("a pin", () => {
-  it("is served its own revision, otherwise the oldest that is not older, otherwise the newest", () => {
+describe("a pinned revision", () => {
+  it("is served itself, otherwise as the oldest newer revision, otherwise as the newest", () => {
     const served = (pin: string) => Revision.nearest(three, pin).date
     assert.deepStrictEqual([newer, older, oldest].map(served), [newer, older, oldest])
     assert.deepStrictEqual(["2025-12-31", "2026-05-05", "2026-12-31", "2027-06-01"].map(served), [
@@ -57,19 +57,19 @@ describe("a pin", () => {
 })
 
 describe("an answer", () => {
-  it("of the newest revision is returned unchanged", () => {
+  it("in the newest revision is returned unchanged", () => {
     const odd = Json.fromText<unknown>('{ "evidence" : 1.0 }')
     assert.strictEqual(Revision.answer(of(newer), "get_quote", odd), odd.text)
     assert.strictEqual(Revision.resource(of(newer), "event", odd), odd)
   })
 
-  it("of an older one has that revision's fields, in place; a still older one builds on it", () => {
+  it("in an older revision has that revision's fields in their places; a still older revision builds on it", () => {
     const shown = (date: string) => Revision.answer(of(date), "get_quote", quote)
     assert.strictEqual(shown(older), '{"id":"qt_1","proof":{"label":"x"},"price":null}')
     assert.strictEqual(shown(oldest), '{"id":"qt_1","basis":{"label":"x"},"price":null}')
   })
 
-  it("of an operation without differences is not changed", () => {
+  it("to an operation without differences is not changed", () => {
     assert.strictEqual(Revision.answer(of(older), "get_sandbox", quote), quote.text)
   })
 
@@ -99,7 +99,7 @@ describe("an input", () => {
     assert.deepStrictEqual(upgraded(oldest, { sheet: "r" }), { consent_receipt_id: "r" })
   })
 
-  it("of an older revision does not know fields that are only in a newer one", () => {
+  it("in an older revision rejects fields that exist only in a newer revision", () => {
     assert.deepStrictEqual(upgraded(older, { consent_receipt_id: "r" }), { paper: "r" })
     assert.deepStrictEqual(upgraded(older, { paper: "p", consent_receipt_id: "r" }), {
       consent_receipt_id: "p",
@@ -107,13 +107,13 @@ describe("an input", () => {
     })
   })
 
-  it("that is not an object is left for the schema to refuse", () => {
+  it("that is not an object is left for the schema to reject", () => {
     for (const odd of [null, 7, "x", [1]]) assert.deepStrictEqual(upgraded(older, odd), odd)
   })
 })
 
 describe("a refusal", () => {
-  it("names fields as in the caller's revision, and names the revision", () => {
+  it("names fields as the caller's revision does, and names the revision", () => {
     const refused = ApiError.invalidInput([
       { path: "consent_receipt_id", message: "This field is required." },
       { path: "application.line", message: "This field is not known." }

@@ -51,7 +51,7 @@ const names = (fields: object): ReadonlyArray<string> => Object.keys(fields)
 
 describe("a call in an older revision", () => {
   testInWorld(
-    "takes its own input and answers with its own fields; everything else is the same",
+    "accepts and returns that revision's fields, and is otherwise unchanged",
     Effect.gen(function* () {
       const started = yield* start(inOlder, olderStart())
       assert.strictEqual(started.revision, older)
@@ -71,7 +71,7 @@ describe("a call in an older revision", () => {
   )
 
   testInWorld(
-    "uses the pinned revision if it names none, and the newest if the host says so",
+    "uses the pinned revision if it names none, or the newest if the host is configured so",
     Effect.gen(function* () {
       const list = (revision: AskedRevision) => ask(operations.listEvents, revision)
       yield* start(inNewer, startOf())
@@ -85,7 +85,7 @@ describe("a call in an older revision", () => {
   )
 
   testInWorld(
-    "does not know the fields of the newer one, and reports wrong fields with its own names",
+    "rejects the newer revision's fields, and reports wrong fields with its own names",
     Effect.gen(function* () {
       const refused = (revision: AskedRevision, body: object) =>
         Effect.map(Effect.flip(start(revision, body)), (error) =>
@@ -110,7 +110,7 @@ describe("a call in an older revision", () => {
   )
 })
 
-describe("a repeat", () => {
+describe("a repeated call", () => {
   testInWorld(
     "with the same request_key and input returns the same request, in the revision of the retry",
     Effect.gen(function* () {
@@ -146,7 +146,7 @@ describe("a repeat", () => {
   )
 })
 
-describe("a repeat after the release of a newer revision", () => {
+describe("a call repeated after the release of a newer revision", () => {
   const before = release([{ date: older, differences: [] }])
   const after = release(two)
 
@@ -187,7 +187,7 @@ describe("webhook bodies", () => {
   })
 
   testWebhooks(
-    "are in the pinned revision, whatever revision calls name, even for tests and replays",
+    "are in the pinned revision, whatever revision calls name, including tests and replays",
     ({ sent }) =>
       Effect.gen(function* () {
         yield* pinned

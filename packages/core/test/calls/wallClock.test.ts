@@ -35,8 +35,8 @@ const testJumping = (name: string, body: (jump: () => void) => InWorld<unknown>)
     })
   )
 
-describe("a wall clock that is set while something runs", () => {
-  testJumping("changes no duration: of a call, its wait, and an exchange with a carrier", (jump) =>
+describe("a change to the wall clock during a call", () => {
+  testJumping("does not affect measured durations: of a call, its wait, and an exchange with a carrier", (jump) =>
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -53,7 +53,7 @@ describe("a wall clock that is set while something runs", () => {
     })
   )
 
-  testJumping("neither shortens nor lengthens a long poll and the wait for a message", (jump) =>
+  testJumping("neither shortens nor lengthens a long poll or a wait for a message", (jump) =>
     Effect.gen(function* () {
       const { organization } = yield* World
       const { id } = yield* start(startOf({ scenario: "waits_in_queue" }))

@@ -24,7 +24,7 @@ const settled = pass(0)
 describe("a call's log entry", () => {
   const sizes: Array<number> = []
   testInWorld(
-    "is written with others of its workspace once 500 wait, at most 500 per change",
+    "is written in batches of at most 500 per workspace, as soon as 500 entries wait",
     Effect.gen(function* () {
       for (let i = 0; i < 499; i++) yield* list()
       yield* settled
@@ -51,7 +51,7 @@ describe("a call's log entry", () => {
 
   const slow = Latch.makeUnsafe()
   testInWorld(
-    "delays no call: while one cannot be written, calls are answered and buffered",
+    "delays no call: while it cannot be written, calls are answered and entries are buffered",
     Effect.gen(function* () {
       for (let i = 0; i < 3; i++) {
         yield* list()
@@ -118,7 +118,7 @@ describe("a call's log entry", () => {
 
   let broken = true
   testInWorld(
-    "is dropped if storage refuses it, and does not block the next ones",
+    "is dropped if storage refuses it, and does not block later entries",
     Effect.gen(function* () {
       yield* list()
       yield* pass(second)
@@ -158,7 +158,7 @@ describe("a call's log entry", () => {
     })
   )
 
-  it.effect("is not made if the log is off: its operations are not found, and no host lists them", () =>
+  it.effect("is not written if the log is off: its operations are not found, and no host lists them", () =>
     Effect.gen(function* () {
       yield* list()
       yield* pass(second)
@@ -180,8 +180,8 @@ describe("a call's log entry", () => {
   )
 })
 
-describe("calls that wait to be written", () => {
-  it("are bounded; beyond that the oldest are dropped and counted", () => {
+describe("buffered log entries", () => {
+  it("are bounded: beyond the bound, the oldest entries are dropped and counted", () => {
     const held = new CallBuffer<string>(20)
     for (let i = 0; i < 21; i++) held.add(String(i))
     assert.strictEqual(held.size, 19)

@@ -23,8 +23,8 @@ const withTerms = (terms: object): CarrierAdapter =>
 
 const pathsOf = (adapter: CarrierAdapter) => AdapterRules.check(adapter).map(({ path }) => path)
 
-describe("the rules of an adapter", () => {
-  it("accept a defined carrier, and ids of other registers", () => {
+describe("an adapter's rules", () => {
+  it("accept a defined carrier, and ids from other registers", () => {
     assert.deepStrictEqual(AdapterRules.check(acme), [])
     const mga = withOther({ carrier: { ...acme.carrier, id: "mga:acme-general" } })
     assert.deepStrictEqual(AdapterRules.check(mga), [])
@@ -114,7 +114,7 @@ const errorOf = (define: () => unknown): InvalidCarrier => {
 }
 const mistakesOf = (define: () => unknown) => errorOf(define).mistakes
 
-describe("a wrong definition", () => {
+describe("an invalid carrier definition", () => {
   const define = () =>
     defineCarrier({
       id: "acme",
@@ -126,7 +126,7 @@ describe("a wrong definition", () => {
       ask
     })
 
-  it("is found even without types, as in JavaScript", () => {
+  it("is rejected even without types, as in JavaScript", () => {
     for (const [text, paths] of [
       ["{}", ["id", "name", "lines", "ask"]],
       [

@@ -53,7 +53,7 @@ describe("a carrier's appetite", () => {
   for (const [how, appetite, line] of failures) {
     const broken = prompt("broken", offers(), { rest: { appetite } })
     testInWorld(
-      `that ${how} is logged with carrier and request, and the carrier is asked`,
+      `that ${how} is logged with the carrier and the request, and the carrier is asked`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest()
         assert.deepStrictEqual(yield* outcomes(id), ["broken quoted"])
@@ -64,7 +64,7 @@ describe("a carrier's appetite", () => {
   }
 })
 
-describe("the message of a decline", () => {
+describe("messages of a decline", () => {
   const wordy = prompt("wordy", {
     kind: "declined",
     reason: "prior_claims",
@@ -72,7 +72,7 @@ describe("the message of a decline", () => {
   })
   const silent = prompt("silent", { kind: "declined", reason: "prior_claims", message: " <br> " })
   testInWorld(
-    "are shown without control characters and cut to length; blank ones are omitted",
+    "are shown without control characters and cut to length; blank messages are omitted",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)

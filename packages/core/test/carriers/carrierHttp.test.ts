@@ -12,7 +12,7 @@ import { firstOf, json, status, withClient } from "./fakeCarrier.ts"
 const ok = () => json({ premium: "12.00" })
 
 describe("a request to a carrier", () => {
-  it.effect("has the path under the base URL, query, headers and a JSON body", () =>
+  it.effect("has the path below the base URL, the query, the headers and a JSON body", () =>
     withClient(
       ok,
       (http, requests) =>
@@ -60,7 +60,7 @@ describe("a request to a carrier", () => {
     )
   )
 
-  it.effect("follows a carrier's link to its own origin, and to no other", () =>
+  it.effect("follows a carrier's link to the same origin only", () =>
     withClient(ok, (http, requests) =>
       Effect.gen(function* () {
         yield* http.effect.get("https://api.acme.example/status/7?sig=abc")
@@ -82,7 +82,7 @@ describe("a request to a carrier", () => {
     )
   )
 
-  it.effect("cannot be led to another path by the value of a parameter", () =>
+  it.effect("cannot be sent to another path by a parameter's value", () =>
     withClient(ok, (http, requests) =>
       Effect.gen(function* () {
         for (const id of ["", ".", ".."]) {
@@ -95,8 +95,8 @@ describe("a request to a carrier", () => {
   )
 })
 
-describe("the authorization of a request", () => {
-  it.effect("is a key in a header, a bearer token, or a name and a password of the connection", () =>
+describe("a request's authorization", () => {
+  it.effect("is a key in a header, a bearer token, or the connection's name and password", () =>
     Effect.gen(function* () {
       const sent = (auth: Parameters<typeof faultsOf>[0]["auth"]) =>
         withClient(
@@ -116,7 +116,7 @@ describe("the authorization of a request", () => {
     })
   )
 
-  it.effect("needs the fields that it names: if one is missing, the error names it, and nothing is sent", () =>
+  it.effect("needs the fields that it names: if a field is missing, the error names it and nothing is sent", () =>
     withClient(
       ok,
       (http, requests) =>
@@ -133,7 +133,7 @@ describe("the authorization of a request", () => {
 })
 
 describe("an answer", () => {
-  it.effect("gives status, headers, bytes, text, and JSON that a schema has checked", () =>
+  it.effect("provides its status, headers, bytes, text, and JSON checked by a schema", () =>
     withClient(
       () => json({ premium: "12.00", extra: 1 }, 201, { "X-Quote": "q-7" }),
       (http) =>
@@ -159,14 +159,14 @@ describe("an answer", () => {
     )
   )
 
-  it.effect("is read in the character set that it names", () =>
+  it.effect("is decoded with the character set that it names", () =>
     withClient(
       () => new Response(new Uint8Array([0x63, 0xe9]), { headers: { "content-type": "text/xml; charset=iso-8859-1" } }),
       (http) => Effect.map(http.effect.get("/q"), ({ text }) => assert.strictEqual(text, "cé"))
     )
   )
 
-  it.effect("that is not JSON, or does not match, is unreadable, and the error repeats none of it", () =>
+  it.effect("that is not JSON or does not match the schema is unreadable, and the error repeats none of it", () =>
     withClient(
       ({ url }) =>
         url.pathname.endsWith("text") ? new Response("<b>Anna</b>") : json({ offer: { premium: "Anna", anna: 1 } }),
@@ -197,7 +197,7 @@ describe("an answer", () => {
     )
   )
 
-  it.effect("larger than the limit is unreadable, and is not read to its end", () => {
+  it.effect("larger than the limit is unreadable, and is not read to the end", () => {
     let pulled = 0
     const endless = () =>
       new Response(
@@ -221,7 +221,7 @@ describe("an answer", () => {
   })
 })
 
-describe("a status other than success", () => {
+describe("a status that is not a success", () => {
   const cases: ReadonlyArray<readonly [number, Readonly<Record<string, string>>, string, number | null]> = [
     [429, {}, "rate_limited", null],
     [429, { "retry-after": "7" }, "rate_limited", 7_000],
@@ -266,9 +266,9 @@ describe("a status other than success", () => {
   )
 })
 
-describe("a connection that fails", () => {
+describe("a failed connection", () => {
   for (const code of ["ECONNRESET", "CERT_HAS_EXPIRED"]) {
-    it.effect(`with ${code} is a carrier_error that contains the code, and nothing else from the cause`, () =>
+    it.effect(`with ${code} is a carrier_error that contains only the code of the cause`, () =>
       withClient(
         () => ({ code }),
         (http) =>
@@ -283,10 +283,10 @@ describe("a connection that fails", () => {
   }
 })
 
-describe("the options of a client", () => {
+describe("an HTTP client's options", () => {
   const faults = (options: Parameters<typeof faultsOf>[0]) => faultsOf(options, ["key"]).map(({ path }) => path)
 
-  it("may use plain http only in the sandbox and on this machine", () => {
+  it("allow plain http only in the sandbox and to this machine", () => {
     assert.deepStrictEqual(faults({ base_url: "https://api.acme.example" }), [])
     assert.deepStrictEqual(faults({ base_url: "http://localhost:4010" }), [])
     assert.deepStrictEqual(faults({ base_url: "http://api.acme.example" }), ["base_url"])
@@ -304,7 +304,7 @@ describe("the options of a client", () => {
     assert.deepStrictEqual(faults({ base_url: "https://acme.example/?a=1" }), ["base_url"])
   })
 
-  it.effect("name a base URL for each environment", () =>
+  it.effect("need a base URL for each environment", () =>
     withClient(
       ok,
       (http, requests) =>
@@ -315,8 +315,8 @@ describe("the options of a client", () => {
   )
 })
 
-describe("what observers see of a request", () => {
-  it.effect("is a span without query or values, and without trace headers", () =>
+describe("an observed carrier request", () => {
+  it.effect("has a span without query or values, and without trace headers", () =>
     Effect.gen(function* () {
       const spans: Array<Tracer.NativeSpan> = []
       const tracer = Tracer.make({
@@ -344,7 +344,7 @@ describe("what observers see of a request", () => {
     })
   )
 
-  it.effect("is visible to whoever wraps the transport: its purpose, and what no recording keeps", () =>
+  it.effect("shows a wrapped transport its purpose, and which values no recording keeps", () =>
     Effect.gen(function* () {
       const seen: Array<SentRequest | null> = []
       const recorder = HttpClient.make((request) =>
@@ -368,7 +368,7 @@ describe("what observers see of a request", () => {
     })
   )
 
-  it.effect("is nothing once the signal is aborted", () =>
+  it.effect("is not sent once the signal is aborted", () =>
     Effect.gen(function* () {
       const controller = new AbortController()
       yield* withClient(

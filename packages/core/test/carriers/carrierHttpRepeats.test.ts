@@ -41,7 +41,7 @@ const first =
   (_got, count) =>
     count === 1 ? failure : status(204)
 
-describe("a request that fails", () => {
+describe("a failed request", () => {
   const transient: ReadonlyArray<readonly [string, () => ReturnType<Script>]> = [
     ["502", () => status(502)],
     ["503", () => status(503)],
@@ -50,7 +50,7 @@ describe("a request that fails", () => {
     ["a broken connection", () => ({ code: "ECONNRESET" })]
   ]
   for (const [name, failure] of transient) {
-    it.effect(`with ${name} is retried once if it may be sent twice`, () =>
+    it.effect(`with ${name} is retried once if it is safe to repeat`, () =>
       Effect.gen(function* () {
         const repeated = yield* outcome(first(failure()))
         assert.deepStrictEqual([repeated.ended, repeated.requests], [204, 2])
@@ -82,7 +82,7 @@ describe("a request that fails", () => {
     )
   }
 
-  it.effect("waits as long as the carrier says before it is retried", () =>
+  it.effect("waits as long as the carrier asks before it is retried", () =>
     Effect.gen(function* () {
       const { after_ms } = yield* outcome(first(status(429, { "retry-after": "2" })))
       assert.isAtLeast(after_ms, 2_000)
@@ -91,8 +91,8 @@ describe("a request that fails", () => {
   )
 })
 
-describe("the time of a call", () => {
-  it.effect("is limited by the line, or more tightly by the request, and includes a retry", () =>
+describe("a call's timeout", () => {
+  it.effect("comes from the line, or is set lower by the request, and includes a retry", () =>
     Effect.gen(function* () {
       const silent = yield* outcome(() => "silence", {}, { timeout_ms: 4_000 })
       assert.deepStrictEqual([silent.ended, silent.requests, silent.after_ms], ["timeout", 1, 4_000])
@@ -112,7 +112,7 @@ describe("the time of a call", () => {
     })
   )
 
-  it.effect("includes the body", () =>
+  it.effect("includes reading the body", () =>
     Effect.gen(function* () {
       const dripping = () => new Response(new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array(1)) }))
       const { ended, after_ms } = yield* outcome(dripping, {}, { timeout_ms: 4_000 })

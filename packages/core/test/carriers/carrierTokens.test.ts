@@ -28,7 +28,7 @@ const issuing = (
 }
 
 describe("a token", () => {
-  it.effect("is requested with the connection's credentials, and used until shortly before it expires", () =>
+  it.effect("is requested with the connection's credentials, and reused until shortly before it expires", () =>
     withClient(
       issuing(),
       (http, requests) =>
@@ -70,7 +70,7 @@ describe("a token", () => {
     )
   )
 
-  it.effect("is requested once, however many calls need it at the same time", () =>
+  it.effect("is requested once, however many calls need it concurrently", () =>
     withClient(
       issuing(),
       (http, requests) =>
@@ -86,7 +86,7 @@ describe("a token", () => {
     )
   )
 
-  it.effect("still arrives if the call that first requested it is given up", () =>
+  it.effect("still arrives if the call that first requested it is abandoned", () =>
     Effect.gen(function* () {
       const token = yield* Deferred.make<Response>()
       yield* withClient(
@@ -107,7 +107,7 @@ describe("a token", () => {
     })
   )
 
-  it.effect("belongs to one connection", () =>
+  it.effect("is used for one connection only", () =>
     withClient(
       issuing(),
       (http, requests) =>
@@ -130,7 +130,7 @@ describe("a token", () => {
   )
 })
 
-describe("a token that the carrier refuses", () => {
+describe("a token that the carrier rejects", () => {
   /** Tokens that stop working long before they expire. */
   const ending = (): Script => {
     const carrier = issuing()
@@ -138,7 +138,7 @@ describe("a token that the carrier refuses", () => {
     return (got, count) => (isToken(got) || ++calls !== 2 ? carrier(got, count) : status(401))
   }
 
-  it.effect("is renewed, and the call repeated, even if the request may not be sent twice", () =>
+  it.effect("is renewed, and the call repeated, even if the request must not be repeated otherwise", () =>
     withClient(
       ending(),
       (http, requests) =>
@@ -170,7 +170,7 @@ describe("a token that the carrier refuses", () => {
     )
   })
 
-  it.effect("is not renewed by a call whose refusal arrives after another call has renewed it", () =>
+  it.effect("is not renewed by a call whose rejection arrives after another call has renewed it", () =>
     Effect.gen(function* () {
       const late = yield* Deferred.make<Response>()
       let issued = 0
@@ -213,7 +213,7 @@ describe("a token that the carrier refuses", () => {
 })
 
 describe("a token that cannot be obtained", () => {
-  it.effect("fails the call with an error of the token endpoint, and the next call requests it again", () =>
+  it.effect("fails the call with the token endpoint's error, and the next call requests it again", () =>
     withClient(
       (got, count) => (!isToken(got) ? json({}) : count === 1 ? status(401) : json({ access_token: "t1" })),
       (http, requests) =>
@@ -228,7 +228,7 @@ describe("a token that cannot be obtained", () => {
     )
   )
 
-  it.effect("for a moment is requested again, even for a request that may not be sent twice", () =>
+  it.effect("temporarily is requested again, even for a request that must not be repeated", () =>
     withClient(
       (got, count) => (!isToken(got) ? json({}) : count === 1 ? status(503) : json({ access_token: "t1" })),
       (http, requests) =>
@@ -242,7 +242,7 @@ describe("a token that cannot be obtained", () => {
     )
   )
 
-  it.effect("because its endpoint hangs times out, although calls keep waiting for it", () =>
+  it.effect("times out if its endpoint hangs, even if new calls keep waiting for it", () =>
     withClient(
       (got, count) => (count === 1 ? "silence" : isToken(got) ? json({ access_token: "t1" }) : json({})),
       (http, requests) =>

@@ -43,7 +43,7 @@ const status = (options = {}) =>
     ({ carriers }) => carriers
   )
 
-describe("a circuit that changes", () => {
+describe("a circuit change", () => {
   testInWorld(
     "is logged once for all hosts, with the carrier, the line, the reason and the duration",
     Effect.gen(function* () {
@@ -99,7 +99,7 @@ describe("a circuit that changes", () => {
   )
 
   testInWorld(
-    "appears in the timelines of the requests that changed it and of those that it kept out",
+    "appears in the timelines of the requests that caused it and of those that were not asked because of it",
     Effect.gen(function* () {
       yield* work
       const harmless = yield* startMany(19)
@@ -128,7 +128,7 @@ describe("a circuit that changes", () => {
   )
 })
 
-describe("the status of carriers", () => {
+describe("the carriers' status", () => {
   testInWorld(
     "shows the circuit, the latest outcomes and the remaining limits for each line and environment",
     Effect.gen(function* () {
@@ -168,7 +168,7 @@ describe("the status of carriers", () => {
   {
     const failing = appointing({}, { idempotent: false })
     testInWorld(
-      "has one entry for each connection, and only those of the organization that was named",
+      "has one entry for each connection, and only the named organization's entries",
       Effect.gen(function* () {
         const { organization } = yield* World
         const other = yield* Effect.flatMap(Access, (access) => access.createOrganization("Another agency"))
@@ -187,7 +187,7 @@ describe("the status of carriers", () => {
 describe("an operator", () => {
   const sick = prompt("sick", unavailable("carrier_error"), { idempotent: false })
   testInWorld(
-    "closes the circuit of a carrier, which is asked again at once, and the log says who did it",
+    "closes a carrier's circuit, and the carrier is asked immediately; the log names the operator",
     Effect.gen(function* () {
       yield* work
       yield* startMany(20)

@@ -16,7 +16,7 @@ describe("an ask", () => {
   {
     const carrier = appointing()
     testInWorld(
-      "carries the values that the organization set for the carrier",
+      "carries the values that the organization has set for the carrier",
       Effect.gen(function* () {
         yield* work
         yield* set(given)
@@ -34,7 +34,7 @@ describe("an ask", () => {
     const carrier = appointing({}, { needs: ["applicant.first_name"] })
     const open = prompt("open")
     testInWorld(
-      "is not made for an organization without a connection, whatever facts it has",
+      "is not made for an organization without a connection, whatever its facts",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -78,7 +78,7 @@ describe("an ask", () => {
   {
     const carrier = prompt(carrierId, unavailable("carrier_error"), { rest: { connection: fields } })
     testInWorld(
-      "is not repeated when the connection was removed",
+      "is not repeated after the connection was removed",
       Effect.gen(function* () {
         yield* work
         yield* set(given)
@@ -97,7 +97,7 @@ describe("an ask", () => {
     const carrier = polled(carrierId, 1)
     const adapter = { ...carrier.adapter, connection: fields }
     testInWorld(
-      "that was accepted is polled again once the connection is set again",
+      "is polled again once its connection is set again",
       Effect.gen(function* () {
         yield* work
         yield* set(given)
@@ -128,7 +128,7 @@ describe("an ask", () => {
       }
     })
     testInWorld(
-      "for a fresh price is not made without the connection",
+      "is not made for a fresh price without the connection",
       Effect.gen(function* () {
         yield* work
         yield* set(given)

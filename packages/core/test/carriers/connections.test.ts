@@ -13,7 +13,7 @@ describe("setting a connection", () => {
   const carrier = appointing({ environments: ["live"] })
   const open = prompt("open")
   testInWorld(
-    "names every wrong field, and never repeats a value",
+    "names every invalid field, and never repeats a value",
     Effect.gen(function* () {
       const wrong: ReadonlyArray<readonly [unknown, object, ReadonlyArray<string>]> = [
         [{}, {}, ["values.producer_code", "values.api_key"]],
@@ -172,7 +172,7 @@ describe("testing a connection", () => {
   )
 
   testInWorld(
-    "says when a carrier cannot be tested, and changes nothing",
+    "reports that a carrier cannot be tested, and changes nothing",
     Effect.gen(function* () {
       yield* set(given)
       const { message, outcome } = yield* test

@@ -28,13 +28,13 @@ const reading = carrier("acme", () =>
 const sending = (body: string) =>
   carrier("acme", () => send(HttpClientRequest.post(url).pipe(HttpClientRequest.bodyText(body, "application/json"))))
 
-describe("a body that is nested 60,000 levels deep", () => {
+describe("a body nested 60,000 levels deep", () => {
   for (const [what, body] of [
     ["lists", lists],
     ["objects", objects]
   ] as const) {
     testRecorded(
-      `of ${what} is omitted from the record of the exchange, and the answer counts`,
+      `in ${what} is omitted from the exchange's record, and the answer counts`,
       Effect.gen(function* () {
         const id = yield* ask()
         assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
@@ -46,7 +46,7 @@ describe("a body that is nested 60,000 levels deep", () => {
       { answer: () => new Response(body, { headers: { "content-type": "application/json" } }) }
     )
     testRecorded(
-      `of ${what} can be sent, and is omitted from the record`,
+      `in ${what} can be sent, and is omitted from the record`,
       Effect.gen(function* () {
         const id = yield* ask()
         assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
@@ -59,7 +59,7 @@ describe("a body that is nested 60,000 levels deep", () => {
 
 describe("the record of a body", () => {
   const nested = fc.tuple(fc.nat(30_000), fc.array(fc.constantFrom(["[", "]"], ['{"name":', "}"]), { minLength: 1 }))
-  it("is made at any depth, with the body or a note that it was omitted", () => {
+  it("is created at any depth, with the body or a note that it was omitted", () => {
     fc.assert(
       fc.property(nested, fc.boolean(), ([levels, parts], keepsText) => {
         const at = (level: number) => parts[level % parts.length] ?? ["[", "]"]

@@ -118,7 +118,7 @@ describe("a defined carrier", () => {
   })
   const notified = answering(Response.json({ number: "A-1" }), Response.json({ status: "declined" }))
   testInWorld(
-    "is polled when its callback says that the answer is ready, and a forged one is refused",
+    "is polled when its callback says that the answer is ready; a forged callback is refused",
     notified.through(
       Effect.gen(function* () {
         const hear = (secret: string) =>
@@ -136,7 +136,7 @@ describe("a defined carrier", () => {
   )
 
   testInWorld(
-    "declines in its appetite function, given typed facts and the day",
+    "declines in its appetite function, which gets typed facts and the date",
     Effect.gen(function* () {
       yield* work
       const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "mobile_home" } }
@@ -151,7 +151,7 @@ describe("a defined carrier", () => {
 const simple = { id: "naic:12345", name: "Acme Mutual", lines: renters } as const
 const priced = Reply.offers([{ offer_ref: "1", premium: dollars(100) }])
 
-describe("what a defined carrier's functions return", () => {
+describe("the results of a defined carrier's functions", () => {
   const forms = {
     "a value": defineCarrier({ ...simple, ask: () => priced }),
     "a promise": defineCarrier({ ...simple, ask: async () => priced }),
@@ -172,7 +172,7 @@ describe("what a defined carrier's functions return", () => {
 
   const broken = defineCarrier({ ...simple, ask: () => JSON.parse('{ "kind": "offers", "offers": [{}] }') })
   testInWorld(
-    "is checked like any carrier's answer",
+    "are checked like any carrier's answer",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest()
       const line = only(lines, "A carrier's answer breaks the rules and was dropped")
@@ -199,7 +199,7 @@ describe("an error in a defined carrier", () => {
   ] as const) {
     const server = answering(new Response("{}", { status, headers }))
     testInWorld(
-      `from its HTTP client becomes the matching reply: ${status} is ${reason}, and the log says so`,
+      `from its HTTP client becomes the matching reply: ${status} is ${reason}, which is logged`,
       server.through(
         Effect.gen(function* () {
           const { id, lines } = yield* logOfRequest()
@@ -226,7 +226,7 @@ describe("an error in a defined carrier", () => {
     }
   })
   testInWorld(
-    "in its own code is logged with its place and without its message",
+    "in its own code is logged with its location and without its message",
     Effect.gen(function* () {
       const { id, lines } = yield* logOfRequest()
       const line = only(lines, "A carrier's adapter failed")
@@ -248,7 +248,7 @@ describe("an error in a defined carrier", () => {
     }
   })
   testInWorld(
-    "cannot exceed its time: the signal is aborted",
+    "is reported when its time is up: the signal is aborted",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -283,21 +283,21 @@ const ask: CarrierAsk = {
   deadline: 90_000
 }
 
-describe("the connection of a defined carrier", () => {
+describe("a defined carrier's connection", () => {
   const connected = defineCarrier({
     ...simple,
     connection: { producer_code: "string", api_key: "secret" },
     ask: ({ connection }) => Reply.pending(connection.producer_code)
   })
 
-  it.effect("has the values by the names of the declared fields", () =>
+  it.effect("has its values under the names of the declared fields", () =>
     Effect.gen(function* () {
       const connection = { producer_code: "P-1", api_key: "k" }
       assert.deepInclude(yield* connected.ask({ ...ask, connection }), { ref: "P-1" })
     })
   )
 
-  it.effect("is never incomplete: the carrier is not called without a value", () =>
+  it.effect("is never incomplete: the carrier is not called if a value is missing", () =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(connected.ask({ ...ask, connection: { producer_code: "P-1" } }))
       assert.strictEqual(exit._tag, "Failure")
@@ -323,7 +323,7 @@ describe("testing a connection", () => {
       server.client
     )
 
-  it.effect("has an HTTP client, and a failed request is an answer for the operator", () =>
+  it.effect("uses an HTTP client, and reports a failed request to the operator", () =>
     Effect.gen(function* () {
       const fine = answering(new Response("{}"), new Response("{}"))
       assert.deepStrictEqual(yield* test("right", fine), { ok: true })
@@ -335,7 +335,7 @@ describe("testing a connection", () => {
   )
 })
 
-describe("the facts of a defined carrier", () => {
+describe("a defined carrier's facts", () => {
   const several = defineCarrier({
     ...simple,
     lines: { renters: { states: ["NY"] }, pet: { states: ["TX"] } },
@@ -346,7 +346,7 @@ describe("the facts of a defined carrier", () => {
       ])
   })
   testInWorld(
-    "follow from the line",
+    "have the types of its line",
     Effect.gen(function* () {
       yield* work
       const ids = [yield* start({ line: "renters" }, live), yield* start({ line: "pet" }, live)]

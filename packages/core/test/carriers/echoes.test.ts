@@ -76,7 +76,7 @@ describe("a secret that a carrier repeats", () => {
     ["text", forms.join("\n")]
   ] as const) {
     testRecorded(
-      `is neither kept nor shown in ${what}`,
+      `is neither stored nor shown in ${what}`,
       Effect.gen(function* () {
         const id = yield* ask()
         const { entries } = yield* Effect.flatMap(Timelines, (timelines) => timelines.read(id, { bodies: true }))
@@ -108,7 +108,7 @@ describe("a secret that a carrier repeats", () => {
     { rest: { keeps_text_bodies: true } }
   )
   testRecorded(
-    "is not kept if it is split between the chunks of a stream, or cut off with it",
+    "is not stored if it is split between a stream's chunks, or truncated with the stream",
     Effect.gen(function* () {
       yield* ask(2 * secondMs)
       const [exchange] = yield* onRecord()
@@ -146,7 +146,7 @@ describe("a secret that a carrier repeats", () => {
     }
   }
   testRecorded(
-    "is not kept if a callback repeats it",
+    "is not stored if a callback repeats it",
     Effect.gen(function* () {
       const id = yield* ask()
       const service = yield* Carriers
@@ -201,7 +201,7 @@ describe("a secret that a carrier repeats", () => {
       }
     )
     testRecorded(
-      `finds ${secret} in no text of its offers, but in the link that may need it`,
+      `is redacted in all text of its offers, but not in the link that may need it: ${secret}`,
       Effect.gen(function* () {
         const id = yield* ask()
         const { quotes } = yield* read(id, live)
@@ -241,7 +241,7 @@ describe("a secret that a carrier repeats", () => {
     const declining = carrier("declining", () => Effect.as(sending, Reply.decline("prior_claims", hidden)))
     const asking = carrier("asking", () => Effect.as(sending, Reply.question({ path: hidden, label: hidden })))
     testRecorded(
-      `finds none of it in what callers read if it is hidden: ${JSON.stringify(hidden)}`,
+      `is redacted in what callers read if it is disguised: ${JSON.stringify(hidden)}`,
       Effect.gen(function* () {
         const id = yield* ask()
         const { quote_request, quotes } = yield* read(id, live)
@@ -276,7 +276,7 @@ describe("a secret that a carrier repeats", () => {
   )
 })
 
-describe("a link of an action, which callers see", () => {
+describe("an action's link, which callers see", () => {
   const check = (url: string) =>
     Offer.check(offer({ extra_actions: [{ type: "read_terms", url }] }), {
       line: renters,
@@ -287,7 +287,7 @@ describe("a link of an action, which callers see", () => {
       now: 0
     })
 
-  it("loses the offer if it repeats a secret, in any form", () => {
+  it("invalidates the offer if it repeats a secret in any form", () => {
     assert.isTrue(Result.isSuccess(check("https://carrier.example/terms?of=renters")))
     for (const form of forms) {
       const refused = check(`https://carrier.example/terms?access_token=${encodeURIComponent(form)}`)

@@ -23,8 +23,8 @@ const acme = defineCarrier({
   }
 })
 
-describe("an answer", () => {
-  it.effect("cannot be read with a schema of another copy of Effect", () =>
+describe("a schema from another copy of Effect", () => {
+  it.effect("cannot read an answer", () =>
     withClient(
       () => json({ premium: "12.00" }),
       (http) =>
@@ -38,7 +38,7 @@ describe("an answer", () => {
   )
 
   testInWorld(
-    "that was read with such a schema fails its carrier, and the log says what to change",
+    "fails its carrier, and the log says what to change",
     Effect.gen(function* () {
       const { id, lines } = yield* logOfRequest()
       assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 no_answer carrier_error"])
@@ -48,7 +48,7 @@ describe("an answer", () => {
     { carriers: [acme], surroundings: Layer.succeed(CarrierTransport, server.client) }
   )
 
-  it("breaks the contract of carriers, which says the same", async () => {
+  it("fails the carrier contract with the same message", async () => {
     const cases = CarrierContract.cases(acme, {}, { transport: server.client })
     const ended = await Promise.allSettled(cases.map(({ run }) => run()))
     const said = ended.map((end) => (end.status === "rejected" ? String(end.reason.message) : ""))

@@ -58,22 +58,22 @@ const sent = (takenMs: number, answerMs: number, { count = 1, timeout_ms = 1_000
     { timeout_ms }
   )
 
-describe("a request that waits for a free connection of its own host", () => {
-  it.effect("is sent once one is free, and then has its full time", () =>
+describe("a request that waits for a free connection on its host", () => {
+  it.effect("is sent once a connection is free, and then has its full timeout", () =>
     Effect.gen(function* () {
       const { ended } = yield* sent(5_000, 990)
       assert.deepStrictEqual(ended, [[204, 5_990]])
     })
   )
 
-  it.effect("times out like every other after it was sent", () =>
+  it.effect("times out after being sent like any other request", () =>
     Effect.gen(function* () {
       const { ended } = yield* sent(5_000, 2_000)
       assert.deepStrictEqual(ended, [["timeout TIMED_OUT", 6_000]])
     })
   )
 
-  it.effect("fails after ten seconds without being sent, and says why", () =>
+  it.effect("fails after ten seconds without being sent, and explains why", () =>
     Effect.gen(function* () {
       const { ended, requests } = yield* sent(60_000, 10)
       assert.deepStrictEqual(ended, [["rate_limited NO_FREE_CONNECTION", 10_000]])
@@ -81,7 +81,7 @@ describe("a request that waits for a free connection of its own host", () => {
     })
   )
 
-  it.effect("waits for those before it, one after another", () =>
+  it.effect("waits for earlier requests, one after another", () =>
     Effect.gen(function* () {
       const { ended } = yield* sent(0, 900, { count: 4 })
       assert.deepStrictEqual(ended, [
@@ -146,10 +146,14 @@ const inWorld = (
 const endsAs = (outcome: string) => (ended: ReadonlyArray<string>) =>
   Effect.sync(() => assert.deepStrictEqual(ended, [`naic:12345 ${outcome}`]))
 
-describe("an ask that waits for a free connection of its own host", () => {
-  inWorld("still waits after its attempt's time", { taken_ms: 8_000, answer_ms: 900, seconds: 8 }, endsAs("pending"))
+describe("an ask that waits for a free connection on its host", () => {
   inWorld(
-    "has its full attempt time once one is free",
+    "keeps waiting after its attempt's timeout",
+    { taken_ms: 8_000, answer_ms: 900, seconds: 8 },
+    endsAs("pending")
+  )
+  inWorld(
+    "has its full attempt timeout once a connection is free",
     { taken_ms: 8_000, answer_ms: 900, seconds: 11 },
     endsAs("quoted")
   )
@@ -159,7 +163,7 @@ describe("an ask that waits for a free connection of its own host", () => {
     endsAs("no_answer timeout")
   )
   inWorld(
-    "ends as rate limited after ten seconds, and the log and the record say why",
+    "ends as rate limited after ten seconds, and the log and the record explain why",
     { taken_ms: 60_000, answer_ms: 10, seconds: 12 },
     (ended, log) =>
       Effect.gen(function* () {

@@ -29,7 +29,7 @@ const click = Effect.fnUntraced(function* (token: string | null) {
   return there._tag === "page" ? `${there.status}` : there.url
 })
 
-describe("the link at the click", () => {
+describe("the link for a click", () => {
   {
     const clicks: Array<string> = []
     const fresh = giving(
@@ -41,7 +41,7 @@ describe("the link at the click", () => {
       null
     )
     testInWorld(
-      "is a new one from the carrier each time, even for an offer without a page",
+      "is requested from the carrier for each click, even for an offer without a page",
       Effect.gen(function* () {
         const { token } = yield* quoted
         assert.strictEqual(yield* click(token), "https://carrier.example/resume?session=1")
@@ -55,7 +55,7 @@ describe("the link at the click", () => {
   }
 
   testInWorld(
-    "leads nowhere if the carrier says that the person cannot continue, even if the offer has a page",
+    "is not opened if the carrier says that the person cannot continue, even if the offer has a page",
     Effect.gen(function* () {
       assert.strictEqual(yield* click((yield* quoted).token), "404")
     }),

@@ -28,9 +28,9 @@ const accepting = (character: Character) => {
   return { ...scripted, polls }
 }
 
-describe("a call within a carrier's limits", () => {
+describe("a call limited by a carrier's limits", () => {
   testInWorld(
-    "that is an ask ends as rate_limited, even if no host gets to it before too little time is left",
+    "ends as rate_limited if it is an ask, even if no host handles it before too little time is left",
     Effect.gen(function* () {
       const started = yield* Effect.forEach(["first", "second"], () => start({}, live))
       yield* runDue
@@ -46,7 +46,7 @@ describe("a call within a carrier's limits", () => {
   {
     const rationed = accepting({ rate_per_minute: 3 })
     testInWorld(
-      "that is a poll waits for the next minute if asks have used up this one",
+      "waits for the next minute if it is a poll and asks have used up the current minute",
       Effect.gen(function* () {
         yield* work
         const started = yield* Effect.forEach(["first", "second"], () => start({}, live))
@@ -64,7 +64,7 @@ describe("a call within a carrier's limits", () => {
   {
     const rationed = accepting({ rate_per_minute: 2 })
     testInWorld(
-      "that is a poll leaves no room for another ask",
+      "leaves no room for another ask if it is a poll",
       Effect.gen(function* () {
         yield* work
         yield* start({}, live)
@@ -98,7 +98,7 @@ describe("a call within a carrier's limits", () => {
       }
     )
     testInWorld(
-      "that is a refresh waits until the carrier has answered others",
+      "waits until the carrier has answered other calls if it is a refresh",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -128,7 +128,7 @@ describe("a call within a carrier's limits", () => {
       }
     })
     testInWorld(
-      "that is a click is never refused, and leaves no room for another ask",
+      "is never refused if it is a click, and leaves no room for another ask",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

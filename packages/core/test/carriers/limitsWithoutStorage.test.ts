@@ -25,12 +25,12 @@ const losing = (first: number) => {
   return { around, mend }
 }
 
-describe("a carrier's limits, while storage is unreachable,", () => {
+describe("a carrier's limits, while storage is unavailable,", () => {
   {
     const carrier = prompt("acme")
     const { around, mend } = losing(1)
     testInWorld(
-      "let no ask begin; it begins when storage is back",
+      "let no ask begin until storage is back",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

@@ -16,7 +16,7 @@ describe("a carrier in maintenance", () => {
     const closed = prompt("closed", offers(), { maintenance: [window(-60, 3_600)] })
     const later = prompt("later", offers(), { maintenance: [window(60, 3_600)] })
     testInWorld(
-      "is not asked, which the result says, if it opens too late for the request",
+      "is not asked, and reported so, if it reopens too late for the request",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -34,7 +34,7 @@ describe("a carrier in maintenance", () => {
       typical_ms: 50_000
     })
     testInWorld(
-      "is asked as soon as it opens if there is time left, even across two adjacent windows",
+      "is asked as soon as it reopens if enough time is left, even after two adjacent windows",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -54,7 +54,7 @@ describe("a carrier in maintenance", () => {
   {
     const slow = prompt("slow", offers(), { maintenance: [window(-60, 41)], typical_ms: 50_000 })
     testInWorld(
-      "is not waited for if less than its usual time is left when it opens",
+      "is not asked if less than its usual response time is left when it reopens",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -83,7 +83,7 @@ describe("a carrier in maintenance", () => {
       }
     )
     testInWorld(
-      "is not polled either, and its accepted ask waits",
+      "is not polled, and its accepted ask waits",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -109,7 +109,7 @@ describe("a carrier in maintenance", () => {
       }
     })
     testInWorld(
-      "is not asked whether an offer is still valid, and the quote stays",
+      "is not asked for a refresh, and the quote stays",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

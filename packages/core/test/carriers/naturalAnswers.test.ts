@@ -122,7 +122,7 @@ describe("undefined counts as absent in", () => {
     )
   }
 
-  it("the type of an offer, which accepts undefined from an optional field of an answer", () => {
+  it("the type of an offer, which accepts undefined from an answer's optional field", () => {
     expectTypeOf<{ offer_ref: string; product: string | undefined }>().toExtend<Reply.PartialOffer>()
     expectTypeOf<{ offer_ref: undefined }>().not.toExtend<Reply.PartialOffer>()
   })
@@ -151,7 +151,7 @@ describe("a wait in fractions of a millisecond", () => {
     )
   })
 
-  it("must be a number, and is named if it is not", () => {
+  it("must be a number, and is named in the error otherwise", () => {
     for (const millis of [Number.NaN, Number.POSITIVE_INFINITY]) {
       const broken = Result.getOrThrow(
         Result.flip(AnswerRules.readReply(Reply.pending("1", { poll_after_ms: millis })))
@@ -175,7 +175,7 @@ describe("a wait in fractions of a millisecond", () => {
       { rest: { poll: () => Effect.succeed(offers()) } }
     )
     testInWorld(
-      "repeats the ask and polls after the next whole one",
+      "repeats the ask and polls after the next whole millisecond",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -196,7 +196,7 @@ describe("a wait in fractions of a millisecond", () => {
       rest: { refresh: () => Effect.succeed(Reply.unavailable("maintenance", millis)) }
     })
     testInWorld(
-      `of ${millis} ms to the next refresh leaves the quote unchanged`,
+      `of ${millis} ms until the next refresh leaves the quote unchanged`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -213,7 +213,7 @@ describe("a wait in fractions of a millisecond", () => {
   }
 })
 
-describe("an expiry", () => {
+describe("an expiry time", () => {
   const expiring = (expires_at: string | Date) => [
     [`${JSON.stringify(expires_at)} by Reply`, Reply.offers([{ ...bare, expires_at }])] as const,
     [
@@ -258,7 +258,7 @@ describe("an expiry", () => {
   for (const [what, reply] of refused.flatMap(expiring)) {
     const own = prompt("own", reply)
     testInWorld(
-      `${what} is not a moment, so the answer is dropped, and the log says why`,
+      `${what} is invalid, so the answer is dropped, and the log explains why`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest()
         assert.deepStrictEqual(yield* outcomes(id), ["own no_answer unreadable_answer"])
@@ -272,11 +272,11 @@ describe("an expiry", () => {
   }
 })
 
-describe("a value that is not among the choices", () => {
+describe("a value that is not an allowed choice", () => {
   {
     const own = prompt("own", Object.assign(Reply.decline("prior_claims"), { reason: "UW_42" }))
     testInWorld(
-      "is logged with the choices",
+      "is logged with the allowed choices",
       Effect.gen(function* () {
         const { lines } = yield* logOfRequest()
         assert.strictEqual(
@@ -289,7 +289,7 @@ describe("a value that is not among the choices", () => {
   }
 })
 
-describe("a reply with more members than any valid one has", () => {
+describe("a reply with more members than any valid reply has", () => {
   const items = { objects: () => ({}), "objects without a prototype": () => Object.create(null), lists: () => [] }
 
   it.each(Object.entries(items))("is refused without being copied: %s", (_, make) => {

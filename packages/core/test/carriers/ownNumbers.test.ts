@@ -93,7 +93,7 @@ describe("a callback with the carrier's own reference", () => {
       { mode: "callback", idempotent: false, rest: { callback: readCallback } }
     )
     testInWorld(
-      "that arrives before the ask is answered is requested again, and is not lost",
+      "is asked for again if it arrives before the ask is answered, and is not lost",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -110,7 +110,7 @@ describe("a callback with the carrier's own reference", () => {
   {
     const scripted = callingBack("calls")
     testInWorld(
-      "with an unknown reference is requested again for a minute, and not found from then on",
+      "with an unknown reference gets a retry answer for a minute, and then a not-found answer",
       Effect.gen(function* () {
         assert.strictEqual(yield* hear("A-9"), again)
         yield* pass(minuteMs - 1)
@@ -126,7 +126,7 @@ describe("a callback with the carrier's own reference", () => {
   {
     const scripted = repeating()
     testInWorld(
-      "never reaches another organization: a reference in use makes the second reply unreadable, and the log says so",
+      "never reaches another organization: a reference in use makes the second reply unreadable, which is logged",
       Effect.gen(function* () {
         const { live: key } = yield* stranger
         yield* work
@@ -185,7 +185,7 @@ describe("a callback with the carrier's own reference", () => {
       { mode: "callback", rest: { callback: readCallback } }
     )
     testInWorld(
-      "is not needed: a carrier without one names the ask by its idempotency key",
+      "is optional: a carrier without references names the ask by its idempotency key",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -229,7 +229,7 @@ describe("a callback with the carrier's own reference", () => {
   {
     const scripted = callingBack("calls")
     testInWorld(
-      "that is unknown leaves few records in storage, however many callbacks arrive, and none after an hour",
+      "leaves few records if its reference is unknown, however many callbacks arrive, and none after an hour",
       Effect.gen(function* () {
         yield* Effect.forkScoped((yield* Retention).forever)
         const storage = yield* Storage
@@ -290,7 +290,7 @@ describe("a callback with the carrier's own reference", () => {
   {
     const scripted = callingBack("calls")
     testInWorld(
-      "is found after a rotation of the seal keys",
+      "is found after a seal key rotation",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -306,7 +306,7 @@ describe("a callback with the carrier's own reference", () => {
   {
     const scripted = callingBack("calls")
     testInWorld(
-      "is forgotten with the quotes",
+      "is forgotten when its quotes are erased",
       Effect.gen(function* () {
         const storage = yield* Storage
         const retention = yield* Retention

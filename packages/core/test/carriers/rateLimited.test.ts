@@ -21,11 +21,11 @@ const after = Effect.fnUntraced(function* (seconds: number) {
   return yield* outcomes(id)
 })
 
-describe("an ask that the carrier rate-limits", () => {
+describe("a rate-limited ask", () => {
   for (const idempotent of [true, false]) {
     const refusing = carrier("busy", (_, nth) => Effect.succeed(nth < 3 ? busy(20_000) : offers()), { idempotent })
     testInWorld(
-      `is repeated when the carrier asks for it, ${idempotent ? "if it recognizes repeats" : "even if it recognizes none"}`,
+      `is repeated when the carrier says, ${idempotent ? "if it recognizes repeats" : "even if it recognizes no repeats"}`,
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* after(50), ["busy quoted"])
         assert.deepStrictEqual(secondsOf(refusing), [0, 20, 40])
@@ -41,7 +41,7 @@ describe("an ask that the carrier rate-limits", () => {
   {
     const refusing = prompt("busy", busy(100), { idempotent: false })
     testInWorld(
-      "ends as rate limited after five attempts, each after a longer pause than the last",
+      "ends as rate limited after five attempts with increasing pauses",
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* after(60), ["busy no_answer rate_limited"])
         assert.lengthOf(refusing.asks, 5)
@@ -55,7 +55,7 @@ describe("an ask that the carrier rate-limits", () => {
   {
     const refusing = prompt("busy", busy(89_500))
     testInWorld(
-      "ends as rate limited at once if the carrier asks for a longer wait than there is time",
+      "ends as rate limited immediately if the carrier demands a longer wait than the time left",
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* after(1), ["busy no_answer rate_limited"])
         assert.lengthOf(refusing.asks, 1)
@@ -67,7 +67,7 @@ describe("an ask that the carrier rate-limits", () => {
   {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
     testInWorld(
-      "and one for which its declared rate leaves no room in time end with the same reason",
+      "ends with the same reason as an ask for which the declared rate leaves no room in time",
       Effect.gen(function* () {
         yield* work
         const started = yield* Effect.forEach([1, 2, 3], () => start({}, live))
@@ -116,7 +116,7 @@ describe("an ask that the carrier rate-limits", () => {
       }
     )
     testInWorld(
-      "is polled again when the carrier asks for it",
+      "is polled again when the carrier says",
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* after(33), ["polled quoted"])
         assert.deepStrictEqual(polls, [2, 32])
@@ -126,7 +126,7 @@ describe("an ask that the carrier rate-limits", () => {
   }
 })
 
-describe("over HTTP", () => {
+describe("over HTTP,", () => {
   const asked = (idempotent: boolean) =>
     defineCarrier({
       id: "naic:12345",
@@ -165,7 +165,7 @@ describe("over HTTP", () => {
 
   const server = FakeCarrier.make(() => FakeCarrier.status(503, { "retry-after": "5" }))
   testInWorld(
-    "a 503 from a carrier that recognizes no repeats ends the ask: the carrier may have accepted it",
+    "a 503 from a carrier that does not recognize repeats ends the ask, because the carrier may have accepted it",
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* after(30), ["naic:12345 no_answer carrier_error"])
       assert.lengthOf(server.requests, 1)

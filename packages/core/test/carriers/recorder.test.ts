@@ -38,7 +38,7 @@ describe("an exchange with a carrier", () => {
     adapter: { ...posting.adapter, redact: ["applicant", "drivers.*.name"] }
   }
   testRecorded(
-    "is recorded with its HTTP, without declared facts, secrets, other headers and query values",
+    "is recorded with its HTTP, without declared facts, secrets, undeclared headers and query values",
     Effect.gen(function* () {
       const id = yield* ask()
       const [exchange, ...others] = yield* onRecord()
@@ -90,7 +90,7 @@ describe("an exchange with a carrier", () => {
     )
   )
   testRecorded(
-    "shows that a token was requested, and none of the values",
+    "shows that a token was requested, without any values",
     Effect.gen(function* () {
       yield* ask()
       const [exchange] = yield* onRecord()
@@ -132,7 +132,7 @@ describe("an exchange with a carrier", () => {
     )
   )
   testRecorded(
-    "is limited: long bodies are cut, and so is the number of HTTP exchanges",
+    "is bounded: long bodies are truncated, and only the first HTTP exchanges are kept",
     Effect.gen(function* () {
       yield* ask()
       const [exchange] = yield* onRecord()
@@ -153,7 +153,7 @@ describe("an exchange with a carrier", () => {
     idempotent: false
   })
   testRecorded(
-    "that runs out of time shows which HTTP exchange was aborted, and how long it took",
+    "that times out shows which HTTP exchange was aborted, and how long it took",
     Effect.gen(function* () {
       yield* ask(2 * secondMs)
       const [exchange] = yield* onRecord()
@@ -165,7 +165,7 @@ describe("an exchange with a carrier", () => {
   )
 
   testRecorded(
-    "that reaches no server names the class and code of the error",
+    "that reaches no server shows the error's class and code",
     Effect.gen(function* () {
       yield* ask()
       const found = yield* onRecord()
@@ -189,7 +189,7 @@ describe("an exchange with a carrier", () => {
     { idempotent: false }
   )
   testRecorded(
-    "has no secret of the connection, wherever the adapter puts it",
+    "contains no secret from the connection, wherever the adapter puts it",
     Effect.gen(function* () {
       yield* set(given)
       yield* ask()
@@ -208,7 +208,7 @@ describe("an exchange with a carrier", () => {
     { idempotent: false }
   )
   testRecorded(
-    "has no secret of the connection in an address that encodes it differently",
+    "contains no secret from the connection in a URL that encodes it differently",
     Effect.gen(function* () {
       yield* set({ ...given, api_key: "Zq7x/Zq+7x==" })
       yield* ask()
@@ -223,7 +223,7 @@ describe("an exchange with a carrier", () => {
     rest: { ask: () => Effect.die(Object.assign(new TypeError("hidden"), { code: "ECONNRESET" })) }
   })
   testRecorded(
-    "in which the adapter throws has the class and code of the error, and no message",
+    "in which the adapter throws shows the error's class and code, and no message",
     Effect.gen(function* () {
       yield* ask()
       const found = yield* onRecord()
@@ -234,7 +234,7 @@ describe("an exchange with a carrier", () => {
   )
 
   testRecorded(
-    "whose offers break rules says which, by path",
+    "whose offers break rules names the rules by path",
     Effect.gen(function* () {
       yield* ask()
       const [exchange] = yield* onRecord()
@@ -247,7 +247,7 @@ describe("an exchange with a carrier", () => {
   )
 })
 
-describe("every exchange is recorded:", () => {
+describe("exchange records include", () => {
   testRecorded(
     "each attempt of an ask",
     Effect.gen(function* () {
@@ -277,7 +277,7 @@ describe("every exchange is recorded:", () => {
 
   const calling = callingBack("acme")
   testRecorded(
-    "callbacks with what the carrier sent, and late ones",
+    "callbacks with their content, even late callbacks",
     Effect.gen(function* () {
       yield* ask()
       const service = yield* Carriers
@@ -320,7 +320,7 @@ describe("every exchange is recorded:", () => {
     }
   })
   testRecorded(
-    "except that only the first ones are kept for an offer that is refreshed repeatedly",
+    "only the first refreshes of an offer that is refreshed repeatedly",
     Effect.gen(function* () {
       yield* ask()
       for (let i = 0; i < 150; i++) yield* pass(minuteMs)

@@ -12,7 +12,7 @@ import { advance, live, outcomes, pass, reset, runDue, start, testInWorld, work 
 
 import { all, ask, onRecord, send, testRecorded } from "./onRecord.ts"
 
-describe("the setting", () => {
+describe("the recording setting", () => {
   const declining = prompt("declining", declined)
   const failing = prompt("failing", unavailable("maintenance"))
   for (const [what, recording, kept] of [
@@ -76,7 +76,7 @@ describe("recordings are erased", () => {
   )
 
   testRecorded(
-    "with the facts of its request at the latest",
+    "with the facts of their request at the latest",
     Effect.gen(function* () {
       yield* start({}, live)
       yield* runDue
@@ -116,7 +116,7 @@ describe("recordings are erased", () => {
   )
 })
 
-describe("the hook OnCarrierExchange", () => {
+describe("the OnCarrierExchange hook", () => {
   const seen: Array<CarrierExchange> = []
   const posting = carrier("acme", () =>
     send(
@@ -216,7 +216,7 @@ const measured = Effect.map(Metric.snapshot, (metrics) =>
 const metrics: Metric.MetricRegistry = new Map()
 const apart = <A, E, R>(body: Effect.Effect<A, E, R>) => Effect.provideService(body, Metric.MetricRegistry, metrics)
 
-describe("the metrics of carriers", () => {
+describe("the carrier metrics", () => {
   testRecorded(
     "count exchanges by carrier, line, environment, outcome and reason, and time them",
     apart(
@@ -243,7 +243,7 @@ describe("the span of a call to an adapter", () => {
     }
   })
   testRecorded(
-    "names carrier, line, attempt and outcome; the HTTP inside has no span, because its address could contain facts",
+    "names the carrier, line, attempt and outcome; HTTP requests inside have no span, because their URLs could contain facts",
     Effect.gen(function* () {
       spans.length = 0
       yield* Effect.withTracer(ask(), tracer)
@@ -260,9 +260,9 @@ describe("the span of a call to an adapter", () => {
   )
 })
 
-describe("the client that a host has set", () => {
+describe("the HTTP client that a host has set", () => {
   testRecorded(
-    "is also used by jobs that run in a fiber which does not know it",
+    "is used even by jobs in a fiber that was not given it",
     Effect.gen(function* () {
       yield* start({})
       // The request waits for the carrier, which is asked as soon as jobs run.

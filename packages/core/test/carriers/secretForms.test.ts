@@ -109,8 +109,8 @@ const drawn = fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { minLeng
   return () => all[next++ % all.length] ?? 0
 })
 
-describe("secrets in every form in which they can come back", () => {
-  it.each(Object.entries(encodings))("are omitted, and nothing else: %s", (_, write: Write) => {
+describe("secrets in every form in which a carrier may repeat them", () => {
+  it.each(Object.entries(encodings))("are redacted, and nothing else: %s", (_, write: Write) => {
     fc.assert(
       fc.property(secret, calm, calm, drawn, (secret, before, after, draw) => {
         const told = write(secret, draw)
@@ -122,7 +122,7 @@ describe("secrets in every form in which they can come back", () => {
     )
   })
 
-  it("are omitted from base64 of base64, wherever they begin", () => {
+  it("are redacted in base64 of base64, wherever they begin", () => {
     fc.assert(
       fc.property(secret, around, around, around, (secret, before, after, outer) => {
         const inner = base64(bytesOf(before + secret + after))
@@ -134,7 +134,7 @@ describe("secrets in every form in which they can come back", () => {
     )
   })
 
-  it("are omitted from base64 in both alphabets, wherever they begin", () => {
+  it("are redacted in both base64 alphabets, wherever they begin", () => {
     const written = fc.constantFrom<Write>(writings.raw, writings.form, encodeURIComponent)
     fc.assert(
       fc.property(secret, around, around, written, fc.boolean(), drawn, (secret, before, after, write, isUrl, draw) => {
@@ -149,7 +149,7 @@ describe("secrets in every form in which they can come back", () => {
     )
   })
 
-  it("are omitted from base64 that is broken into lines", () => {
+  it("are redacted in base64 that is broken into lines", () => {
     const end = fc.constantFrom("\n", "\r\n", "\\r\\n", "&#13;\n", "\r\n  ")
     fc.assert(
       fc.property(
@@ -169,7 +169,7 @@ describe("secrets in every form in which they can come back", () => {
     )
   })
 
-  it("are omitted if the end of the text cuts them off", () => {
+  it("are redacted if the end of the text truncates them", () => {
     const long = secret.filter((text) => text.length > 12)
     fc.assert(
       fc.property(long, calm, fc.nat(), (secret, before, at) => {
@@ -179,7 +179,7 @@ describe("secrets in every form in which they can come back", () => {
     )
   })
 
-  it("leave no form behind when several overlap", () => {
+  it("are redacted completely when several overlap", () => {
     fc.assert(
       fc.property(secret, fc.integer({ min: 1, max: 5 }), fc.array(around), (secret, size, parts) => {
         const characters = Array.from(secret)
@@ -198,7 +198,7 @@ describe("secrets in every form in which they can come back", () => {
     assert.strictEqual(without("abc     abc"), "abc     abc")
   })
 
-  it("leave other texts unchanged", () => {
+  it("leave other text unchanged", () => {
     const other = fc.string({ unit: fc.constantFrom(..."xyz %\\&;u#<>é😀12"), maxLength: 200 })
     fc.assert(fc.property(other, (text) => SecretForms.make(["Q7-secret-of-acme"]).without(text) === text))
   })

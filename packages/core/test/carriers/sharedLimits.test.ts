@@ -62,13 +62,13 @@ const insisting = (client: CarrierClient["Service"], of: CallToCarrier) =>
 const mostInAMinute = (moments: ReadonlyArray<number>): number =>
   Math.max(...moments.map((from) => moments.filter((at) => at >= from && at < from + 60_000).length))
 
-describe("hosts on one storage", () => {
+describe("hosts that share one storage", () => {
   {
     const rate_per_minute = 120
     const minutes = 10
     const asked = [1, 2, 3].map(() => slow("rationed", 100, offers(), { rate_per_minute }))
     testInWorld(
-      "together keep to the rate that a carrier declares, and use it up",
+      "together keep to a carrier's declared rate, and use it fully",
       Effect.gen(function* () {
         for (const [place, client] of (yield* clients).entries()) {
           yield* Effect.forkScoped(insisting(client, callTo(asked[place] ?? assert.fail())))
@@ -122,7 +122,7 @@ describe("hosts on one storage", () => {
     const sick = prompt("sick", unavailable("maintenance"), { idempotent: false })
     const well = prompt("sick")
     testInWorld(
-      "do not ask a carrier whose circuit another has opened, and one tries it for all",
+      "do not ask a carrier whose circuit another host has opened, and send one trial ask for all",
       Effect.gen(function* () {
         const stop = yield* work
         for (let i = 0; i < 20; i++) {
@@ -166,7 +166,7 @@ describe("hosts on one storage", () => {
       }
     }
     testInWorld(
-      "get the room of a dead host after a while",
+      "take over a dead host's room after a while",
       Effect.gen(function* () {
         const storage = yield* Storage
         yield* Effect.provideService(join(hangs), Storage, dying(storage))
@@ -186,11 +186,11 @@ describe("hosts on one storage", () => {
   }
 })
 
-describe("a carrier's count of calls", () => {
+describe("a carrier's call count", () => {
   {
     const rationed = appointing({}, { rate_per_minute: 1 })
     testInWorld(
-      "counts the calls of each connection separately: organizations do not limit each other",
+      "is kept per connection: organizations do not limit each other",
       Effect.gen(function* () {
         yield* work
         const access = yield* Access
@@ -209,7 +209,7 @@ describe("a carrier's count of calls", () => {
   {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
     testInWorld(
-      "counts the calls in each environment, if a carrier has no connections",
+      "is kept per environment if a carrier has no connections",
       Effect.gen(function* () {
         yield* work
         yield* Effect.forEach([live, {}, live, {}], (options) => start({}, options))

@@ -29,7 +29,7 @@ describe("the log", () => {
     Effect.succeed(HttpClientResponse.fromWeb(request, Response.json({ number: 4_711 })))
   )
   testInWorld(
-    "names the fields of an answer that do not match the adapter's schema, without their values",
+    "names an answer's fields that do not match the adapter's schema, without their values",
     Effect.gen(function* () {
       const line = only(yield* lines, "A carrier was unreachable or sent no usable answer")
       assert.match(String(line.annotations.broken_rules), /^number: /)
@@ -43,7 +43,7 @@ describe("the log", () => {
     Effect.succeed(HttpClientResponse.fromWeb(request, Response.json("x".repeat(2_000_000))))
   )
   testInWorld(
-    "names an answer that is too large, with the limit, in the record too",
+    "names an answer that is too large, with the limit, as does the record",
     Effect.gen(function* () {
       const line = only(yield* lines, "A carrier was unreachable or sent no usable answer")
       assert.match(String(line.annotations.broken_rules), /^Must have at most 1048576 bytes/)
@@ -56,7 +56,7 @@ describe("the log", () => {
   )
 
   testInWorld(
-    "says that an adapter replied that there is no answer",
+    "says that an adapter replied with no answer",
     Effect.gen(function* () {
       const line = only(yield* lines, "A carrier's adapter returned no answer")
       assert.deepInclude(line.annotations, { carrier_id: "naic:12345", reason: "maintenance" })

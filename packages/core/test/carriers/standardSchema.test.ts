@@ -23,7 +23,7 @@ const outcome = <A>(answer: CarrierResponse, read: (answer: CarrierResponse) => 
   Result.try({ try: () => read(answer), catch: (thrown) => thrown })
 
 describe("an answer read with a Standard Schema", () => {
-  it.effect("has the value and the type of the schema", () =>
+  it.effect("has the schema's value and type", () =>
     Effect.gen(function* () {
       const answer = yield* answered(() => json({ number: "Q-1", premium_cents: 4_200, unknown: true }))
       const quote: { number: string; premium_cents: number } = answer.json(Quote)
@@ -50,7 +50,7 @@ describe("an answer read with a Standard Schema", () => {
     })
   )
 
-  it("is what the library itself makes of any body", () =>
+  it("equals what the library itself parses, for any body", () =>
     fc.assert(
       fc.asyncProperty(
         fc.oneof(
@@ -107,7 +107,7 @@ describe("an answer read with a Standard Schema", () => {
     })
   )
 
-  it.effect("in XML has lists of what repeats if the schema cannot say what is a list", () =>
+  it.effect("in XML has lists of repeated elements if the schema cannot describe lists", () =>
     Effect.gen(function* () {
       const answer = yield* answered(xml("<Quote><Note>a</Note><Note>b</Note></Quote>"))
       assert.strictEqual(
@@ -117,7 +117,7 @@ describe("an answer read with a Standard Schema", () => {
     })
   )
 
-  it.effect("says what to change if the schema checks asynchronously, or is not a schema", () =>
+  it.effect("gives an error that says what to change if the schema is asynchronous or not a schema", () =>
     Effect.gen(function* () {
       const answer = yield* answered(() => json("x"))
       const late = bare(() => Promise.reject(new Error("late")))

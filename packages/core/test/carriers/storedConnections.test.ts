@@ -46,7 +46,7 @@ const onStorage = (
   )
 
 describe("a stored connection", () => {
-  onStorage("holds no value in the clear, not even as part of a request", (storage, texts) =>
+  onStorage("contains no value in plain text, not even inside a request", (storage, texts) =>
     Effect.gen(function* () {
       const testConnection = () => Effect.succeed({ ok: false, message: "No such producer: PROD." } as const)
       const host = yield* hostOn(storage, appointing({ testConnection }).adapter)
@@ -69,7 +69,7 @@ describe("a stored connection", () => {
     })
   )
 
-  onStorage("reaches the other hosts within a second, and so does its removal", (storage) =>
+  onStorage("reaches the other hosts within a second, as does its removal", (storage) =>
     Effect.gen(function* () {
       const here = yield* hostOn(storage, appointing().adapter)
       const elsewhere = yield* hostOn(storage, appointing().adapter)
@@ -88,7 +88,7 @@ describe("a stored connection", () => {
     })
   )
 
-  onStorage("is not used if a field that the carrier now asks for is missing", (storage) =>
+  onStorage("is not used if a field that the carrier now requires is missing", (storage) =>
     Effect.gen(function* () {
       const before = yield* hostOn(storage, appointing().adapter)
       const more = { ...fields, login: "string" } as const
@@ -108,8 +108,8 @@ describe("a stored connection", () => {
   )
 })
 
-describe("a connection whose seal key is gone", () => {
-  onStorage("is logged once, and its carrier is not asked until it is set again", (storage) =>
+describe("a connection whose seal key is lost", () => {
+  onStorage("is logged once, and its carrier is not asked until the connection is set again", (storage) =>
     Effect.gen(function* () {
       const carrier = appointing()
       // A host that started before anything was sealed with the key that it lacks.

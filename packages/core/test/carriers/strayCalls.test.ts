@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { status, withClient } from "./fakeCarrier.ts"
 
 describe("a request to a carrier", () => {
-  it.effect("may fail while no code is waiting for it", () =>
+  it.effect("may fail while no code awaits it", () =>
     withClient(
       () => status(503),
       (http) =>

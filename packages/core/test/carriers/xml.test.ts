@@ -52,7 +52,7 @@ const deductible = "<Deductible>0500</Deductible>"
 const quoteOf = (rated: typeof Rated.Type) => rated.Envelope.Body.Quote
 
 describe("an answer in XML", () => {
-  it.effect("is read by its schema, with envelopes, prefixes, attributes, CDATA, references and decoded texts", () =>
+  it.effect("is read by its schema, with envelopes, prefixes, attributes, CDATA, references and decoded text", () =>
     Effect.gen(function* () {
       const driver = "<Driver><Name><![CDATA[Ada & <Co>]]> &#233;&amp;</Name></Driver>"
       const found = yield* read(soap(`${deductible}${driver}<q:Note>0012</q:Note><Unknown/>`), Rated)
@@ -83,7 +83,7 @@ describe("an answer in XML", () => {
     })
   )
 
-  it.effect("can be one of several kinds, even in lists and in recursive schemas", () =>
+  it.effect("can be one of several types, even in lists and in recursive schemas", () =>
     Effect.gen(function* () {
       interface Part {
         readonly Code: string
@@ -106,7 +106,7 @@ describe("an answer in XML", () => {
     })
   )
 
-  it.effect("is read as texts and fields without a schema", () =>
+  it.effect("is read as text and fields without a schema", () =>
     Effect.gen(function* () {
       const { xml } = yield* withClient(
         () => answered('<a x="1">t<b>1</b><b/><c y="2">3</c></a>'),
@@ -118,7 +118,7 @@ describe("an answer in XML", () => {
     })
   )
 
-  it.effect("is read in the character set of its type or its declaration", () =>
+  it.effect("is decoded with the character set in its content type or its declaration", () =>
     Effect.gen(function* () {
       const Name = Schema.Struct({ Name: Schema.String })
       const declared = Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><Name>José</Name>', "latin1")
@@ -134,7 +134,7 @@ describe("an answer in XML", () => {
     })
   )
 
-  it.effect("names what does not match by its path, and repeats no value", () =>
+  it.effect("names a mismatch by its path, and repeats no value", () =>
     Effect.gen(function* () {
       const { broken_rules, message, reason } = yield* refusal(soap("<Deductible>secret</Deductible>"), Rated)
       assert.strictEqual(reason, "unreadable_answer")
@@ -170,7 +170,7 @@ describe("an answer in XML", () => {
     })
   )
 
-  it.effect("has no field that changes other objects", () =>
+  it.effect("has no field that could change other objects", () =>
     Effect.gen(function* () {
       const text = '<a><__proto__ polluted="1"><b>1</b></__proto__><constructor>2</constructor></a>'
       for (const schema of [Schema.Unknown, Schema.Struct({ a: Schema.Record(Schema.String, Schema.Unknown) })]) {
@@ -189,34 +189,32 @@ const sentBy = (xml: XmlDocument, more: { readonly content_type?: string } = {})
   )
 
 describe("a request in XML", () => {
-  it.effect(
-    "has fields as elements and attributes, lists as repeated elements, and nothing for what is undefined",
-    () =>
-      Effect.gen(function* () {
-        const { body, headers } = yield* sentBy({
-          "q:Quote": {
-            "@xmlns:q": "urn:quotes",
-            "@test": true,
-            "@none": undefined,
-            Zip: "00501",
-            Claims: 0,
-            Middle: undefined,
-            Driver: [{ Name: 'Ada & "Bob" <x>' }, { Name: "é" }],
-            Limit: { "@unit": "USD", "#text": 20_000 },
-            None: []
-          }
-        })
-        assert.strictEqual(
-          body,
-          '<?xml version="1.0" encoding="UTF-8"?><q:Quote xmlns:q="urn:quotes" test="true"><Zip>00501</Zip><Claims>0</Claims>' +
-            '<Driver><Name>Ada &amp; "Bob" &lt;x&gt;</Name></Driver><Driver><Name>é</Name></Driver>' +
-            '<Limit unit="USD">20000</Limit></q:Quote>'
-        )
-        assert.strictEqual(headers.get("content-type"), "application/xml")
-        assert.strictEqual(headers.get("accept"), "application/xml, text/xml")
-        const { headers: others } = yield* sentBy({ a: "" }, { content_type: "application/soap+xml; charset=utf-8" })
-        assert.strictEqual(others.get("content-type"), "application/soap+xml; charset=utf-8")
+  it.effect("has fields as elements and attributes, lists as repeated elements, and omits undefined fields", () =>
+    Effect.gen(function* () {
+      const { body, headers } = yield* sentBy({
+        "q:Quote": {
+          "@xmlns:q": "urn:quotes",
+          "@test": true,
+          "@none": undefined,
+          Zip: "00501",
+          Claims: 0,
+          Middle: undefined,
+          Driver: [{ Name: 'Ada & "Bob" <x>' }, { Name: "é" }],
+          Limit: { "@unit": "USD", "#text": 20_000 },
+          None: []
+        }
       })
+      assert.strictEqual(
+        body,
+        '<?xml version="1.0" encoding="UTF-8"?><q:Quote xmlns:q="urn:quotes" test="true"><Zip>00501</Zip><Claims>0</Claims>' +
+          '<Driver><Name>Ada &amp; "Bob" &lt;x&gt;</Name></Driver><Driver><Name>é</Name></Driver>' +
+          '<Limit unit="USD">20000</Limit></q:Quote>'
+      )
+      assert.strictEqual(headers.get("content-type"), "application/xml")
+      assert.strictEqual(headers.get("accept"), "application/xml, text/xml")
+      const { headers: others } = yield* sentBy({ a: "" }, { content_type: "application/soap+xml; charset=utf-8" })
+      assert.strictEqual(others.get("content-type"), "application/soap+xml; charset=utf-8")
+    })
   )
 
   const wrong: ReadonlyArray<readonly [string, XmlDocument, RegExp]> = [
@@ -226,7 +224,7 @@ describe("a request in XML", () => {
     ["a character that XML does not have", { a: { b: "hidden\u0000" } }, /invalid character U\+0000/],
     ["a number that is none", { a: { b: Number.NaN } }, /b must be text, a finite number/]
   ]
-  it.effect.each(wrong)("is a mistake of the adapter with %s", ([, xml, message]) =>
+  it.effect.each(wrong)("is reported as an adapter's mistake with %s", ([, xml, message]) =>
     Effect.gen(function* () {
       const defect = yield* Effect.flip(Effect.sandbox(sentBy(xml)))
       assert.match(String(defect), message)
@@ -244,7 +242,7 @@ describe("a request in XML", () => {
       noNullPrototype: true
     }
   )
-  it.effect("is read as it was sent", () =>
+  it.effect("is read back as it was sent", () =>
     Effect.promise(() =>
       fc.assert(
         fc.asyncProperty(fields, text, async (fields, attribute) => {
@@ -295,7 +293,7 @@ describe("a record of XML", () => {
     assert.include(kept(body, ["Applicant.*"]), '<Applicant email="[redacted]"><Name>[redacted]</Name></Applicant>')
   })
 
-  it("is not kept if the body cannot be read", () => {
+  it("is not kept if the body cannot be parsed", () => {
     assert.isNull(kept('<!DOCTYPE a [<!ENTITY x "1">]><a>&x;</a>'))
     assert.isNull(kept("<html><p>Please log in</html>"))
   })

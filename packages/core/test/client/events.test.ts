@@ -28,7 +28,7 @@ const settle = () => vi.advanceTimersByTimeAsync(0)
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-describe("a feed of events", () => {
+describe("an event feed", () => {
   it("yields every event of every page, and moves its cursor with the last event of a page", async () => {
     const { calls, client } = scripted(page("c1", "a", "b"), page("c2", "c"), "hangs")
     const note = reading(client.events({ after: "c0" }))
@@ -47,7 +47,7 @@ describe("a feed of events", () => {
     assert.deepStrictEqual([calls[0]?.input, note.seen[0]], [{ limit: 2 }, "a null"])
   })
 
-  it("continues at its cursor in a second loop: events of an unfinished page come again", async () => {
+  it("continues at its cursor in a second loop, which repeats the events of an unfinished page", async () => {
     const { calls, client } = scripted(page("c1", "a"), page("c2", "b", "c"), page("c2", "b", "c"), "hangs")
     const feed = client.events()
     reading(feed, 2)
@@ -59,7 +59,7 @@ describe("a feed of events", () => {
     assert.deepInclude(calls[2]?.input, { cursor: "c1" })
   })
 
-  it("gives each event once to each of two concurrent loops", async () => {
+  it("yields each event once to each of two concurrent loops", async () => {
     const { client } = scripted(page("c1", "a", "b"), page("c1", "a", "b"), page("c2", "c"), page("c2", "c"), "hangs")
     const feed = client.events()
     const notes = [reading(feed), reading(feed)]
@@ -71,7 +71,7 @@ describe("a feed of events", () => {
       )
   })
 
-  it("waits longer and longer once it has caught up, and only briefly again after an event", async () => {
+  it("waits longer and longer once it has caught up, and only briefly after an event", async () => {
     const empty = page("c0")
     const { calls, client } = scripted(empty, empty, empty, empty, empty, empty, page("c1", "a"), empty, "hangs")
     reading(client.events({ poll_ms: 100 }))
@@ -80,7 +80,7 @@ describe("a feed of events", () => {
     assert.deepStrictEqual(waits, [100, 200, 400, 800, 1_000, 1_000, 0, 100])
   })
 
-  it("does not poll in a tight loop if a host answers the same page again and again", async () => {
+  it("does not poll in a tight loop if a host returns the same page again and again", async () => {
     const { calls, client } = scripted(page("c1", "a"), page("c1", "a"), page("c1", "a"), "hangs")
     reading(client.events({ poll_ms: 100 }))
     await vi.advanceTimersByTimeAsync(60_000)
@@ -88,7 +88,7 @@ describe("a feed of events", () => {
     assert.deepStrictEqual(waits, [0, 100, 200])
   })
 
-  it("retries after temporary errors, no sooner than they ask for", async () => {
+  it("retries after temporary errors, no sooner than they ask", async () => {
     const { client } = scripted(failing("retry"), failing("wait", 30), page("c1", "a"), "hangs")
     const note = reading(client.events())
     await vi.advanceTimersByTimeAsync(30_499)
@@ -97,7 +97,7 @@ describe("a feed of events", () => {
     assert.deepStrictEqual(note.seen, ["a c1"])
   })
 
-  it("ends with any other error, such as an expired cursor", async () => {
+  it("throws any other error, such as an expired cursor", async () => {
     const expired = failing("read_status")
     const note = reading(scripted(page("c1", "a"), expired).client.events())
     await settle()
@@ -135,7 +135,7 @@ describe("a feed of events", () => {
     ["limit", JSON.parse('{ "limit": "5" }')],
     ["poll_ms", { poll_ms: 0 }]
   ]
-  it.each(wrong)("refuses a wrong %s at once, and names it", (name, options) => {
+  it.each(wrong)("immediately rejects a wrong %s, and names it", (name, options) => {
     const { client } = scripted(page("c1"))
     assert.throws(() => client.events(options), new RegExp(`^${name} must be a number from `))
   })

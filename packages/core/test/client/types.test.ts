@@ -23,7 +23,7 @@ const consentReceiptId = "receipt-0001"
 const keys = { request_key: "first", consent_receipt_id: consentReceiptId } as const
 
 describe("the types of a start", () => {
-  it("accept the facts of the line, any of which may still be missing", () => {
+  it("accept a line's facts, any of which may still be missing", () => {
     standard((client) => {
       const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
       client.start_quote_request({ line: "renters", ...keys, application })
@@ -33,7 +33,7 @@ describe("the types of a start", () => {
     })
   })
 
-  it("accept a receipt of the credit disclosure for the lines that have one", () => {
+  it("accept a receipt for the credit disclosure only for lines that have one", () => {
     standard((client) =>
       client.start_quote_request({
         line: "personal_auto",
@@ -44,11 +44,11 @@ describe("the types of a start", () => {
     )
   })
 
-  it("accept a start of any line of the program", () => {
+  it("accept a start for any of the program's lines", () => {
     standard((client) => (input: InputOf<"start_quote_request">) => client.start_quote_request(input))
   })
 
-  it("accept undefined for whatever may be absent", () => {
+  it("accept undefined for any optional field", () => {
     standard((client) =>
       client.start_quote_request({
         line: "renters",
@@ -59,20 +59,20 @@ describe("the types of a start", () => {
     )
   })
 
-  it("know the lines of the program", () => {
+  it("know the program's lines", () => {
     expectTypeOf((client: Client<typeof bicycle>) => {
       client.start_quote_request({ line: "bicycle", ...keys, application: { bicycle: { value_usd: 1_200 } } })
     }).toBeFunction()
     expectTypeOf<InputOf<"start_quote_request", typeof bicycle>["line"]>().toEqualTypeOf<"bicycle">()
   })
 
-  it("accept any line and any facts if the program does not know its lines", () => {
+  it("accept any line and any facts if the program does not declare its lines", () => {
     expectTypeOf((client: Client<AnyLine>, line: string, application: object) =>
       client.start_quote_request({ line, ...keys, application })
     ).toBeFunction()
   })
 
-  it("print as plain objects", () => {
+  it("are displayed as plain objects", () => {
     type Renters = Extract<InputOf<"start_quote_request">, { readonly line: "renters" }>
     type Dwelling = NonNullable<Renters["application"]["dwelling"]>
     expectTypeOf<Dwelling["type"]>().toEqualTypeOf<
@@ -86,15 +86,15 @@ describe("the types of a start", () => {
   })
 })
 
-describe("the options of a call", () => {
-  it("need an idempotency key where the call does", () => {
+describe("the types of call options", () => {
+  it("require an idempotency key where the call needs it", () => {
     standard((client) => {
       client.advance_time({ seconds: 60 }, { idempotency_key: "a-minute" })
       client.get_sandbox({})
     })
   })
 
-  it("need no branded ids", () => {
+  it("accept plain strings as ids", () => {
     expectTypeOf<InputOf<"get_quote">["id"]>().toEqualTypeOf<string>()
     standard((client) =>
       client.send_feedback({ kind: "bug", summary: "", expected: "", actual: "", tried: { request_ids: ["req_1"] } })
@@ -105,11 +105,11 @@ describe("the options of a call", () => {
 type Event = AnswerOf<"list_events">["events"][number]
 
 describe("the types of an event", () => {
-  it("print as plain objects", () => {
+  it("are displayed as plain objects", () => {
     expectTypeOf<Pick<Event, "id" | "line">>().toEqualTypeOf<{ readonly id: string; readonly line: LineName }>()
   })
 
-  it("are distinguished by type, with room for new ones", () => {
+  it("are distinguished by type, with room for new types", () => {
     expectTypeOf((event: Event) => {
       switch (event.type) {
         case "quote.created":
@@ -124,7 +124,7 @@ describe("the types of an event", () => {
 })
 
 describe("isApiError", () => {
-  it("gives an unknown error the fields of a refusal", () => {
+  it("gives an unknown error a refusal's fields", () => {
     expectTypeOf((error: unknown) => {
       if (isApiError(error, "needs_information")) {
         expectTypeOf(error.code).toEqualTypeOf<"needs_information">()
@@ -140,7 +140,7 @@ describe("isApiError", () => {
 })
 
 describe("a configuration", () => {
-  it("remembers its lines", () => {
+  it("keeps its lines in its type", () => {
     expectTypeOf((line: typeof bicycle) => defineConfig({ lines: [line] }).lines?.[0]?.name).returns.toEqualTypeOf<
       "bicycle" | undefined
     >()
@@ -148,7 +148,7 @@ describe("a configuration", () => {
 })
 
 describe("the compiler", () => {
-  it("refuses what a program must not write, and nothing else", async () => {
+  it("rejects what a program must not write, and nothing else", async () => {
     const folder = "packages/core/test/client/refused"
     const printed = await new Promise<string>((resolve) => {
       execFile("node_modules/.bin/tsc", ["-p", folder, "--pretty", "false"], { cwd: root }, (_failed, stdout, stderr) =>

@@ -22,7 +22,7 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 describe("wait_for_quotes", () => {
-  it("reads at once, and then waits with the version that it has until the request is completed", async () => {
+  it("reads immediately, then long-polls with since_version until the request is completed", async () => {
     const { calls, client } = scripted(answer(1, "in_progress"), answer(2, "in_progress"), answer(3, "completed"))
     const found = await client.wait_for_quotes("qreq_1")
     assert.strictEqual(found.quotes.length, 2)
@@ -36,19 +36,22 @@ describe("wait_for_quotes", () => {
     )
   })
 
-  it.each(["completed", "failed", "action_required"])("resolves at once with a request that is %s", async (status) => {
-    const { calls, client } = scripted(answer(4, status))
-    assert.strictEqual((await client.wait_for_quotes("qreq_1")).quote_request.status, status)
-    assert.strictEqual(calls.length, 1)
-  })
+  it.each(["completed", "failed", "action_required"])(
+    "resolves immediately with a request that is %s",
+    async (status) => {
+      const { calls, client } = scripted(answer(4, status))
+      assert.strictEqual((await client.wait_for_quotes("qreq_1")).quote_request.status, status)
+      assert.strictEqual(calls.length, 1)
+    }
+  )
 
-  it("resolves as soon as the caller has enough", async () => {
+  it("resolves as soon as the caller's condition holds", async () => {
     const { client } = scripted(answer(1, "in_progress"), answer(2, "in_progress"), answer(3, "completed"))
     const { quotes } = await client.wait_for_quotes("qreq_1", { until: ({ quotes }) => quotes.length > 0 })
     assert.strictEqual(quotes.length, 1)
   })
 
-  it("resolves with the current state when its time is up, and ends the read that waits", async () => {
+  it("resolves with the current state on timeout, and ends the pending read", async () => {
     const { calls, client } = scripted(answer(2, "in_progress"), "hangs")
     const note = noted(client.wait_for_quotes("qreq_1", { timeout_ms: 3_000 }))
     await vi.advanceTimersByTimeAsync(10_000)
@@ -56,7 +59,7 @@ describe("wait_for_quotes", () => {
     assert.strictEqual(calls.at(-1)?.options.signal?.aborted, true)
   })
 
-  it("rejects if its time is up before any answer: with the last error, or with a timeout", async () => {
+  it("rejects on a timeout before any answer, with the last error or a timeout error", async () => {
     const unavailable = failing("retry")
     const note = noted(scripted(unavailable).client.wait_for_quotes("qreq_1", { timeout_ms: 3_000 }))
     const silent = noted(scripted("hangs").client.wait_for_quotes("qreq_1", { timeout_ms: 3_000 }))
@@ -65,7 +68,7 @@ describe("wait_for_quotes", () => {
     assert.include(String(silent.error), "TimeoutError: No answer arrived within 3000 ms.")
   })
 
-  it("retries after temporary errors, no sooner than they ask for", async () => {
+  it("retries after temporary errors, no sooner than they ask", async () => {
     const steps = [failing("retry"), failing("wait", 7), answer(1, "completed")]
     const note = noted(scripted(...steps).client.wait_for_quotes("qreq_1"))
     await vi.advanceTimersByTimeAsync(60_000)
@@ -79,7 +82,7 @@ describe("wait_for_quotes", () => {
     assert.strictEqual(note.error, forbidden)
   })
 
-  it("rejects with the reason of its signal, even between two reads", async () => {
+  it("rejects with its signal's reason, even between two reads", async () => {
     const reason = new Error("The page was left.")
     for (const steps of [[answer(1, "in_progress"), "hangs"] as const, [failing("wait", 60)] as const]) {
       const controller = new AbortController()
@@ -92,7 +95,7 @@ describe("wait_for_quotes", () => {
     }
   })
 
-  it("does not poll in a tight loop when a host answers at once without a change", async () => {
+  it("does not poll in a tight loop when a host answers immediately without a change", async () => {
     const { calls, client } = scripted(answer(1, "in_progress"))
     const note = noted(client.wait_for_quotes("qreq_1", { timeout_ms: 10_000 }))
     await vi.advanceTimersByTimeAsync(10_000)
@@ -106,7 +109,7 @@ describe("wait_for_quotes", () => {
     assert.strictEqual(calls[0]?.options.read_handle, "rh_1")
   })
 
-  it.each([0, -1, Number.NaN, 86_400_001])("refuses a timeout_ms of %d, and names it", async (timeout_ms) => {
+  it.each([0, -1, Number.NaN, 86_400_001])("rejects a timeout_ms of %d, and names it", async (timeout_ms) => {
     const { client } = scripted(answer(1, "completed"))
     const note = noted(client.wait_for_quotes("qreq_1", { timeout_ms }))
     await vi.advanceTimersByTimeAsync(0)

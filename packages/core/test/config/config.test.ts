@@ -28,7 +28,7 @@ describe("a configuration", () => {
     assert.deepStrictEqual(readConfig(defineConfig(config)), Result.succeed(config))
   })
 
-  it("may hold undefined options, and carriers that are instances of a class", () => {
+  it("may contain undefined options, and carriers that are class instances", () => {
     class Acme implements CarrierAdapter {
       readonly carrier = acme.carrier
       readonly environments = acme.environments
@@ -123,11 +123,11 @@ describe("a configuration", () => {
       given: { carriers: [acme, borealis, acme] },
       says: "carriers.2.carrier.id: Must differ from the id of carriers.0."
     }
-  ])("is refused at the path of its fault: $says", ({ given, says }) => {
+  ])("is rejected with the path of its fault: $says", ({ given, says }) => {
     assert.include(faultsOf(given), says)
   })
 
-  it("is refused in one message with every fault, without the values", () => {
+  it("is rejected in one message with every fault, without the values", () => {
     const secret = "sk_live_Zq7x"
     const wrong = { ...acme, handoff_hosts: secret, ask: undefined }
     assert.deepStrictEqual(
@@ -193,14 +193,14 @@ describe("a configuration", () => {
         given: { "naic:23456": { api_key: "Zq7x" } },
         says: ".naic:23456: The carrier is not asked in this environment. Allowed: live."
       }
-    ])("are refused at their path, and no value is repeated: $says", ({ given, says }) => {
+    ])("are rejected with their path and without any value: $says", ({ given, says }) => {
       const faults = faultsOf(withConnection(given))
       assert.strictEqual(faults, `The configuration is not valid: sandbox_connections${says}`)
       assert.notInclude(faults, "Zq7x")
     })
   })
 
-  it("are refused with at most a hundred faults, and a count of the rest", () => {
+  it("are rejected with at most a hundred faults, and a count of the rest", () => {
     const lines = faultsOf({ carriers: Array.from({ length: 150 }, () => null) }).split("\n")
     assert.lengthOf(lines, 102)
     assert.strictEqual(lines.at(-1), "  … and 50 more errors.")

@@ -17,7 +17,7 @@ import {
 
 describe("a consumer", () => {
   test(
-    "gets the events that occur after it is ready, in order, and none from before",
+    "gets the events that occur after it is ready, in order, and no earlier events",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -69,7 +69,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "gets every event of a workspace created later, even if it was not running at the time",
+    "gets every event of a workspace created later, even if it was not running at that time",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const one = yield* host("one", handled)
@@ -89,7 +89,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "handles workspaces concurrently, up to its limit, and the events of each one at a time",
+    "handles workspaces concurrently, up to its limit, and each workspace's events one at a time",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       for (const place of range(1, 4)) yield* organization(place)
@@ -107,7 +107,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "handles only what its options name",
+    "handles only the events that its options select",
     Effect.gen(function* () {
       yield* organization(1)
       yield* organization(2)
@@ -194,7 +194,7 @@ describe("a consumer", () => {
 
 describe("a consumer that stops", () => {
   test(
-    "finishes the event that it is handling, starts no other, and stores its exact position",
+    "finishes the event that it is handling, starts no other event, and stores its exact position",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -214,7 +214,7 @@ describe("a consumer that stops", () => {
   )
 
   test(
-    "cuts off its handler when the grace period is over; the event comes again as if it had not been tried",
+    "aborts its handler after the grace period, and the event comes again as if it had not been tried",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       let interrupted = 0
@@ -261,9 +261,9 @@ describe("a consumer that stops", () => {
   )
 })
 
-describe("a consumer is refused", () => {
+describe("starting a consumer is refused", () => {
   test(
-    "with an invalid name or option, and the message says which",
+    "with an invalid name or option, which the message names",
     Effect.gen(function* () {
       const one = yield* host("one", [])
       const refusals = [
@@ -281,7 +281,7 @@ describe("a consumer is refused", () => {
   )
 
   test(
-    "under a name that the process already consumes, until that one has stopped",
+    "under a name that the process already uses, until that consumer has stopped",
     Effect.gen(function* () {
       const one = yield* host("one", [])
       const { stop } = yield* one.consume()

@@ -49,7 +49,7 @@ describe("an event whose handler kills the process", () => {
     ["the first of all", [[1], [1], [1]]]
   ] as const) {
     test(
-      `is parked alone, without the events that ran in the meantime: ${what}`,
+      `is parked alone, without the events that were handled concurrently: ${what}`,
       Effect.gen(function* () {
         const handled: Array<Handled> = []
         const all: Array<number> = []
@@ -172,7 +172,7 @@ describe("an event whose handler kills the process", () => {
   )
 
   test(
-    "is tried once more, even with max_attempts: 1, because the death may have had another cause",
+    "is tried once more even with max_attempts: 1, because the death may have had another cause",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const options = { max_attempts: 1, lease_ms: 1_000 } as const

@@ -27,7 +27,7 @@ const place = (event: number) =>
 
 describe("an event that fails", () => {
   test(
-    "is retried after pauses that double up to the longest, while later ones wait and other workspaces continue",
+    "is retried after pauses that double up to a maximum, while later events wait and other workspaces continue",
     Effect.gen(function* () {
       const handled: Array<Handled & { readonly at: number }> = []
       const times: Array<number> = []
@@ -69,7 +69,7 @@ describe("an event that fails", () => {
   )
 
   test(
-    "is parked after max_attempts failures, and the others continue",
+    "is parked after max_attempts failures, and later events continue",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -90,7 +90,7 @@ describe("an event that fails", () => {
   )
 
   test(
-    "can be retried by any process; it stays parked if that fails, and is done if it succeeds",
+    "can be retried by any process: it stays parked on failure, and is done on success",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const fails = new Set([1, 2])
@@ -123,7 +123,7 @@ describe("an event that fails", () => {
   )
 
   test(
-    "can be marked for a retry while nobody consumes, and is retried once somebody does",
+    "can be marked for a retry while no consumer runs, and is retried once a consumer runs",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -144,7 +144,7 @@ describe("an event that fails", () => {
   )
 
   test(
-    "can be dropped; what is not parked is not found",
+    "can be dropped; an event that is not parked is not found",
     Effect.gen(function* () {
       yield* organization(1)
       const one = yield* host("one", [])
@@ -168,7 +168,7 @@ describe("an event that fails", () => {
 
 describe("a handler that hangs", () => {
   test(
-    "is cut off when its time is up, and the event counts as failed",
+    "is aborted when its time is up, and the event counts as failed",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -198,7 +198,7 @@ describe("a handler that hangs", () => {
   )
 
   test(
-    "and ignores its signal is not called again before it ends; another process continues",
+    "and ignores its signal is not called again before it returns; another process continues",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)

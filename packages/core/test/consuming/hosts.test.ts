@@ -18,7 +18,7 @@ import {
 
 describe("two processes that consume under one name", () => {
   test(
-    "handle each event once, in order, and a workspace one at a time",
+    "handle each event once, in order, and one event of a workspace at a time",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -49,7 +49,7 @@ describe("two processes that consume under one name", () => {
   )
 
   test(
-    "share the workspaces: while one handles an event of one, the other handles another",
+    "share the workspaces: while one handles an event of one workspace, the other handles another workspace",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -67,7 +67,7 @@ describe("two processes that consume under one name", () => {
   )
 
   test(
-    "take over from one another when one dies: the event comes again once its lease has ended, not before",
+    "take over from a process that dies: the event comes again once the lease has expired, and not before",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -91,7 +91,7 @@ describe("two processes that consume under one name", () => {
   )
 
   test(
-    "hold back no event after one has stopped",
+    "delay no event after one process has stopped",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -115,7 +115,7 @@ describe("two processes that consume under one name", () => {
 
 describe("a process that cannot reach storage for longer than its lease", () => {
   test(
-    "cuts its handler off, and another takes over",
+    "aborts its handler, and another process takes over",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       let interrupted = 0
@@ -141,9 +141,9 @@ describe("a process that cannot reach storage for longer than its lease", () => 
   )
 })
 
-describe("a process whose clock is so far behind that its lease has ended for all others", () => {
+describe("a process whose clock is so far behind that its lease has expired for all others", () => {
   test(
-    "stops when it finds that another process has taken over, and undoes nothing that the other has done",
+    "stops when it finds that another process has taken over, and undoes nothing that the other process has done",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -222,7 +222,7 @@ describe("a consumer whose events were erased", () => {
   }
 
   test(
-    "by a reset while it runs continues with the new ones",
+    "by a reset while it runs continues with the new events",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const expired: Array<ExpiredEvents> = []
@@ -242,7 +242,7 @@ describe("a consumer whose events were erased", () => {
   )
 
   test(
-    "continues if the promise of on_expired rejects, and logs it",
+    "continues if the on_expired promise rejects, and logs the rejection",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const lines: Array<string> = []
@@ -272,7 +272,7 @@ describe("a consumer whose events were erased", () => {
   )
 
   test(
-    "is not told about events from before its name was used",
+    "is not told about erased events from before its name was first used",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const expired: Array<ExpiredEvents> = []

@@ -45,7 +45,7 @@ describe("an error in the program's own handler", () => {
     )
 
   test(
-    "is logged with its message, its cause and its place",
+    "is logged with its message, cause and location",
     Effect.gen(function* () {
       const text = yield* failed({})
       for (const part of [
@@ -61,7 +61,7 @@ describe("an error in the program's own handler", () => {
   )
 
   test(
-    "is logged without messages if the program says so",
+    "is logged without messages if the program chooses so",
     Effect.gen(function* () {
       const text = yield* failed({ log_messages: false })
       assert.include(text, "Refused")
@@ -158,7 +158,7 @@ describe("a parked event", () => {
 
 describe("a consumer that is behind", () => {
   test(
-    "has a lag in the metrics, and the list shows the number of events",
+    "reports its lag as a metric, and its number of waiting events in the list",
     Effect.gen(function* () {
       yield* organization(1)
       const one = yield* host("one", [])

@@ -17,7 +17,7 @@ const embedded = (options: Partial<EmbedOptions> = {}) =>
 /** The error that a promise rejects with. */
 const rejection = (promise: Promise<unknown>) => Effect.flip(Effect.tryPromise({ try: () => promise, catch: (e) => e }))
 
-describe("the carriers of an embedded service", () => {
+describe("an embedded service's carriers", () => {
   const acme = prompt("naic:12345").adapter
 
   /** How many carriers can be asked for renters insurance in New York. */
@@ -51,7 +51,7 @@ describe("the carriers of an embedded service", () => {
     })
   )
 
-  it.live("keep it from starting if one of them is invalid, with every fault in one message", () =>
+  it.live("prevent a start if a carrier is invalid, with every fault in one message", () =>
     Effect.gen(function* () {
       const wrong = prompt("naic:23456", undefined, { states: ["NY", "ZZ"] }).adapter
       const { ready, createOrganization } = yield* embedded({ carriers: [wrong, acme, acme] })

@@ -34,7 +34,7 @@ const first = async (quotewire: Embedded, handle: EventHandler = () => undefined
 }
 
 describe("a program that embeds the service", () => {
-  test("consumes its events with promises, and stops", async ({ quotewire, organization_id, client }) => {
+  test("consumes events with promises, and stops", async ({ quotewire, organization_id, client }) => {
     const { got, stop } = await first(quotewire)
     const { id } = await client.start_quote_request(startOf())
     const [event, { attempt, environment, signal, ...context }] = await got
@@ -49,7 +49,7 @@ describe("a program that embeds the service", () => {
     assert.deepStrictEqual(await quotewire.listParkedEvents("billing"), [])
   })
 
-  test("is refused an invalid name, an invalid option and a name in use at once", async ({ quotewire }) => {
+  test("gets an immediate error for an invalid name, an invalid option and a name in use", async ({ quotewire }) => {
     const nothing = () => undefined
     assert.throws(() => quotewire.consume("My billing", nothing), /name of a consumer must have/)
     assert.throws(() => quotewire.consume("billing", nothing, { max_attempts: 0 }), /max_attempts/)
@@ -59,7 +59,7 @@ describe("a program that embeds the service", () => {
     await quotewire.consume("billing", nothing)()
   })
 
-  test("is refused what only JavaScript lets through, by name and without its value", async ({ quotewire }) => {
+  test("gets an error for values that only JavaScript allows, by name and without the value", async ({ quotewire }) => {
     const nothing = () => undefined
     const wrong: ReadonlyArray<readonly [ReadonlyArray<unknown>, RegExp]> = [
       [["billing"], /^The handler of the consumer billing must be a function\.$/],
@@ -78,7 +78,7 @@ describe("a program that embeds the service", () => {
     await quotewire.consume("billing", nothing, { types: undefined, ...JSON.parse("{}") })()
   })
 
-  test("lists parked events only by name, and no more than the limit", async ({ quotewire }) => {
+  test("lists parked events by name only, up to the limit", async ({ quotewire }) => {
     for (const given of [[undefined], ["a b"], ["billing", { limit: Number.NaN }], ["billing", { limit: 1_001 }]]) {
       const listed: Promise<unknown> = Reflect.apply(quotewire.listParkedEvents, quotewire, given)
       const error: unknown = await listed.catch((error: unknown) => error)
@@ -86,7 +86,10 @@ describe("a program that embeds the service", () => {
     }
   })
 
-  test("may change the event that its handler gets: the parked event is unchanged", async ({ quotewire, client }) => {
+  test("may change the event that its handler gets without changing the parked event", async ({
+    quotewire,
+    client
+  }) => {
     const parked = Promise.withResolvers<void>()
     const stop = quotewire.consume(
       "billing",
@@ -109,7 +112,7 @@ describe("a program that embeds the service", () => {
     await quotewire.retryParkedEvent("billing", event)
   })
 
-  test("closes although a handler ignores its signal, and the signal is aborted", async ({ quotewire, client }) => {
+  test("closes even if a handler ignores its aborted signal", async ({ quotewire, client }) => {
     const { got } = await first(quotewire, () => new Promise(() => undefined))
     await client.start_quote_request(startOf())
     const [, { signal }] = await got
@@ -117,7 +120,7 @@ describe("a program that embeds the service", () => {
     assert.isTrue(signal.aborted)
   })
 
-  test("parks events on which its handler throws, with the class of the error and not its message", async ({
+  test("parks events whose handler throws, with the error's class and not its message", async ({
     quotewire,
     client
   }) => {
@@ -142,7 +145,7 @@ describe("a program that embeds the service", () => {
     assert.deepStrictEqual(await quotewire.listParkedEvents("billing"), [])
   })
 
-  test("sees at `ready` that a consumer could not start", async ({ quotewire }) => {
+  test("learns from `ready` that a consumer could not start", async ({ quotewire }) => {
     await quotewire.close()
     const stop = quotewire.consume("billing", () => undefined)
     const error: unknown = await stop.ready.catch((error: unknown) => error)

@@ -62,7 +62,7 @@ describe("a key of an embedded service", () => {
   )
 })
 
-describe("the connections of an embedded service", () => {
+describe("an embedded service's connections", () => {
   it.live("are set, tested, listed and removed with plain values", () =>
     Effect.gen(function* () {
       const { adapter } = prompt("naic:12345", offers(), {
@@ -97,7 +97,7 @@ describe("the connections of an embedded service", () => {
 })
 
 describe("an embedded service on a persistent storage", () => {
-  it.live("does not start with seal keys that differ from the earlier ones, nor with random keys", () =>
+  it.live("does not start with seal keys that differ from earlier keys, or with random keys", () =>
     Effect.gen(function* () {
       const kept = yield* Layer.build(MemoryStorage.layer)
       const storage = Layer.succeedContext(kept)
@@ -116,7 +116,7 @@ describe("an embedded service on a persistent storage", () => {
 })
 
 describe("an embedded service", () => {
-  it.live("starts at once, and looks for due work before the first call", () =>
+  it.live("starts immediately, and looks for due work before the first call", () =>
     Effect.gen(function* () {
       const looked = yield* Deferred.make<void>()
       const storage = around(({ claim }) => ({
@@ -128,7 +128,7 @@ describe("an embedded service", () => {
     })
   )
 
-  it.live("uses the clock of its storage", () =>
+  it.live("uses its storage's clock", () =>
     Effect.gen(function* () {
       const clock = yield* TestClock.make()
       const storage = Layer.merge(MemoryStorage.layer, Layer.succeed(Clock.Clock, clock))
@@ -190,7 +190,7 @@ describe("the public URL", () => {
 })
 
 describe("a call", () => {
-  it.live("uses its input as it was, even if the program changes the objects in the meantime", () =>
+  it.live("uses its input as passed, even if the program changes the objects in the meantime", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const input = { ...startOf(), request_key: "" }
@@ -201,7 +201,7 @@ describe("a call", () => {
     })
   )
 
-  it.live("answers with the program's own copy: changing it does not affect later answers", () =>
+  it.live("returns a copy: changing it does not affect later answers", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const quote = yield* Effect.promise(async () => {
@@ -216,7 +216,7 @@ describe("a call", () => {
     })
   )
 
-  it.live("with an input that cannot be copied is refused like any invalid input", () =>
+  it.live("is refused like any invalid input if its input cannot be copied", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const dwelling = Object.assign(() => "a house", { type: "apartment" as const })
@@ -236,7 +236,7 @@ const still = (options: Partial<EmbedOptions> = {}) =>
 
 const idOf = Schema.decodeUnknownSync(SubscriptionId)
 
-describe("the limits", () => {
+describe("the rate limits", () => {
   const startMany = (client: Client, count: number) =>
     Effect.forEach(Array.from({ length: count }), (_, index) =>
       Effect.result(
@@ -247,7 +247,7 @@ describe("the limits", () => {
       )
     )
 
-  it.live("on calls are set by the program, with none by default", () =>
+  it.live("on calls are set by the program, and are off by default", () =>
     Effect.gen(function* () {
       const free = yield* startMany(yield* clientOf(yield* still()), 70)
       assert.isTrue(free.every(Result.isSuccess))
@@ -259,7 +259,7 @@ describe("the limits", () => {
     })
   )
 
-  it.live("on tests are on by default, to protect receivers", () =>
+  it.live("on test events are on by default, to protect receivers", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* still({ webhooks: receiving }))
       const test = (id: string, name: string) =>
@@ -284,8 +284,8 @@ const receiving = Layer.succeed(WebhookSender, {
   lookUp: () => Effect.succeed("public" as const)
 })
 
-describe("a rejection", () => {
-  it.live("is a new error, with name and code, and the stack of its call", () =>
+describe("a rejected call", () => {
+  it.live("rejects with a new error that has a name, a code and the call's stack", () =>
     Effect.gen(function* () {
       const client = (yield* embedded()).client("no key")
       const read = async () => await client.get_capabilities({ line: "renters" })
@@ -298,7 +298,7 @@ describe("a rejection", () => {
     })
   )
 
-  it.live("of an aborted call is the signal's reason", () =>
+  it.live("rejects with the signal's reason if it was aborted", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const reason = new Error("No longer wanted.")
@@ -307,7 +307,7 @@ describe("a rejection", () => {
     })
   )
 
-  it.live("of key management is an ApiError, even while storage is unavailable", () =>
+  it.live("rejects with an ApiError in key management, even while storage is unavailable", () =>
     Effect.gen(function* () {
       const away = Effect.fail(new StorageUnavailable({ retry_after_seconds: 7 }))
       const quotewire = yield* embedded({ storage: around(() => ({ commit: () => away })) })
@@ -336,7 +336,7 @@ describe("the types of a client", () => {
   )
 })
 
-describe("closing", () => {
+describe("closing an embedded service", () => {
   it.live("returns pending long polls with the current state, and refuses later calls", () =>
     Effect.gen(function* () {
       const quotewire = yield* embedded({ work: false })
@@ -352,7 +352,7 @@ describe("closing", () => {
     })
   )
 
-  it.live("interrupts what does not end within the grace period, and says so", () =>
+  it.live("interrupts what does not end within the grace period, and reports this", () =>
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
       const webhooks = Layer.effect(
@@ -374,7 +374,7 @@ describe("closing", () => {
   )
 })
 
-describe("a program without the option webhooks", () => {
+describe("a program without the `webhooks` option", () => {
   const input = { url: "https://hooks.acme-quotes.com/", event_types: ["quote.created"] } as const
 
   it.live("gets an error that names the option when it creates a subscription", () =>

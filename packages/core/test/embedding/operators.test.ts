@@ -12,8 +12,8 @@ const codeOf = (call: Promise<unknown>): Promise<unknown> =>
     ({ code }: { readonly code: string }) => code
   )
 
-describe("operators of embed", () => {
-  it("do everything under a name that the audit log has", async () => {
+describe("operators in an embedding program", () => {
+  it("do everything under a name that appears in the audit log", async () => {
     const quotewire = opened()
     const desk = quotewire.operators.as({ name: "Support desk" })
     const { id } = await desk.create_organization({ name: "Acme" })
@@ -56,7 +56,7 @@ describe("operators of embed", () => {
     await quotewire.close()
   })
 
-  it("make, list and revoke tokens", async () => {
+  it("create, list and revoke tokens", async () => {
     const quotewire = opened()
     const { details, token } = await quotewire.operators.createToken({ name: "Desk", scopes: ["read"] })
     assert.match(token, /^operator_/)
@@ -80,7 +80,7 @@ describe("operators of embed", () => {
     await limited.close()
   })
 
-  it("have the default limit if the given limits do not name theirs", async () => {
+  it("have the default limit if the service's limits do not include theirs", async () => {
     const { operator: _, ...limits } = standardLimits
     const quotewire = embed({ storage: MemoryStorage.layer, limits })
     const desk = quotewire.operators.as({ name: "Desk" })

@@ -41,7 +41,7 @@ const keyOf = (quotewire: ReturnType<typeof embed>) =>
   })
 
 describe("seal keys", () => {
-  it.live("are texts, newest first, as generateSealKey makes them", () =>
+  it.live("are strings, newest first, as generateSealKey creates them", () =>
     Effect.gen(function* () {
       const storage = yield* kept
       const [older, newer] = [generateSealKey(), generateSealKey()]
@@ -57,7 +57,7 @@ describe("seal keys", () => {
     })
   )
 
-  it.live("that are random cannot open a storage's data: the message says that none were given", () =>
+  it.live("that are random cannot open a storage's data, and the message says that no seal keys were given", () =>
     Effect.gen(function* () {
       const storage = yield* kept
       const first = yield* embedded({ storage, seal_keys: [generateSealKey()] })
@@ -90,7 +90,7 @@ describe("seal keys", () => {
   )
 })
 
-describe("an option of the wrong type, which JavaScript lets through", () => {
+describe("an option of the wrong type, which JavaScript allows", () => {
   const secret = "a secret"
   const wrong: ReadonlyArray<readonly [string, unknown, RegExp]> = [
     ["storage", undefined, /storage: Must be a layer, such as MemoryStorage\.layer/],
@@ -111,7 +111,7 @@ describe("an option of the wrong type, which JavaScript lets through", () => {
     ["grace_ms", Number.NaN, /grace_ms: Must be /],
     ["seal_key", [secret], /seal_key: There is no such option\. The options are storage, seal_keys,/]
   ]
-  it.live.each(wrong)("is named: %s", ([name, value, says]) =>
+  it.live.each(wrong)("is named in the error: %s", ([name, value, says]) =>
     Effect.gen(function* () {
       const quotewire = yield* embedded(Object.fromEntries([[name, value]]))
       for (const promise of [quotewire.ready, quotewire.createOrganization("Acme")]) {
@@ -122,7 +122,7 @@ describe("an option of the wrong type, which JavaScript lets through", () => {
     })
   )
 
-  it.live.each([undefined, null, secret, 5])("is reported if there are no options at all: %o", (options) =>
+  it.live.each([undefined, null, secret, 5])("is reported if the options are missing entirely: %o", (options) =>
     Effect.gen(function* () {
       const quotewire: ReturnType<typeof embed> = Reflect.apply(embed, null, [options])
       assert.match(yield* messageOf(quotewire.ready), /^embed needs an object of options/)
@@ -148,8 +148,8 @@ const sayAll = Effect.gen(function* () {
   yield* Effect.logError("an error", new Error("The reason."))
 })
 
-describe("a logger of the program", () => {
-  it.live("gets every entry at its level, with its fields before its message", () =>
+describe("a program's logger", () => {
+  it.live("gets every entry at its level, with the fields before the message", () =>
     Effect.gen(function* () {
       const entries: Array<Entry> = []
       const quotewire = yield* embedded({ logger: listening((entry) => entries.push(entry)) })
@@ -163,7 +163,7 @@ describe("a logger of the program", () => {
     })
   )
 
-  it.live("gets what the service logs on its own, and never a key", () =>
+  it.live("gets the service's own entries, and never a key", () =>
     Effect.gen(function* () {
       const entries: Array<Entry> = []
       const quotewire = yield* embedded({
@@ -225,7 +225,7 @@ describe("a logger of the program", () => {
   })
 })
 
-describe("the organizations of an embedded service", () => {
+describe("an embedded service's organizations", () => {
   it.live("are listed, oldest first", () =>
     Effect.gen(function* () {
       const quotewire = yield* embedded()
@@ -239,7 +239,7 @@ describe("the organizations of an embedded service", () => {
     })
   )
 
-  it.live("and their keys are identified by strings, as a program stores them", () =>
+  it.live("are identified by strings, as are their keys, so that a program can store them", () =>
     Effect.gen(function* () {
       const quotewire = yield* embedded()
       const { key_id } = yield* keyOf(quotewire)
@@ -259,8 +259,8 @@ describe("the organizations of an embedded service", () => {
   )
 })
 
-describe("the limits of an embedded service", () => {
-  it.live("apply to the callers of a host on it, and not to the program", () =>
+describe("an embedded service's limits", () => {
+  it.live("apply to outside callers of a host, and not to the program", () =>
     Effect.gen(function* () {
       const clock = yield* TestClock.make()
       const storage = Layer.merge(MemoryStorage.layer, Layer.succeed(Clock.Clock, clock))
@@ -295,7 +295,7 @@ describe("the limits of an embedded service", () => {
 })
 
 describe("isApiError", () => {
-  it.live("recognizes a refusal, by its code too, and nothing else", () =>
+  it.live("recognizes a refusal, optionally by its code, and nothing else", () =>
     Effect.gen(function* () {
       const quotewire = yield* embedded()
       const client = quotewire.client((yield* keyOf(quotewire)).key)

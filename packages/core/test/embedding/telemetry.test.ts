@@ -64,8 +64,8 @@ const afterCalls = Effect.gen(function* () {
   return { collected, finished: () => spans.getFinishedSpans(), key, parent, quotewire }
 })
 
-describe("the telemetry of a program", () => {
-  it.live("gets a span for each call, below the program's own, and one for each exchange with a carrier", () =>
+describe("a program's telemetry", () => {
+  it.live("gets a span for each call, below the program's own span, and a span for each exchange with a carrier", () =>
     Effect.gen(function* () {
       const { finished, parent } = yield* afterCalls
       const byName = (name: string) => finished().find((span) => span.name === name) ?? assert.fail(`No span ${name}`)
@@ -94,7 +94,7 @@ describe("the telemetry of a program", () => {
     })
   )
 
-  it.live("gets the metrics at each collection, those that are new included", () =>
+  it.live("gets the metrics at each collection, including new ones", () =>
     Effect.gen(function* () {
       const { collected } = yield* afterCalls
       yield* collected
@@ -120,7 +120,7 @@ describe("the telemetry of a program", () => {
     })
   )
 
-  it("is the module of OpenTelemetry, and nothing else", async () => {
+  it("accepts the OpenTelemetry module, and nothing else", async () => {
     const whole: OpenTelemetry = api
     const quotewire = embed({ storage: MemoryStorage.layer, work: false, telemetry: whole })
     await quotewire.ready

@@ -34,8 +34,8 @@ const declinedRequest = (options: Partial<EmbedOptions> = {}) =>
     })
   })
 
-describe("the timeline of an embedded service", () => {
-  it.live("has the exchanges that its options ask for, and the hook sees all of them", () =>
+describe("an embedded service's timeline", () => {
+  it.live("has the exchanges that its options select, while the hook sees every exchange", () =>
     Effect.gen(function* () {
       const seen: Array<CarrierExchange> = []
       const on_carrier_exchange = (exchange: CarrierExchange) => void seen.push(exchange)
@@ -56,7 +56,7 @@ describe("the timeline of an embedded service", () => {
     })
   )
 
-  it.live("of an unknown request is refused", () =>
+  it.live("is refused for an unknown request", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* declinedRequest()
       const error = yield* Effect.flip(

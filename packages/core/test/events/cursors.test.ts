@@ -41,7 +41,7 @@ const alterations = (text: string): ReadonlyArray<string> =>
 
 describe("the list of quote requests", () => {
   testInWorld(
-    "is newest first, ten on a page, and has every request on exactly one page",
+    "is newest first, ten per page, and has every request on exactly one page",
     Effect.gen(function* () {
       const started: Array<string> = []
       for (let i = 0; i < 25; i++) started.unshift((yield* start()).id)
@@ -69,7 +69,7 @@ describe("the list of quote requests", () => {
   )
 
   testInWorld(
-    "filters by status, line and times, alone and together",
+    "filters by status, line and times, separately and together",
     Effect.gen(function* () {
       const pet = yield* start({ line: "pet", scenario: "zero_quotes" })
       yield* advance(3_600)
@@ -114,7 +114,7 @@ describe("the list of quote requests", () => {
   }
 
   testInWorld(
-    "refuses a limit outside 1 to 100 and unknown statuses and lines, with the allowed ones",
+    "rejects a limit outside 1 to 100, and unknown statuses and lines with a list of the allowed ones",
     Effect.gen(function* () {
       for (const limit of [0, 101, 1.5]) assert.deepStrictEqual(pathsOf(yield* refusal(list({ limit }))), ["limit"])
       const error = yield* refusal(list({ status: "queued", line: "boat" }))
@@ -125,7 +125,7 @@ describe("the list of quote requests", () => {
   )
 
   testInWorld(
-    "refuses a cursor that is altered, of another list, or used with other filters",
+    "rejects a cursor that is altered, from another list, or used with other filters",
     Effect.gen(function* () {
       yield* start()
       yield* start()
@@ -185,7 +185,7 @@ describe("the feed", () => {
   )
 
   testInWorld(
-    "begins at the newest events if it is told to, and misses none that come later",
+    "starts at the newest events on request, and misses no later event",
     Effect.gen(function* () {
       const nothing = yield* events({ from: "newest" })
       assert.deepStrictEqual(nothing.events, [])
@@ -233,7 +233,7 @@ describe("the feed", () => {
   )
 
   testInWorld(
-    "refuses a cursor that is altered anywhere",
+    "rejects a cursor that is altered anywhere",
     Effect.gen(function* () {
       yield* start()
       const { next_cursor } = yield* events()
@@ -244,7 +244,7 @@ describe("the feed", () => {
   )
 
   testInWorld(
-    "refuses a cursor from before a reset, even if nothing has happened since",
+    "rejects a cursor from before a reset, even if nothing has happened since",
     Effect.gen(function* () {
       const startOfAll = (yield* events()).next_cursor
       yield* start()
@@ -265,7 +265,7 @@ describe("the feed", () => {
   )
 
   testInWorld(
-    "keeps events for 30 days: a cursor before an erased event has expired, one at the edge has not",
+    "keeps events for 30 days: a cursor before an erased event has expired, a cursor at the edge has not",
     Effect.gen(function* () {
       const beforeAll = (yield* events()).next_cursor
       yield* start()
@@ -292,7 +292,7 @@ describe("the feed", () => {
   )
 
   testInWorld(
-    "is swept in live too",
+    "loses expired events in live too",
     Effect.gen(function* () {
       const live = { environment: "live" } as const
       yield* start({}, live)

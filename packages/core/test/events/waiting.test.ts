@@ -43,7 +43,7 @@ const watched = {
 
 describe("a read of a request in progress", () => {
   testInWorld(
-    "is woken when hints may have been lost, but not by the reset of another workspace",
+    "wakes when hints may have been lost, but not on another workspace's reset",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
       const reader = yield* reading(id, {}, live)
@@ -107,7 +107,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "answers at once if since_version is older, otherwise waits until the version is greater",
+    "answers immediately if since_version is older, otherwise waits for a greater version",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({ line: "personal_auto" })
@@ -128,7 +128,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "ends with a cancellation",
+    "returns when the request is cancelled",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       const reader = yield* reading(id)
@@ -139,7 +139,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "waits only while in progress: a request that has ended, or needs an action, is answered at once",
+    "answers immediately for a request that has ended or needs an action",
     Effect.gen(function* () {
       yield* work
       const ended = yield* start({ scenario: "zero_quotes" })
@@ -151,7 +151,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "wakes a thousand readers with one change",
+    "wakes together with a thousand other readers on one change",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start()
@@ -203,7 +203,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "ends when the host is about to stop, and later reads do not wait",
+    "returns when the host is about to stop, and later reads do not wait",
     Effect.gen(function* () {
       const { id } = yield* start()
       const reader = yield* reading(id)
@@ -231,7 +231,7 @@ describe("a read of a request in progress", () => {
 
   for (const input of [{ wait_seconds: 21 }, { wait_seconds: -1 }, { wait_seconds: 1.5 }, { since_version: -1 }]) {
     testInWorld(
-      `refuses ${JSON.stringify(input)}`,
+      `rejects ${JSON.stringify(input)}`,
       Effect.gen(function* () {
         const { id } = yield* start()
         assert.deepStrictEqual(pathsOf(yield* refusal(read(id, {}, input))), Object.keys(input))

@@ -38,7 +38,7 @@ const whole = {
 
 describe("a report", () => {
   testInWorld(
-    "is received, and read back without its text",
+    "is accepted, and read back without its text",
     Effect.gen(function* () {
       const received = yield* send(whole)
       assert.match(received.feedback_id, /^fb_[0-9a-z]{26}$/)
@@ -73,7 +73,7 @@ describe("a report", () => {
   )
 
   testInWorld(
-    "is refused with every wrong field: missing, too long, of a wrong type, too many, or unknown",
+    "is rejected with every wrong field: missing, too long, of a wrong type, too many, or unknown",
     Effect.gen(function* () {
       const error = yield* refusal(
         send({
@@ -112,7 +112,7 @@ describe("a report", () => {
   )
 
   testInWorld(
-    "is refused with the required type of each wrong field",
+    "is rejected with the required type of each wrong field",
     Effect.gen(function* () {
       const error = yield* refusal(send({ summary: 1, tried: { request_ids: requestId } }))
       assert.deepStrictEqual(error.field_errors, [
@@ -123,7 +123,7 @@ describe("a report", () => {
   )
 
   testInWorld(
-    "is refused if any of its texts seems to hold a personal number, which is never repeated or stored",
+    "is rejected if any text seems to contain a personal number, which is never repeated or stored",
     Effect.gen(function* () {
       const number = "123-45-6789"
       const error = yield* refusal(
@@ -147,7 +147,7 @@ describe("a report", () => {
   )
 
   testInWorld(
-    "reports a personal number together with all other errors",
+    "is rejected for a personal number together with all other errors",
     Effect.gen(function* () {
       const error = yield* refusal(send({ kind: "praise", actual: "4242 4242 4242 4242" }))
       assert.sameMembers([...pathsOf(error)], ["kind", "actual"])
@@ -155,7 +155,7 @@ describe("a report", () => {
   )
 
   testInWorld(
-    "survives a reset of the sandbox, for thirteen months",
+    "survives a sandbox reset, and is kept for thirteen months",
     Effect.gen(function* () {
       const { feedback_id } = yield* send()
       yield* reset()
@@ -179,7 +179,7 @@ describe("a report", () => {
 
 describe("operators", () => {
   testInWorld(
-    "read reports with their texts, oldest first, page by page",
+    "read reports with their text, oldest first, page by page",
     Effect.gen(function* () {
       const feedback = yield* Feedback
       const { organization } = yield* World
@@ -199,7 +199,7 @@ describe("operators", () => {
   )
 
   testInWorld(
-    "decide about a report, with a note for its readers; a later decision replaces an earlier one",
+    "decide on a report, with a note for its readers; a later decision replaces an earlier one",
     Effect.gen(function* () {
       const feedback = yield* Feedback
       const { organization } = yield* World

@@ -85,7 +85,7 @@ describe("the filter for personal numbers", () => {
     ["a license plate", "license plate ABC1234, driver license plate XYZ1234"],
     ["the license of a company", "NAIC 12345, NPN 8765432"],
     ["a status", "driver license_status EXPIRED2024X"]
-  ])("lets %s pass", (_, text) => assert.isNull(find(text)))
+  ])("accepts %s", (_, text) => assert.isNull(find(text)))
 
   it.each([
     ["a card behind a name that is none of ours", "key_4242424242424242", "card_number"],
@@ -107,7 +107,7 @@ describe("the filter for personal numbers", () => {
     ["a license cut short", "drivers lic. A1234567", "drivers_license"],
     ["a dashed license of Maryland", "A-123-456-789-012", "drivers_license"],
     ["British spelling", "driving licence no MORGA753116SM9IJ", "drivers_license"]
-  ])("refuses %s", (_, text, refusedAs) => assert.strictEqual(find(text), refusedAs))
+  ])("rejects %s", (_, text, refusedAs) => assert.strictEqual(find(text), refusedAs))
 
   it("finds a national ID with any separators, in any digits, with invisible characters in between", () => {
     fc.assert(
@@ -134,7 +134,7 @@ describe("the filter for personal numbers", () => {
     )
   })
 
-  it("finds a bare national ID by a word within 48 characters, but not farther away", () => {
+  it("finds a bare national ID within 48 characters of a cue word, but not farther away", () => {
     fc.assert(
       fc.property(
         issued,
@@ -150,7 +150,7 @@ describe("the filter for personal numbers", () => {
     )
   })
 
-  it("finds a card with a valid check digit in one piece or in equal groups, and none with an invalid one", () => {
+  it("finds a card number with a valid check digit, unbroken or in equal groups, and ignores invalid check digits", () => {
     fc.assert(
       fc.property(card, fc.constantFrom("", "-", " ", "."), fc.constantFrom(...zeros), (number, separator, zero) => {
         const grouped = (text: string) => (text.match(/.{4}/g) ?? []).join(separator)
@@ -161,7 +161,7 @@ describe("the filter for personal numbers", () => {
     )
   })
 
-  it("finds cards of all issuers, and ignores other numbers with a valid check digit", () => {
+  it("finds card numbers of all issuers, and ignores other numbers with a valid check digit", () => {
     const cards = ["378282246310005", "6011111111111117", "3530111333300000", "30569309025904", "6200000000000005"]
     for (const number of [...cards, "2223003122003222", "5105105105105100"]) {
       assert.strictEqual(find(`number ${number}!`), "card_number", number)
@@ -169,7 +169,7 @@ describe("the filter for personal numbers", () => {
     for (const number of ["1234567812345670", "79927398713", "9000000000000001"]) assert.isNull(find(number), number)
   })
 
-  it("never mistakes our own ids for numbers, whatever words are near", () => {
+  it("never mistakes Quotewire's own ids for numbers, whatever words are near", () => {
     const id = fc
       .tuple(
         fc.constantFrom(...Object.values(prefixes)),
@@ -188,7 +188,7 @@ describe("the filter for personal numbers", () => {
     )
   })
 
-  it("runs in linear time on long texts that almost match", () => {
+  it("runs in linear time on long text that almost matches", () => {
     // A backtracking pattern would not finish within the test's timeout.
     const parts = ["4242 ", "4", "a1", "driver license a1-", "1-", "ssn 1", "\u200b", "\u0661"]
     for (const part of parts) find(part.repeat(Math.floor(2_000 / part.length)))

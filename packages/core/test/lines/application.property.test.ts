@@ -201,7 +201,7 @@ const mended = (line: StandardLineName, input: unknown): unknown => {
 }
 
 describe.each(lineNames)("the facts of %s", (line) => {
-  it("have the same valid structures for the decoder as for the first and the current served schema", () => {
+  it("are accepted or rejected alike by the decoder, the first served schema and the current one", () => {
     const check = checker(decoders[line])
     const before = stock(first[line])
     const now = stock(lineNamed(line).facts_schema)
@@ -232,7 +232,7 @@ describe.each(lineNames)("the facts of %s", (line) => {
     assert.deepStrictEqual(lost(first[line], lineNamed(line).facts_schema, ""), [])
   })
 
-  it("are read without throwing, and refused without repeating values", () => {
+  it("are read without throwing, and rejected without repeating values", () => {
     const marker = "Zq9#refused"
     const marked = (value: unknown): unknown => {
       if (typeof value === "string") return `${marker}${value}`
@@ -258,7 +258,7 @@ describe.each(lineNames)("the facts of %s", (line) => {
     )
   })
 
-  it("are accepted once random errors are repaired, and all assumptions are made", () => {
+  it("are accepted once random errors are repaired, and all assumptions are added", () => {
     fc.assert(
       fc.property(application(line), (input) => {
         const parsed = readBy(line, asJson(mended(line, input)))

@@ -34,11 +34,11 @@ describe("the smallest applications", () => {
     ["personal_auto", auto],
     ["renters", renters],
     ["pet", pets]
-  ])("of %s pass unchanged", (line, input) => {
+  ])("of %s are accepted unchanged", (line, input) => {
     assert.deepStrictEqual<unknown>(accepted(line, input), { line, facts: input })
   })
 
-  it.each(standardLines)("are the documented examples: that of $name passes", ({ name, example }) => {
+  it.each(standardLines)("are the documented examples: that of $name is accepted", ({ name, example }) => {
     assert.deepStrictEqual<unknown>(accepted(name, example), { line: name, facts: example })
   })
 })
@@ -128,7 +128,7 @@ describe("missing facts", () => {
     )
   })
 
-  it("include what an optional object requires once it is sent", () => {
+  it("include an optional object's required facts once the object is sent", () => {
     assert.deepStrictEqual(missingPaths("personal_auto", { ...auto, prior_insurance: {} }), [
       "application.prior_insurance.status"
     ])
@@ -147,11 +147,11 @@ describe("malformed facts", () => {
     ["a list", []],
     ["text", "application"],
     ["nothing", undefined]
-  ])("are refused at `application` if it is %s", (_, input) => {
+  ])("are reported at `application` if it is %s", (_, input) => {
     assert.deepStrictEqual(invalidPaths("renters", input), ["application"])
   })
 
-  it("are refused at the path of an unknown field, without allowed values", () => {
+  it("are reported at an unknown field's path, without allowed values", () => {
     const input = { ...auto, drivers: [{ ...driver, ssn: "078-05-1120" }], note: 1 }
     assert.deepStrictEqual(invalid("personal_auto", input), [
       { path: "application.note", message: "This field is not known." },
@@ -174,14 +174,14 @@ describe("malformed facts", () => {
   it.each([
     ["a NUL", "Au\0stin"],
     ["an unpaired surrogate", "Au\ud800stin"]
-  ])("are refused if text has %s", (_, city) => {
+  ])("are reported if text has %s", (_, city) => {
     const address = { ...auto.garaging_address, city }
     assert.deepStrictEqual(invalidPaths("personal_auto", { ...auto, garaging_address: address }), [
       "application.garaging_address.city"
     ])
   })
 
-  it("are all listed, whether in structure or in meaning", () => {
+  it("are all listed, whether wrong in structure or in meaning", () => {
     const input = {
       applicant: { email: "nobody", phone: "555" },
       garaging_address: { state: "TX", zip: "10001" },
@@ -201,13 +201,13 @@ describe("malformed facts", () => {
     ])
   })
 
-  it("count the items of a list", () => {
+  it("report the number of items in a list", () => {
     const drivers = Array.from({ length: 7 }, (_, i) => ({ ...driver, relationship: i === 0 ? "self" : "child" }))
     assert.deepStrictEqual(invalidPaths("personal_auto", { ...auto, drivers }), ["application.drivers"])
     accepted("personal_auto", { ...auto, drivers: drivers.slice(1).toSpliced(0, 1, driver) })
   })
 
-  it("count characters, not UTF-16 units", () => {
+  it("are measured in characters, not UTF-16 units", () => {
     accepted("pet", withPet({ name: "🐕".repeat(40) }))
     assert.deepStrictEqual(invalidPaths("pet", withPet({ name: "🐕".repeat(41) })), ["application.pets.0.name"])
   })
@@ -232,8 +232,8 @@ describe("malformed facts", () => {
   })
 })
 
-describe("lists of facts", () => {
-  it("have the required facts of a line with labels", () => {
+describe("the lists of facts", () => {
+  it("include a line's required facts with labels", () => {
     assert.deepStrictEqual(lineNamed("personal_auto").required_facts[1], {
       path: "garaging_address.zip",
       label: "ZIP code where the car is kept",
@@ -249,7 +249,7 @@ describe("lists of facts", () => {
     }
   })
 
-  it("have the price facts of a line", () => {
+  it("include a line's price facts", () => {
     assert.deepStrictEqual(lineNamed("personal_auto").price_paths, [
       "application.garaging_address.state",
       "application.garaging_address.zip",
@@ -262,7 +262,7 @@ describe("lists of facts", () => {
     ])
   })
 
-  it("have what a carrier needs and the caller did not send", () => {
+  it("include what a carrier needs and the caller did not send", () => {
     const applicant = { email: "ann@example.com" }
     const application = accepted("personal_auto", {
       ...auto,
@@ -284,7 +284,7 @@ describe("lists of facts", () => {
     ])
   })
 
-  it("have the state of each line", () => {
+  it("include the state for each line", () => {
     const places = [accepted("personal_auto", auto), accepted("renters", renters), accepted("pet", pets)]
     assert.deepStrictEqual(
       places.map((place) => completed(place).state),
@@ -292,7 +292,7 @@ describe("lists of facts", () => {
     )
   })
 
-  it("have the subjects without street or VIN", () => {
+  it("include the subjects without street or VIN", () => {
     const cars = { ...auto, vehicles: [vehicle, { vin: "1HGCM82633A004352" }] }
     assert.deepStrictEqual(vehiclesOf(Schema.decodeUnknownSync(PersonalAuto)(cars)), [
       { subject_id: "vehicle-1", kind: "vehicle", label: "2019 Honda Civic" },

@@ -97,7 +97,7 @@ describe("assume", () => {
     })
   })
 
-  it("does not change or report what was sent", () => {
+  it("neither changes nor reports sent facts", () => {
     const sent = {
       ...auto,
       drivers: [{ ...driver, license_state: "OK", years_licensed: 5, sr22_required: true, incidents: [] }],
@@ -152,7 +152,7 @@ describe("assume", () => {
     }
   )
 
-  it("keeps uninsured motorist cover where the state requires it, and what was sent besides a level", () => {
+  it("keeps uninsured motorist cover where the state requires it, and values that were sent along with a level", () => {
     const illinois = assumeAuto({
       ...auto,
       garaging_address: { state: "IL", zip: "60601" },
@@ -179,14 +179,14 @@ describe("assume", () => {
     ["1HGCM82633A004352", 2003],
     ["1M8GDM9AXKP042788", 1989],
     ["5YJ3E1EA2KF317000", 2019]
-  ])("reads the model year of %s", (vin, year) => {
+  ])("reads the model year from %s", (vin, year) => {
     const { facts, assumptions } = assumeAuto({ ...auto, vehicles: [{ vin }] })
     assert.strictEqual(facts.vehicles[0]?.model_year, year)
     const made = assumptions.find(({ path }) => path === "application.vehicles.0.model_year")
     assert.strictEqual(made?.source, "derived")
   })
 
-  it("reads no model year if it was sent, or if the VIN has none", () => {
+  it("reads no model year if it was sent, or if the VIN has no model year", () => {
     const sent = assumeAuto({ ...auto, vehicles: [{ vin: "1HGCM82633A004352", model_year: 2004 }] })
     assert.strictEqual(sent.facts.vehicles[0]?.model_year, 2004)
     assert.isUndefined(sent.assumptions.find(({ path }) => path.endsWith("model_year")))

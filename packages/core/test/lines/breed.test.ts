@@ -40,7 +40,7 @@ describe("Breed", () => {
     }
   })
 
-  it("maps every name and alias of the data, each to its own group", () => {
+  it("maps every listed name and alias to its own group", () => {
     for (const species of ["dog", "cat"] as const) {
       for (const [group, names] of groupsOf(species)) {
         for (const [name, aliases] of Object.entries<ReadonlyArray<string>>(names)) {
@@ -57,7 +57,7 @@ describe("Breed", () => {
     assert.isAtLeast(count("cat"), 50)
   })
 
-  it("needs the size only of mixed or unknown dogs", () => {
+  it("needs the size only for mixed or unknown dogs", () => {
     assert.isTrue(Breed.needsSize("dog", "mixed"))
     assert.isTrue(Breed.needsSize("dog", "Mutt"))
     assert.isTrue(Breed.needsSize("dog", "unknown"))
@@ -71,7 +71,7 @@ describe("Breed", () => {
     ["dog", "Rotweiler", "Rottweiler"],
     ["cat", "Main Coon", "Maine Coon"],
     ["cat", "siamease", "Siamese"]
-  ])("offers near matches of the %s %j, %s first", (species, breed, first) => {
+  ])("suggests near matches for the %s %j, %s first", (species, breed, first) => {
     assert.isNull(Breed.groupOf(species, breed))
     const near = Breed.nearMatches(species, breed)
     assert.strictEqual(near[0], first)
@@ -79,14 +79,14 @@ describe("Breed", () => {
     for (const name of near) assert.isNotNull(Breed.groupOf(species, name), name)
   })
 
-  it("offers mixed and unknown if nothing is near", () => {
+  it("suggests mixed and unknown if no breed is similar", () => {
     assert.deepStrictEqual(Breed.nearMatches("cat", "0"), ["mixed", "unknown"])
     assert.isNull(Breed.groupOf("dog", "--"))
     assert.isNull(Breed.groupOf("dog", "Persian"))
     assert.isNull(Breed.groupOf("dog", "zebra mix"))
   })
 
-  it("has a group for an accepted pet", () => {
+  it("returns the group of an accepted pet", () => {
     assert.strictEqual(Breed.breedGroup({ species: "dog", breed: "mixed", size: "large" }), "mixed_large")
   })
 })

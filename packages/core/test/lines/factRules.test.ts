@@ -12,10 +12,10 @@ import {
   withPet
 } from "./applications.ts"
 
-describe("the address", () => {
+describe("an address", () => {
   const at = (state: string, zip: string) => ({ ...auto, garaging_address: { state, zip } })
 
-  it("must have a ZIP code of its state", () => {
+  it("must have a ZIP code in its state", () => {
     accepted("personal_auto", at("TX", "88510"))
     accepted("personal_auto", at("NY", "06390"))
     assert.deepStrictEqual(invalidPaths("personal_auto", at("TX", "10001")), ["application.garaging_address.zip"])
@@ -30,7 +30,7 @@ describe("the address", () => {
     assert.strictEqual(codes?.length, 51)
   })
 
-  it.each(["00901", "96910", "09012", "96201", "34002"])("must not be at %s", (zip) => {
+  it.each(["00901", "96910", "09012", "96201", "34002"])("must not have the ZIP code %s", (zip) => {
     const codes = allowedAt("personal_auto", at("FL", zip), "application.garaging_address.zip")
     assert.strictEqual(codes?.length, 51)
   })
@@ -57,25 +57,25 @@ describe("drivers", () => {
     ])
   })
 
-  it.each(["2012-11-20", "1915-11-21"])("born on %s are old or young enough", (date_of_birth) => {
+  it.each(["2012-11-20", "1915-11-21"])("born on %s are accepted", (date_of_birth) => {
     accepted("personal_auto", withDriver({ date_of_birth }))
   })
 
   it.each(["2012-11-21", "1915-11-20", "2026-11-21", "1991-02-29", "1991-13-01", "04/12/1991"])(
-    "born on %s are refused",
+    "born on %s are rejected",
     (date_of_birth) => {
       assert.deepStrictEqual(invalidPaths("personal_auto", withDriver({ date_of_birth })), [`${path}.date_of_birth`])
     }
   )
 
-  it("must not have been licensed before they were 13", () => {
+  it("must not have been licensed before age 13", () => {
     accepted("personal_auto", withDriver({ years_licensed: 22 }))
     assert.deepStrictEqual(invalidPaths("personal_auto", withDriver({ years_licensed: 23 })), [
       `${path}.years_licensed`
     ])
   })
 
-  it("must have a license status that fits the years licensed", () => {
+  it("must have a license status that matches the years licensed", () => {
     accepted("personal_auto", withDriver({ license_status: "never_licensed", years_licensed: 0 }))
     accepted("personal_auto", withDriver({ license_status: "permit", date_of_birth: "2011-01-01" }))
     const input = withDriver({ license_status: "never_licensed", years_licensed: 3 })
@@ -91,12 +91,12 @@ describe("drivers", () => {
 })
 
 describe("vehicles", () => {
-  it.each(["1HGCM82633A004352", "11111111111111111", "1M8GDM9AXKP042788"])("pass with the VIN %s", (vin) => {
+  it.each(["1HGCM82633A004352", "11111111111111111", "1M8GDM9AXKP042788"])("are accepted with the VIN %s", (vin) => {
     accepted("personal_auto", { ...auto, vehicles: [{ vin }] })
   })
 
   it.each(["1HGCM82643A004352", "1M8GDM9A1KP042788", "1HGCM82633A00435O", "1hgcm82633a004352"])(
-    "are refused with the VIN %s",
+    "are rejected with the VIN %s",
     (vin) => {
       assert.deepStrictEqual(invalidPaths("personal_auto", { ...auto, vehicles: [{ vin }] }), [
         "application.vehicles.0.vin"
@@ -105,7 +105,7 @@ describe("vehicles", () => {
   )
 })
 
-describe("limits", () => {
+describe("liability limits", () => {
   const limits = (
     person: number,
     accident: number,
@@ -131,14 +131,14 @@ describe("limits", () => {
     accepted("personal_auto", limits(15_000, 30_000, 5_000, { state: "PA", zip: "15001" }))
   })
 
-  it("are refused with the allowed values that are high enough", () => {
+  it("are rejected with the allowed values that are high enough", () => {
     const path = "application.coverage.bodily_injury_per_accident_usd"
     const utah = { state: "UT", zip: "84101" }
     const allowed = ["65000", "70000", "80000", "100000", "300000", "500000", "1000000"]
     assert.deepStrictEqual(allowedAt("personal_auto", limits(30_000, 60_000, 25_000, utah), path), allowed)
   })
 
-  it("must not be lower for an accident than for a person", () => {
+  it("must not be lower per accident than per person", () => {
     accepted("personal_auto", limits(100_000, 100_000, 50_000))
     const path = "application.coverage.bodily_injury_per_accident_usd"
     const allowed = ["300000", "500000", "1000000"]
@@ -146,8 +146,8 @@ describe("limits", () => {
   })
 })
 
-describe("days", () => {
-  it.each(["2026-11-20", "2027-01-19"])("let a policy start on %s", (effective_date) => {
+describe("dates", () => {
+  it.each(["2026-11-20", "2027-01-19"])("allow a policy to start on %s", (effective_date) => {
     for (const [line, input] of [
       ["personal_auto", auto],
       ["renters", renters],

@@ -10,7 +10,7 @@ import { address, checkAddress, policyFacts } from "../../src/lines/sharedFacts.
 const today = "2026-11-20"
 
 describe("a fact that is a whole number", () => {
-  it("cannot have steps that are not whole numbers", () => {
+  it("cannot have fractional steps", () => {
     for (const step of [0.1, 0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
       assert.throws(() => Fact.wholeNumber(0, 100, { step }), /The step of Fact.wholeNumber must be a whole number/)
     }
@@ -67,7 +67,7 @@ const refusalOf = (input: unknown) => {
 }
 
 describe("a custom line", () => {
-  it("reads facts, wrong ones before missing ones, structure and rules together", () => {
+  it("checks facts, wrong facts before missing facts, structure and rules together", () => {
     assert.deepStrictEqual<unknown>(Result.getOrThrow(bicycle.read(mine, today)), { line: "bicycle", facts: mine })
     assert.deepStrictEqual(refusalOf({ home: { state: "TX", zip: "10001" }, bicycles: [{ price_usd: 1 }, 7] }), [
       "invalid_input",
@@ -89,7 +89,7 @@ describe("a custom line", () => {
     ])
   })
 
-  it("says that a list is too long, and checks no item beyond its bound", () => {
+  it("reports a list that is too long, and checks no item beyond its bound", () => {
     const bicycles = [mine.bicycles[0], mine.bicycles[0], { brand: 1 }]
     assert.deepStrictEqual(refusalOf({ home, bicycles }), [
       "invalid_input",
@@ -115,13 +115,13 @@ describe("a custom line", () => {
     assert.isNull(bicycle.complete({ home }, today))
   })
 
-  it("shows a carrier identifying facts only if it has declared that need", () => {
+  it("shows a carrier identifying facts only if the carrier has declared the need", () => {
     const assumed = bicycle.complete(mine, today) ?? assert.fail()
     assert.notInclude(JSON.stringify(disclosed(bicycle, assumed, [])), "F-1")
     assert.include(JSON.stringify(disclosed(bicycle, assumed, ["bicycles.*.frame_number"])), "F-1")
   })
 
-  it("lists what a price needs, and serves its schema", () => {
+  it("lists the facts that a price needs, and serves its schema", () => {
     assert.deepStrictEqual(
       bicycle.required_facts.map(({ path }) => path),
       ["home.state", "home.zip", "bicycles.0.brand", "bicycles.0.price_usd", "bicycles.0.electric"]

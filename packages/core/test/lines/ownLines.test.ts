@@ -61,7 +61,7 @@ const boat = {
   codes: { coverage_codes: ["hull"], subject_kinds: ["boat"], billing_cycles: ["annual"], fee_codes: [] }
 }
 
-describe("the lines of a configuration", () => {
+describe("a configuration's lines", () => {
   it("are accepted if they are valid", () => {
     assert.deepStrictEqual(faultsOf({ lines: [...offered, defineLine(boat)] }), [])
     assert.deepStrictEqual(faultsOf(config), [])
@@ -206,11 +206,11 @@ describe("the lines of a configuration", () => {
         "lines.0.subjectsOf: Must return at least one subject."
       ]
     }
-  ])("are refused in one message: $what", ({ given, says }) => {
+  ])("are rejected in one message: $what", ({ given, says }) => {
     assert.deepStrictEqual(faultsOf({ lines: given }), says)
   })
 
-  it("are those that its carriers are checked against", () => {
+  it("are the lines against which its carriers are checked", () => {
     const acme = prompt("naic:12345").adapter
     const [terms] = Object.values(acme.lines)
     if (terms === undefined) return assert.fail("has no line")
@@ -225,7 +225,7 @@ describe("the lines of a configuration", () => {
   })
 })
 
-describe("the rates of a custom line", () => {
+describe("a custom line's rates", () => {
   it("are checked against its rating and its codes", () => {
     assert.deepStrictEqual(RatePlan.check(plan, { ratings: [rating] }), [])
     const line = { ...bicycle, codes: { ...bicycle.codes, coverage_codes: ["deductible"] } }
@@ -284,9 +284,9 @@ const startOfBicycle = (changes: object = {}) => ({
 const startBicycle = (changes: object = {}, options?: Parameters<typeof startWith>[1]) =>
   startWith(startOfBicycle(changes), options)
 
-describe("a line of the host's own", () => {
+describe("a host's custom line", () => {
   testInWorld(
-    "is asked by a carrier that declares it, which gets its facts with their type",
+    "is asked by a carrier that declares it, which gets its typed facts",
     Effect.gen(function* () {
       const { id } = yield* startBicycle({}, live)
       yield* runDue
@@ -302,7 +302,7 @@ describe("a line of the host's own", () => {
   )
 
   testInWorld(
-    "is refused a wrong fact at its path, and a scenario for which it has too few carriers",
+    "rejects a wrong fact at its path, and a scenario for which it has too few carriers",
     Effect.gen(function* () {
       const wrong = yield* refusal(
         startBicycle({ scenario: "some_carriers_silent", application: { bicycle: { value_usd: 1 } } })
@@ -316,7 +316,7 @@ describe("a line of the host's own", () => {
   )
 
   testInWorld(
-    "is in the list of the scenarios that it can play",
+    "is listed with the scenarios that it can play",
     Effect.gen(function* () {
       const { call } = yield* World
       const { scenarios } = yield* call(operations.listSandboxScenarios, {})
@@ -328,7 +328,7 @@ describe("a line of the host's own", () => {
   )
 
   testInWorld(
-    "that the host no longer offers can be read, listed, expired and erased",
+    "can be read, listed, expired and erased when the host no longer offers it",
     Effect.gen(function* () {
       const { id } = yield* startBicycle()
       yield* advance(1)
@@ -357,7 +357,7 @@ describe("a line of the host's own", () => {
   )
 
   testInWorld(
-    "that the host no longer offers is not asked: the request fails, and the log says why",
+    "is not asked when the host no longer offers it: the request fails, and the log explains why",
     Effect.gen(function* () {
       const { id } = yield* startBicycle({}, live)
       const there = yield* Effect.provideService(anotherHost({ carriers: [] }), Lines, standard)
@@ -373,7 +373,7 @@ describe("a line of the host's own", () => {
   )
 
   testInWorld(
-    "that a carrier has terms for but the host does not offer is reported in the log",
+    "is reported in the log if a carrier has terms for it but the host does not offer it",
     Effect.gen(function* () {
       const log = yield* logOf(Effect.provideService(anotherHost({ carriers: own.carriers }), Lines, standard))
       const told = log.filter(({ text }) => text === "A carrier has lines that this host does not offer")
@@ -385,7 +385,7 @@ describe("a line of the host's own", () => {
   )
 })
 
-describe("a line named like a member of every object", () => {
+describe("a line named like an Object.prototype member", () => {
   const line = defineLine({ ...boat, name: "constructor" })
   testInWorld(
     "has only the carriers that offer it",

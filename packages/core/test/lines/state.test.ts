@@ -56,13 +56,13 @@ const ranges: ReadonlyArray<readonly [State.StateCode, ...ReadonlyArray<string>]
   ["WY", "820-831"]
 ]
 
-describe("State", () => {
-  it("serves the fifty states and DC", () => {
+describe("a state", () => {
+  it("is one of the fifty states or DC", () => {
     assert.strictEqual(State.servedStates.length, 51)
     assert.deepStrictEqual([...State.servedStates].sort(), ranges.map(([code]) => code).sort())
   })
 
-  it("finds the state of every prefix, and none for unassigned prefixes", () => {
+  it("is found for every assigned ZIP prefix, and for no unassigned prefix", () => {
     const expected = new Map<number, State.StateCode>()
     for (const [code, ...of] of ranges) {
       for (const range of of) {
@@ -86,18 +86,18 @@ describe("State", () => {
     ["83415", "ID"],
     ["06390-1234", "NY"],
     ["75201-0001", "TX"]
-  ])("knows that %s is in %s", (zip, state) => assert.strictEqual(State.stateOfZip(zip), state))
+  ])("for the ZIP code %s is %s", (zip, state) => assert.strictEqual(State.stateOfZip(zip), state))
 
   it.each(["00601", "00801", "00901", "96910", "34002", "09012", "96201", "96601", "00000", "99"])(
-    "finds no state for %s: Puerto Rico, the territories, military addresses, unused prefixes",
+    "is not found for %s: Puerto Rico, the territories, military addresses, unused prefixes",
     (zip) => assert.isNull(State.stateOfZip(zip))
   )
 
-  it.each(["PR", "GU", "VI", "AS", "MP", "AE", "tx", "", "toString"])("does not accept %j as a state", (code) =>
+  it.each(["PR", "GU", "VI", "AS", "MP", "AE", "tx", "", "toString"])("cannot be %j", (code) =>
     assert.notInclude([...State.stateCodes], code)
   )
 
-  it("has the minimum liability limits in whole dollars", () => {
+  it("has minimum liability limits in whole dollars", () => {
     assert.deepStrictEqual(State.get("TX").liability_minimum, {
       bodily_injury_per_person_usd: 30_000,
       bodily_injury_per_accident_usd: 60_000,
@@ -106,13 +106,13 @@ describe("State", () => {
     assert.strictEqual(State.get("UT").liability_minimum.bodily_injury_per_accident_usd, 65_000)
   })
 
-  it("has the states that forbid the use of credit information", () => {
+  it("may forbid the use of credit information", () => {
     const by = (use: State.CreditUse) => State.servedStates.filter((code) => State.get(code).credit_use === use)
     assert.deepStrictEqual(by("prohibited"), ["CA", "HI", "MA", "MI"])
     assert.deepStrictEqual(by("restricted"), ["MD", "OR", "UT", "WA"])
   })
 
-  it("has the states that require uninsured motorist cover", () => {
+  it("may require uninsured motorist cover", () => {
     assert.isTrue(State.get("IL").uninsured_motorist_required)
     assert.isFalse(State.get("TX").uninsured_motorist_required)
   })

@@ -20,7 +20,7 @@ const logged = (token: string, filters: object = {}) =>
 
 describe("the audit log", () => {
   testInWorld(
-    "says who did what, about what, and how it ended",
+    "records who did what, to what, and with what outcome",
     Effect.gen(function* () {
       const { organization } = yield* World
       const { details, token } = yield* tokenOf()
@@ -59,7 +59,7 @@ describe("the audit log", () => {
   )
 
   testInWorld(
-    "is found by operation, outcome, organization and request, and read page by page",
+    "is searched by operation, outcome, organization and request, and read page by page",
     Effect.gen(function* () {
       const { organization } = yield* World
       const { token } = yield* tokenOf()
@@ -80,7 +80,7 @@ describe("the audit log", () => {
   )
 
   testInWorld(
-    "shows a token of one organization only what was done there",
+    "shows an organization's token only what was done there",
     Effect.gen(function* () {
       const { organization } = yield* World
       const other = yield* Access.use((access) => access.createOrganization("Other"))
@@ -95,7 +95,7 @@ describe("the audit log", () => {
   )
 
   testInWorld(
-    "is kept for a bounded time",
+    "is kept for a limited time",
     Effect.gen(function* () {
       const { token } = yield* tokenOf({ expires_in_days: 365 })
       yield* callWith(token, listOrganizations)
@@ -123,7 +123,7 @@ describe("the audit log", () => {
   })
 
   testInWorld(
-    "comes first: what it cannot record is neither changed nor shown",
+    "is written first: an operation that cannot be recorded neither changes nor shows anything",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const { id } = yield* start()

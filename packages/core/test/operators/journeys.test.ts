@@ -35,7 +35,7 @@ const stranger = Effect.gen(function* () {
 
 describe("an operator", () => {
   testInWorld(
-    "sets, tests and removes connections, and no answer and no log has a secret",
+    "sets, tests and removes connections, without a secret in any answer or log",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const { organization } = yield* World
@@ -121,7 +121,7 @@ describe("an operator", () => {
   )
 
   testInWorld(
-    "erases a person, with the name of who asked, in their own organization only",
+    "erases a person in their own organization only, and records who asked",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const other = yield* stranger
@@ -158,7 +158,7 @@ describe("an operator", () => {
   )
 
   testInWorld(
-    "sees how long work has waited, and of which kind it is",
+    "sees how long work has waited, by kind",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       assert.deepInclude(yield* callWith(token, getWork), {

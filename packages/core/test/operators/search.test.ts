@@ -43,9 +43,9 @@ const startMany = Effect.gen(function* () {
   return { started: started.toReversed(), other }
 })
 
-describe("a search for quote requests", () => {
+describe("an operator's search for quote requests", () => {
   testInWorld(
-    "finds those of all organizations, newest first, each once, with pages of any size",
+    "finds the requests of all organizations, newest first, each once, with pages of any size",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const { other, started } = yield* startMany
@@ -66,7 +66,7 @@ describe("a search for quote requests", () => {
   )
 
   testInWorld(
-    "finds a request by its id or a part of it",
+    "finds a request by its id or part of it",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const { started } = yield* startMany
@@ -110,7 +110,7 @@ describe("a search for quote requests", () => {
   )
 
   testInWorld(
-    "refuses a cursor with other filters, and names a wrong filter",
+    "rejects a cursor with other filters, and names an invalid filter",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       yield* startMany
@@ -128,11 +128,11 @@ describe("a search for quote requests", () => {
   )
 })
 
-describe("the timeline for operators", () => {
+describe("the operators' timeline", () => {
   const worded = { ...declined, message: "Not for Jane Doe." }
 
   testInWorld(
-    "shows a carrier's text only to those who may read facts",
+    "shows a carrier's text only to operators who may read facts",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       yield* work

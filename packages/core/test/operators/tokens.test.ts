@@ -16,7 +16,7 @@ const code = (token: string | null) => Effect.map(refusal(callWith(token, listOr
 
 describe("an operator's token", () => {
   testInWorld(
-    "works until it ends",
+    "works until it expires",
     Effect.gen(function* () {
       const { token } = yield* tokenOf({ expires_in_days: 2 })
       yield* TestClock.adjust(2 * dayMs - 1)
@@ -27,7 +27,7 @@ describe("an operator's token", () => {
   )
 
   testInWorld(
-    "works until it is revoked, and revoking it again says the same",
+    "works until it is revoked, and can be revoked twice with the same answer",
     Effect.gen(function* () {
       const tokens = yield* OperatorTokens
       const { details, token } = yield* tokenOf()
@@ -40,7 +40,7 @@ describe("an operator's token", () => {
   )
 
   testInWorld(
-    "is stored as a hash only",
+    "is stored only as a hash",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const records = yield* readAll(yield* Storage, {
@@ -55,7 +55,7 @@ describe("an operator's token", () => {
   )
 
   testInWorld(
-    "is refused with the name of each wrong option",
+    "is refused with the name of each invalid option",
     Effect.gen(function* () {
       const wrong = yield* refusal(tokenOf({ name: " ", scopes: [], expires_in_days: 1.5 }))
       assert.deepStrictEqual(
@@ -68,7 +68,7 @@ describe("an operator's token", () => {
   )
 
   testInWorld(
-    "cannot be guessed without end from one address",
+    "cannot be guessed endlessly from one address",
     Effect.gen(function* () {
       const guess = code(write(new Uint8Array(128).fill(7)))
       const codes = yield* Effect.replicateEffect(guess, (standardLimits.failed_authentication.per_minute ?? 0) + 1)
@@ -78,7 +78,7 @@ describe("an operator's token", () => {
   )
 
   testInWorld(
-    "has a limit of its own for calls a minute, and beyond it leaves nothing in the audit log",
+    "has its own limit of calls per minute, and leaves no audit log entry beyond it",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const { token: other } = yield* tokenOf()

@@ -121,7 +121,7 @@ describe("asking a carrier", () => {
     const early = slow("early", 10_000)
     const never = polled("never", Number.POSITIVE_INFINITY)
     testInWorld(
-      "ends open asks at the deadline after 90 seconds, and completes a request with an offer",
+      "ends open asks at the deadline after 90 seconds, and completes a request that has an offer",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -156,12 +156,12 @@ describe("asking a carrier", () => {
   }
 })
 
-describe("a carrier's limits", () => {
+describe("a host that keeps to a carrier's limits", () => {
   {
     const narrow = slow("narrow", 2_000, offers(), { max_concurrent: 2 })
     const quick = prompt("quick")
     testInWorld(
-      "runs at most as many asks at once as the carrier allows, and delays no other carriers",
+      "runs at most as many concurrent asks as the carrier allows, and delays no other carrier",
       Effect.gen(function* () {
         yield* work
         const started = yield* Effect.forEach(Array.from({ length: 6 }), () => start({}, live))
@@ -181,7 +181,7 @@ describe("a carrier's limits", () => {
   {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 3 })
     testInWorld(
-      "begins at most as many asks in a minute as the carrier allows",
+      "begins at most as many asks per minute as the carrier allows",
       Effect.gen(function* () {
         yield* work
         yield* Effect.forEach(Array.from({ length: 8 }), () => start({}, live))
@@ -231,7 +231,7 @@ describe("a carrier's limits", () => {
     const hangs = silent("hangs", { idempotent: false })
     const quick = prompt("quick")
     testInWorld(
-      "is not blocked by a carrier that hangs, however many of its asks are open",
+      "is not blocked by a carrier that hangs, however many asks are open",
       Effect.gen(function* () {
         yield* work
         const started = yield* Effect.forEach(Array.from({ length: 300 }), () => start({}, live))
@@ -248,7 +248,7 @@ describe("a carrier's limits", () => {
   {
     const hangs = silent("hangs", { rate_per_minute: 10_000, max_concurrent: 10_000 })
     testInWorld(
-      "waits for at most 2,000 answers at once, and starts the other asks once some have ended",
+      "waits for at most 2,000 answers concurrently, and starts further asks once some have ended",
       Effect.gen(function* () {
         yield* work
         yield* Effect.forEach(Array.from({ length: 2_010 }), () => start({}, live))

@@ -91,7 +91,7 @@ describe("an adapter that breaks its contract", () => {
       { max_concurrent: 1, idempotent: false }
     )
     testInWorld(
-      "frees its place for the next ask",
+      "frees its slot for the next ask",
       Effect.gen(function* () {
         yield* work
         for (let i = 0; i < 5; i++) {

@@ -7,7 +7,7 @@ import { anotherHost, live, read, runDue, start, testInWorld } from "./support.t
 
 describe("a request that could not start", () => {
   testInWorld(
-    "because its facts no longer fit its line says so in the log",
+    "because its facts no longer match its line is reported in the log",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
       const changed = linesOf([{ ...renters, complete: () => null }])

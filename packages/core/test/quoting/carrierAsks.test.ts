@@ -10,7 +10,7 @@ import { feed, live, outcomes, pass, read, start, testInWorld, work } from "./su
 describe("a carrier's ask", () => {
   const asked = prompt("asked")
   testInWorld(
-    "contains the ZIP code as it was sent, with five or nine digits",
+    "contains the ZIP code as sent, with five or nine digits",
     Effect.gen(function* () {
       yield* work
       for (const zip of ["10001", "10001-4321"]) {
@@ -104,7 +104,7 @@ describe("a carrier's ask", () => {
     const wishes = prompt("wishes", offers(), { wants: ["applicant.email"] })
     const general = prompt("general")
     testInWorld(
-      `${line}: has no name, e-mail, phone or street unless its adapter has declared that it needs them`,
+      `${line}: has no name, e-mail, phone or street unless its adapter has declared the need`,
       Effect.gen(function* () {
         yield* work
         yield* start({ line, application: identified[line] }, live)
@@ -131,7 +131,7 @@ describe("a carrier's ask", () => {
       }
     })
     testInWorld(
-      "has the assumptions of the day of the start, even after midnight",
+      "has the assumptions from the day of the start, even after midnight",
       Effect.gen(function* () {
         yield* TestClock.setTime(toMillis("2026-11-20T23:59:30.000Z"))
         yield* work
@@ -152,7 +152,7 @@ describe("a carrier's ask", () => {
     const wants = prompt("wants", offers(), { wants: ["vehicles.*.vin", "applicant.email"] })
     const general = prompt("general", offers())
     testInWorld(
-      "is not made if facts are missing, and the paths are listed",
+      "is not made if facts are missing, and their paths are listed",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)
@@ -204,7 +204,7 @@ describe("a carrier's ask", () => {
   {
     const distant = prompt("distant", offers(), { states: ["AK"] })
     testInWorld(
-      "has no carrier left: the request fails at once, and says which were not asked and why",
+      "fails the request immediately if no carrier is left, and reports which carriers were not asked and why",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

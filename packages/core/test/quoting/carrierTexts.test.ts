@@ -18,7 +18,7 @@ describe("text from carriers", () => {
       })
   })
   testInWorld(
-    "is sealed in storage, whichever field it is in, and erased completely",
+    "is sealed in storage in every field, and erased completely",
     story(Effect.sync(() => texts.join("\n"))),
     { ...options, around }
   )

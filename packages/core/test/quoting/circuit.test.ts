@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { carrier, carriers, offers, prompt, unavailable } from "./carriers.ts"
 import { advance, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
 
-describe("the circuit of a carrier", () => {
+describe("a carrier's circuit", () => {
   {
     const sick = carrier("sick", (_, nth) => Effect.succeed(nth % 2 === 0 ? unavailable("maintenance") : offers()))
     const well = prompt("well")
@@ -33,7 +33,7 @@ describe("the circuit of a carrier", () => {
       idempotent: false
     })
     testInWorld(
-      "closes again only when one ask has succeeded",
+      "closes again only after a successful ask",
       Effect.gen(function* () {
         yield* work
         const asksNext = Effect.gen(function* () {
@@ -58,7 +58,7 @@ describe("the circuit of a carrier", () => {
   {
     const mostly = carrier("mostly", (_, nth) => Effect.succeed(nth % 5 < 2 ? unavailable("maintenance") : offers()))
     testInWorld(
-      "stays closed while fewer than half are errors",
+      "stays closed while fewer than half the asks are errors",
       Effect.gen(function* () {
         yield* work
         for (let i = 0; i < 45; i++) {

@@ -128,7 +128,7 @@ describe("the consents of a start", () => {
   )
 
   testInWorld(
-    "without a key are the person's agreement instead of receipts, answered with the service's own receipt",
+    "without a key use the person's agreement instead of receipts, and return the service's own receipt",
     keyless(
       Effect.gen(function* () {
         const input = agreed()
@@ -175,7 +175,7 @@ describe("the consents of a start", () => {
   )
 
   testInWorld(
-    "of a person who is asked last are requested only if nothing else is wrong or missing",
+    "are requested from the person last, only if nothing else is wrong or missing",
     keyless(
       Effect.gen(function* () {
         const pending = { ...noKey, person: "pending" } as const
@@ -192,7 +192,7 @@ describe("the consents of a start", () => {
   )
 
   testInWorld(
-    "that a person has refused cannot be given later to the same start",
+    "cannot be given later for the same start once the person has declined",
     keyless(
       Effect.gen(function* () {
         const input = agreed()
@@ -246,7 +246,7 @@ describe("the consents of a start", () => {
   ]
   for (const sent of forms) {
     testInWorld(
-      `ask for the person if their form is wrong: ${JSON.stringify(sent)}`,
+      `ask for the person again if their form is wrong: ${JSON.stringify(sent)}`,
       Effect.gen(function* () {
         asksThePerson(yield* refusal(startWith({ ...startOf(), ...sent })))
       })

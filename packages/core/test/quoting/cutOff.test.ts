@@ -27,11 +27,11 @@ const inWorldOfDeaths = (...all: ReadonlyArray<ScriptedCarrier>) => ({
 const deadly = (id: string, times: number) =>
   carrier(id, (_, nth) => (nth <= times ? Effect.never : Effect.succeed(offers())), { idempotent: true })
 
-describe("an ask that was cut off by the end of its process", () => {
+describe("an ask interrupted by its process's death", () => {
   {
     const scripted = carrier("once", () => Effect.never, { idempotent: false })
     testInWorld(
-      "is not repeated if the carrier recognizes no repeats, and the timeline says so",
+      "is not repeated if the carrier does not recognize repeats, which the timeline shows",
       Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* workAndDie
@@ -81,7 +81,7 @@ describe("an ask that was cut off by the end of its process", () => {
   {
     const innocent = deadly("innocent", 1)
     testInWorld(
-      "is answered if it did not end the process itself",
+      "is answered if another ask caused the death",
       Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* workAndDie
@@ -111,7 +111,7 @@ describe("an ask that was cut off by the end of its process", () => {
       }
     })
     testInWorld(
-      `is ${deaths === 2 ? "a failure" : "polled again after a pause"} if its poll ${what}`,
+      `${deaths === 2 ? "fails" : "is polled again after a pause"} if its poll ${what}`,
       Effect.gen(function* () {
         polls = 0
         const { id } = yield* start({}, live)

@@ -67,7 +67,7 @@ const states = [
   ]
 ] as const
 
-describe("an erasure of a quote request", () => {
+describe("erasing a quote request", () => {
   for (const environment of environments) {
     for (const [name, asked, before, after] of states) {
       testInWorld(
@@ -130,7 +130,7 @@ describe("an erasure of a quote request", () => {
   }
 
   testInWorld(
-    "removes a carrier's question from a request that was completed without an answer to it",
+    "removes a carrier's unanswered question from a completed request",
     Effect.gen(function* () {
       const { organization } = yield* World
       const { id } = yield* start({ line: "pet" }, live)
@@ -150,7 +150,7 @@ describe("an erasure of a quote request", () => {
   )
 
   testInWorld(
-    "leaves no fact in any stored text, in no version",
+    "leaves no fact in any stored text, in any version",
     Effect.gen(function* () {
       const { organization, call } = yield* World
       yield* everyLine
@@ -193,7 +193,7 @@ describe("an erasure of a quote request", () => {
       return { kind: "offer", offer: linked, reason: "rechecked" } as const
     })
   testInWorld(
-    "invalidates the links to carriers, and offers are not refreshed again",
+    "invalidates the links to carriers, and stops refreshes of offers",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
       yield* runDue
@@ -222,7 +222,7 @@ describe("an erasure of a quote request", () => {
   )
 
   testInWorld(
-    "changes nothing in a dry run, and says what it would do",
+    "changes nothing in a dry run, and reports what it would do",
     Effect.gen(function* () {
       const { id } = yield* start()
       const before = yield* read(id)
@@ -239,7 +239,7 @@ describe("an erasure of a quote request", () => {
   )
 
   testInWorld(
-    "erases everything sealed that belongs to the request or to its application",
+    "erases all sealed data of the request and its application",
     Effect.gen(function* () {
       const { organization } = yield* World
       const storage = yield* Storage
@@ -260,7 +260,7 @@ describe("an erasure of a quote request", () => {
   )
 
   testInWorld(
-    "logs which request it was, and nothing else",
+    "logs the request's id, and nothing else",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "pet" })
       const lines = yield* logOf(eraseRequest(id))
@@ -271,7 +271,7 @@ describe("an erasure of a quote request", () => {
   )
 
   testInWorld(
-    "lists nothing for unknown ids, and names wrong fields in the refusal",
+    "returns an empty list for unknown ids, and names wrong fields in the refusal",
     Effect.gen(function* () {
       for (const unknown of [`qreq_${"0".repeat(26)}`, "qreq_", "?"]) {
         assert.deepStrictEqual(yield* eraseRequest(unknown), nothing)
@@ -302,9 +302,9 @@ describe("an erasure of a quote request", () => {
   )
 })
 
-describe("an erasure of a receipt", () => {
+describe("erasing by receipt", () => {
   testInWorld(
-    "finds every request of it in one environment of one organization",
+    "finds every request with the receipt in one environment of one organization",
     Effect.gen(function* () {
       const other = yield* stranger
       const consent_receipt_id = "receipt-of-one-person"
@@ -348,7 +348,7 @@ describe("an erasure of a receipt", () => {
   )
 
   testInWorld(
-    "finds requests from before a rotation of the seal keys",
+    "finds requests from before a seal key rotation",
     Effect.gen(function* () {
       yield* start()
       const rotated = yield* anotherHost({ seal_keys: sealKeys(2, 1) })

@@ -9,10 +9,10 @@ import { callbackOf, callingBack, carriers, offers, polled, prompt, slow, unavai
 import { aboutPet, by, eraseRequest, storedTexts } from "./erasing.ts"
 import { beginning, live, pass, read, start, testInWorld, work, world } from "./support.ts"
 
-describe("an erasure that meets something else", () => {
+describe("an erasure that runs concurrently with other work", () => {
   const late = slow("a", 4_000, offers(aboutPet), { idempotent: false })
   testInWorld(
-    "drops the answer of a carrier that arrives later",
+    "drops a carrier's answer that arrives later",
     Effect.gen(function* () {
       const { organization } = yield* World
       const { id } = yield* start({ line: "pet" }, live)
@@ -55,7 +55,7 @@ describe("an erasure that meets something else", () => {
   const answering = callingBack("b")
   let between: Effect.Effect<void> | null = null
   testInWorld(
-    "decides again if a carrier's answer is stored at the same moment",
+    "decides again if a carrier's answer is stored concurrently",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "pet" }, live)
       yield* work
@@ -97,7 +97,7 @@ describe("an erasure that meets something else", () => {
 
   let erasing: Effect.Effect<void> | null = null
   testInWorld(
-    "leaves no record of an exchange that ended at the same moment",
+    "leaves no record of an exchange that ended concurrently",
     Effect.gen(function* () {
       const { organization } = yield* World
       const { id } = yield* start({}, live)

@@ -84,7 +84,7 @@ describe("a poll that", () => {
   for (const [what, poll, reason] of failures) {
     const scripted = failingOnce(poll)
     testInWorld(
-      `${what} ${reason === null ? "is repeated" : "fails its carrier at once"}`,
+      `${what} ${reason === null ? "is repeated" : "fails its carrier immediately"}`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -107,7 +107,7 @@ describe("a poll that", () => {
       { rest: { poll: () => Effect.succeed(Reply.unavailable("maintenance", 600_000)) } }
     )
     testInWorld(
-      "cannot be repeated before the deadline fails its carrier with the reason of its failure",
+      "cannot be repeated before the deadline fails its carrier with the failure's reason",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -137,7 +137,7 @@ describe("a poll over HTTP that is answered", () => {
         Reply.offers([{ offer_ref: "1", premium: (await http.get("/quotes")).json(Priced).premium, term_months: 12 }])
     })
     testInWorld(
-      `${what} ${reason === null ? "is repeated" : "fails its carrier at once"}`,
+      `${what} ${reason === null ? "is repeated" : "fails its carrier immediately"}`,
       Effect.provideService(
         Effect.gen(function* () {
           yield* work
@@ -261,7 +261,7 @@ describe("a genuine callback with", () => {
   for (const [what, reply, reason] of callbacks) {
     const scripted = callingBack("calls")
     testInWorld(
-      `${what} fails its carrier at once`,
+      `${what} fails its carrier immediately`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -298,7 +298,7 @@ describe("a price that is not an amount of money", () => {
     ask: () => Reply.offers([{ offer_ref: "1", premium: dollars(10 / 3) }])
   })
   testInWorld(
-    "is logged with its rule and its place in the adapter",
+    "is logged with its rule and its location in the adapter",
     Effect.gen(function* () {
       let id = ""
       const lines = yield* logOf(

@@ -57,7 +57,7 @@ describe("the log, when an adapter fails in `ask`,", () => {
   for (const [how, ask, error] of failures) {
     const broken = prompt("broken", offers(), { needs, idempotent: false, rest: { ask } })
     testInWorld(
-      `${how}, names carrier, request, error and place, and none of the facts in the message`,
+      `${how}, names the carrier, request, error and location, without the facts in the message`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest(identified)
         const line = only(lines, crashed)
@@ -72,7 +72,7 @@ describe("the log, when an adapter fails in `ask`,", () => {
 
   const thrown = prompt("broken", offers(), { idempotent: false, rest: { ask: (ask) => Effect.die(ask.facts) } })
   testInWorld(
-    "by throwing the facts themselves, only says that an object was thrown",
+    "by throwing the facts themselves, says only that an object was thrown",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest(identified)
       assert.strictEqual(only(lines, crashed).cause, "object: its message is left out")
@@ -100,7 +100,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
   ]
   for (const [where, millis, broken] of elsewhere) {
     testInWorld(
-      `in \`${where}\`, names carrier, request, error and place`,
+      `in \`${where}\`, names the carrier, request, error and location`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest({}, millis)
         const line = only(lines, crashed)
@@ -112,7 +112,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
   }
 
   testInWorld(
-    "in `callback`, names carrier, error and place",
+    "in `callback`, names the carrier, error and location",
     Effect.gen(function* () {
       const service = yield* Carriers
       const lines = yield* logOf(service.callback("broken", callbackOf("r", offers())))
@@ -127,7 +127,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
     rest: { ask: () => Effect.as(Effect.logInfo("the carrier's own words"), offers()) }
   })
   testInWorld(
-    "names carrier and request on the adapter's own lines too",
+    "names the carrier and request even on the adapter's own lines",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest()
       const { annotations } = only(lines, "the carrier's own words")
@@ -177,7 +177,7 @@ describe("the log, when an answer is refused,", () => {
     const broken = prompt("broken")
     Object.assign(broken.adapter, { ask: () => Effect.succeed(answer) })
     testInWorld(
-      `for ${what}, names carrier, request and rule, once`,
+      `for ${what}, names the carrier, request and rule, once`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest()
         const { annotations } = only(lines, refused)
@@ -212,7 +212,7 @@ describe("the log, when an answer is refused,", () => {
 
   const calls = callingBack("calls")
   testInWorld(
-    "in a callback, names carrier and rule, and the request if it is known",
+    "in a callback, names the carrier and rule, and the request if it is known",
     Effect.gen(function* () {
       const service = yield* Carriers
       const lines = yield* logOf(
@@ -237,7 +237,7 @@ describe("the log, when an answer is refused,", () => {
   )
 
   testInWorld(
-    "of which only the first ten offers are used, says so",
+    "after only its first ten offers were used, says so",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest()
       only(lines, "A carrier made too many offers; using the first 10")
@@ -254,7 +254,7 @@ describe("the log, when other code of a host fails,", () => {
   const place = /EvalError: its message is left out\n +at .*faults\.test\.ts:\d+:\d+/
 
   testInWorld(
-    "such as the hook OnFinishedCall, has a line, and the call is still answered",
+    "such as the OnFinishedCall hook, has an entry, and the call is still answered",
     Effect.gen(function* () {
       const lines = yield* logOf(Effect.provideService(list(), OnFinishedCall, throwing))
       const line = only(lines, "OnFinishedCall failed")
@@ -272,7 +272,7 @@ describe("the log, when other code of a host fails,", () => {
   }
   const served: Served = [{ date: "2026-09-26", differences: [] }, older]
   testInWorld(
-    "such as a revision, has a line without the input",
+    "such as a revision, has an entry without the input",
     Effect.gen(function* () {
       const lines = yield* logOf(refusal(start({}, { revision: older.date })))
       const line = only(lines, "A call failed")
@@ -296,7 +296,7 @@ describe("the log, when other code of a host fails,", () => {
     }))
   ).pipe(Layer.provideMerge(NodeCrypto.layer))
   testInWorld(
-    "such as a TextCrypto, has a line without the text",
+    "such as a TextCrypto, has an entry without the text",
     Effect.gen(function* () {
       failing.encrypt = true
       const lines = yield* logOf(refusal(start(identified)))
@@ -309,7 +309,7 @@ describe("the log, when other code of a host fails,", () => {
 
   const sender = Layer.succeed(WebhookSender, { send: throwing, lookUp: () => Effect.succeed("public") })
   testInWorld(
-    "such as a webhook sender, has a line that names the job",
+    "such as a webhook sender, has an entry that names the job",
     Effect.gen(function* () {
       yield* create({ url: "https://a.example/hooks?token=secret" })
       yield* start()
@@ -324,7 +324,7 @@ describe("the log, when other code of a host fails,", () => {
 
   const broken = { get: false }
   testInWorld(
-    "such as a storage, has a line with the job and the cause",
+    "such as a storage, has an entry with the job and the cause",
     Effect.gen(function* () {
       yield* start({}, live)
       broken.get = true

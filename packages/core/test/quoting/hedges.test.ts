@@ -32,7 +32,7 @@ describe("a hedge", () => {
     const stalls = hedged([14, offers()], [1, offers()])
     const careful = slow("careful", 14_000, offers(), { hedge_after_ms: 4_000, idempotent: false })
     testInWorld(
-      "is an identical ask to an idempotent carrier that stalls, and to no other",
+      "sends an identical ask to an idempotent carrier that stalls, and to no other carrier",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -51,7 +51,7 @@ describe("a hedge", () => {
   {
     const stalls = slow("stalls", 14_000, offers(), { hedge_after_ms: 1_000, max_concurrent: 1 })
     testInWorld(
-      "also counts against the carrier's limits",
+      "counts against the carrier's limits",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -100,7 +100,7 @@ describe("a hedge", () => {
   {
     const failing = hedged([1, unavailable("maintenance")], [1, offers()])
     testInWorld(
-      "is not made if the first call has already failed",
+      "is not sent if the first call has already failed",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -116,7 +116,7 @@ describe("a hedge", () => {
   {
     const stalls = hedged([14, offers()], [1, offers()])
     testInWorld(
-      "is not made once the person's data was erased",
+      "is not sent once the person's data was erased",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -130,7 +130,7 @@ describe("a hedge", () => {
   }
 
   testRecorded(
-    "that throws is recorded with the answer of the first call",
+    "that throws is recorded with the first call's answer",
     Effect.gen(function* () {
       yield* work
       yield* start({}, live)

@@ -26,7 +26,7 @@ const holding = () => {
   return { around, hold }
 }
 
-describe("a live carrier that nobody asked before the deadline", () => {
+describe("a live carrier that was not asked before the deadline", () => {
   for (const [how, run] of [
     ["one after the other", runDue],
     ["side by side", Effect.asVoid(work)]

@@ -21,10 +21,10 @@ const odd: ReadonlyArray<readonly [string, (ask: CarrierAsk) => Error]> = [
   ["whose getter throws", throwingGetter]
 ]
 
-describe("an adapter fails oddly", () => {
+describe("an adapter that fails unusually", () => {
   for (const [what, error] of odd) {
     testInWorld(
-      `by an error ${what}: it has one line in the log without facts, and the carrier has failed`,
+      `by an error ${what} gets one log entry without facts, and the carrier has failed`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest()
         assert.include(only(lines, "A carrier's adapter failed").cause, "Error")
@@ -36,7 +36,7 @@ describe("an adapter fails oddly", () => {
   }
 
   testInWorld(
-    "by never finishing to read a callback: the log says so after fifteen seconds, and the callback is refused",
+    "by never finishing a callback gets a log entry after fifteen seconds, and the callback is refused",
     Effect.gen(function* () {
       const service = yield* Carriers
       const lines = yield* logOf(

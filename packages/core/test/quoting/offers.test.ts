@@ -85,11 +85,11 @@ const bad: ReadonlyArray<readonly [string, Partial<CarrierOffer>]> = [
   )
 ]
 
-describe("an offer is checked before it is saved", () => {
+describe("an offer is checked before it is saved:", () => {
   for (const [what, changes] of bad) {
     const broken = prompt("broken", offers(offer(), offer({ offer_ref: "offer-2", ...changes })))
     testInWorld(
-      `${what}: no offer of this answer is shown, and the carrier gave no answer`,
+      `${what}: no offer from this answer is shown, and the carrier gave no answer`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)
@@ -106,7 +106,7 @@ describe("an offer is checked before it is saved", () => {
   {
     const opening = prompt("opening", offers(offer({ product: `<b>Best</b> ${"<".repeat(100_000)}` })))
     testInWorld(
-      "a text of a hundred thousand opening brackets is cut like any other",
+      "text of a hundred thousand opening brackets is truncated like any other text",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)
@@ -127,7 +127,7 @@ describe("an offer is checked before it is saved", () => {
   {
     const well = fine.map((changes, i) => prompt(`well-${i}`, offers(offer(changes))))
     testInWorld(
-      "passes with unknown, unusual or extreme values",
+      "it is accepted with unknown, unusual or extreme values",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)
@@ -144,7 +144,7 @@ describe("an offer is checked before it is saved", () => {
   {
     const none = prompt("none", { kind: "offers", offers: [] })
     testInWorld(
-      "is unreadable if an answer has none",
+      "an answer without offers is unreadable",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -180,7 +180,7 @@ describe("an offer is checked before it is saved", () => {
       )
     )
     testInWorld(
-      "has texts cut to length without markup and control characters, and times in UTC",
+      "its text is cut to length without markup and control characters, and its times are in UTC",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)
@@ -199,7 +199,7 @@ describe("an offer is checked before it is saved", () => {
   }
 })
 
-describe("an action of a carrier", () => {
+describe("a carrier's action", () => {
   const acting = prompt(
     "acting",
     offers(
@@ -218,7 +218,7 @@ describe("an action of a carrier", () => {
     )
   )
   testInWorld(
-    "is shown with clean texts, and with its links unchanged",
+    "is shown with clean text, and with its links unchanged",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -233,11 +233,11 @@ describe("an action of a carrier", () => {
   )
 })
 
-describe("the questions of a carrier", () => {
+describe("a carrier's questions", () => {
   const questions = Array.from({ length: 2_000 }, (_, i) => ({ path: `application.f${i}`, label: "?".repeat(2_000) }))
   const asking = prompt("asking", { kind: "question", questions })
   testInWorld(
-    "are cut to twenty, and their texts to length",
+    "are limited to twenty, and their text is cut to length",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -250,7 +250,7 @@ describe("the questions of a carrier", () => {
   )
 })
 
-describe("several offers of one carrier", () => {
+describe("several offers from one carrier", () => {
   {
     const three = prompt(
       "three",
@@ -258,7 +258,7 @@ describe("several offers of one carrier", () => {
     )
     const says = prompt("says", declined)
     testInWorld(
-      "each becomes a quote, in one step of the request",
+      "each become a quote, in one step of the request",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -286,7 +286,7 @@ describe("several offers of one carrier", () => {
   {
     const many = Array.from({ length: 40 }, (_, i) => prompt(`carrier-${i}`))
     testInWorld(
-      "of forty carriers that answer at once are all recorded, one version after another",
+      "from forty carriers that answer concurrently are all recorded, one version after another",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

@@ -77,7 +77,7 @@ describe("a carrier that is polled", () => {
       }
     )
     testInWorld(
-      "may fail a poll: the ask is accepted, so the next poll counts",
+      "may fail a poll: the accepted ask is polled again",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -122,7 +122,7 @@ describe("a carrier that calls back", () => {
     const scripted = callingBack("calls")
     const other = callingBack("other")
     testInWorld(
-      "is refused if the callback is altered, names nothing known, or names another carrier's ask",
+      "is refused if the callback is altered, has an unknown reference, or names another carrier's ask",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -144,7 +144,7 @@ describe("a carrier that calls back", () => {
   {
     const scripted = callingBack("calls")
     testInWorld(
-      "is too late after the deadline, even if the request was not ended yet",
+      "is too late after the deadline, even if the request has not ended yet",
       Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* runDue
@@ -185,7 +185,7 @@ describe("a carrier that calls back", () => {
     const scripted = callingBack("calls")
     const others = Array.from({ length: 5 }, (_, i) => callingBack(`other-${i}`))
     testInWorld(
-      "is recorded once, however many copies of its callback arrive at once",
+      "is recorded once, however many copies of its callback arrive concurrently",
       Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* runDue
@@ -220,7 +220,7 @@ const workAndBreakOff = Effect.gen(function* () {
 const forgetful = (id: string, idempotent: boolean) =>
   carrier(id, (_, nth) => (nth === 1 ? Effect.never : Effect.succeed(offers())), { idempotent })
 
-describe("an ask in doubt", () => {
+describe("an ask whose outcome may be unknown", () => {
   for (const [idempotent, asks, outcome] of [
     [false, 1, "in-doubt no_answer timeout"],
     [true, 2, "in-doubt quoted"]
@@ -251,7 +251,7 @@ describe("an ask in doubt", () => {
     const scripted = prompt("careful", offers(), { idempotent: false })
     let reads = 0
     testInWorld(
-      `does not include one that ${what}: it is made later`,
+      `excludes an ask that ${what}, which is made later`,
       Effect.gen(function* () {
         reads = 0
         const { id } = yield* start({}, live)
@@ -276,7 +276,7 @@ describe("an ask in doubt", () => {
   {
     const scripted = forgetful("gone", false)
     testInWorld(
-      "is recorded before it is made, and not repeated by another host after the first has died",
+      "is recorded before it is made, and not repeated by another host after the first host has died",
       Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* workAndBreakOff
@@ -297,7 +297,7 @@ describe("an ask in doubt", () => {
   {
     const scripted = forgetful("stopped", false)
     testInWorld(
-      "is released by a host that stops gracefully, and waits for no lease",
+      "is released by a host that stops gracefully, without waiting for a lease",
       Effect.gen(function* () {
         const stop = yield* work
         const { id } = yield* start({}, live)
@@ -318,7 +318,7 @@ describe("an ask in doubt", () => {
   {
     const scripted = slow("slow", 3_000, offers(), { idempotent: false })
     testInWorld(
-      "does not occur when a host stops gracefully: it waits five seconds for answers",
+      "is avoided by a host that stops gracefully, which waits five seconds for answers",
       Effect.gen(function* () {
         const stop = yield* work
         const { id } = yield* start({}, live)

@@ -49,7 +49,7 @@ const stored = (id: string) =>
 
 describe("a quote", () => {
   testInWorld(
-    "is in the feed before the version of the request that names it",
+    "is in the feed before the version of its request that names it",
     Effect.gen(function* () {
       yield* work
       yield* start({}, live)
@@ -119,7 +119,7 @@ describe("a quote", () => {
 
   for (const version of [0, -1, 1.5]) {
     testInWorld(
-      `has no version ${version}: that is invalid, not just not found`,
+      `rejects version ${version} as invalid, not just as not found`,
       Effect.gen(function* () {
         const { first } = yield* quoted()
         const error = yield* refusal(getQuote(first.id, version))
@@ -149,7 +149,7 @@ describe("a quote", () => {
   )
 
   testInWorld(
-    "is inactive after its carrier has withdrawn it, with only assistance left",
+    "is inactive after its carrier has withdrawn it, with assistance as its only action",
     Effect.gen(function* () {
       const { first } = yield* quoted({ line: "renters", scenario: "quote_withdrawn" })
       yield* advance(540)
@@ -183,7 +183,7 @@ const unknown = "404 This link is not known"
 
 describe("the link to a carrier", () => {
   testInWorld(
-    "opens a sandbox page while the quote is active, and then says why it is dead",
+    "opens a sandbox page while the quote is active, and later explains why it no longer works",
     Effect.gen(function* () {
       const { first } = yield* quoted({ line: "personal_auto", scenario: "quote_expires_soon" })
       const token = tokenOf(first)
@@ -245,7 +245,7 @@ describe("the link to a carrier", () => {
     const handoff_url = "https://carrier.example/offers/1?token=x"
     const scripted = prompt("prompt", offers(offer({ handoff_url }), offer({ offer_ref: "offer-2" })))
     testInWorld(
-      "redirects to the carrier in live, with no facts in our URL; an offer without a page has no link",
+      "redirects to the carrier in live, without facts in our URL; an offer without a page has no link",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -292,7 +292,7 @@ const refreshing = (found: (nth: number) => CarrierRefresh | Effect.Effect<never
   return { ...scripted, looks, times }
 }
 
-describe("a carrier whose offer is refreshed", () => {
+describe("a carrier with a refreshed offer", () => {
   {
     const scripted = refreshing((nth) => ({
       kind: "offer",
@@ -300,7 +300,7 @@ describe("a carrier whose offer is refreshed", () => {
       offer: offer({ offer_ref: `look-${nth}`, ...(nth < 3 && { refresh_after_ms: 0 }) })
     }))
     testInWorld(
-      "makes the next version of the same quote, at most once a minute",
+      "creates the next version of the same quote, at most once a minute",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -373,12 +373,12 @@ describe("a quote's comparison", () => {
     assert.strictEqual(comparison(99_999_999, 1), 99_999_999)
   })
 
-  it("is unknown if the premium or the term is", () => {
+  it("is unknown if the premium or the term is unknown", () => {
     assert.isNull(Quote.fromOffer(offer({ premium: null }), origin).price.comparison)
     assert.isNull(Quote.fromOffer(offer({ term_months: null }), origin).price.comparison)
   })
 
-  it("says that fees may be extra, except on a renters quote, whose premium includes them", () => {
+  it("says that fees may be extra, except for a renters quote, whose premium includes them", () => {
     const labelOf = (line: StandardLineName) =>
       Quote.fromOffer(offer(), { ...origin, line: lineNamed(line) }).price.comparison?.label
     assert.strictEqual(labelOf("renters"), "Per month of cover, for comparing offers; not an instalment amount.")

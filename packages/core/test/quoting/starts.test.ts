@@ -23,7 +23,7 @@ import {
 
 describe("a request_key", () => {
   testInWorld(
-    "returns the same request for the same input, as it is now",
+    "returns the same request in its current state for the same input",
     Effect.gen(function* () {
       const input = startOf({ line: "personal_auto" })
       const first = yield* startWith(input)
@@ -38,7 +38,7 @@ describe("a request_key", () => {
   )
 
   testInWorld(
-    "returns its request even if the same facts would now be refused",
+    "returns its request even if the same facts would be rejected now",
     Effect.gen(function* () {
       const input = startOf({ application: { ...smallest.renters, effective_date: "2026-11-20" } })
       const { id } = yield* startWith(input)
@@ -50,7 +50,7 @@ describe("a request_key", () => {
   )
 
   testInWorld(
-    "makes one request for fifty concurrent starts",
+    "creates one request from fifty concurrent starts",
     Effect.gen(function* () {
       const input = startOf()
       const all = yield* Effect.forEach(Array.from({ length: 50 }), () => startWith(input), {
@@ -64,7 +64,7 @@ describe("a request_key", () => {
   )
 
   testInWorld(
-    "refuses a different input, even if only one field differs",
+    "rejects a different input, even if only one field differs",
     Effect.gen(function* () {
       const input = startOf({ line: "pet" })
       yield* startWith(input)
@@ -86,7 +86,7 @@ describe("a request_key", () => {
   )
 
   testInWorld(
-    "belongs to the workspace for server keys, and to the key for platform and widget keys",
+    "belongs to the workspace for server keys, and to the key itself for platform and widget keys",
     Effect.gen(function* () {
       const input = startOf()
       const started = new Set<string>()
@@ -106,7 +106,7 @@ describe("a request_key", () => {
     ["with a letter beyond ASCII", "schlüssel"]
   ]) {
     testInWorld(
-      `is refused if it is ${what}`,
+      `is rejected if it is ${what}`,
       Effect.gen(function* () {
         assert.deepStrictEqual(pathsOf(yield* refusal(start({ request_key }))), ["request_key"])
       })
@@ -122,7 +122,7 @@ describe("a request_key", () => {
   )
 })
 
-describe("all wrong fields are reported at once", () => {
+describe("all wrong fields are reported in one answer,", () => {
   const wrong = { ...smallest.personal_auto, garaging_address: { state: "TX", zip: "10001" } }
 
   testInWorld(
@@ -173,7 +173,7 @@ describe("all wrong fields are reported at once", () => {
   )
 
   testInWorld(
-    "and no message repeats a refused value",
+    "without repeating a rejected value",
     Effect.gen(function* () {
       const error = yield* refusal(
         startWith({ ...startOf(), line: "SECRET", consent_receipt_id: "SECRET!", scenario: 5, application: "SECRET" })
@@ -186,7 +186,7 @@ describe("all wrong fields are reported at once", () => {
   {
     const scripted = prompt("prompt")
     testInWorld(
-      "and missing facts are asked for only if nothing is wrong, before any carrier is asked",
+      "and missing facts are requested only if nothing is wrong, before any carrier is asked",
       Effect.gen(function* () {
         const none = { line: "personal_auto", application: {} } as const
         const missing = yield* refusal(start(none))
@@ -222,9 +222,9 @@ describe("all wrong fields are reported at once", () => {
   }
 })
 
-describe("the scenario of a start", () => {
+describe("a start's scenario", () => {
   testInWorld(
-    "must be one that its line has; the refusal lists them",
+    "must belong to its line, otherwise the refusal lists the line's scenarios",
     Effect.gen(function* () {
       const error = yield* refusal(start({ scenario: "credit_disclosure" }))
       assert.deepStrictEqual(pathsOf(error), ["scenario"])
@@ -244,7 +244,7 @@ describe("the scenario of a start", () => {
   )
 
   testInWorld(
-    "takes precedence over the active one, which takes precedence over the carriers' rules, unless the line cannot play it",
+    "overrides the active scenario, which overrides the carriers' rules, unless the line cannot play it",
     Effect.gen(function* () {
       assert.isNull((yield* start()).scenario)
       yield* select("zero_quotes")
@@ -271,7 +271,7 @@ describe("the scenario of a start", () => {
   }
 
   testInWorld(
-    "consent_refused: the consent is not valid, whatever was sent",
+    "consent_refused: rejects the consent, whatever was sent",
     Effect.gen(function* () {
       const error = yield* refusal(start({ scenario: "consent_refused" }))
       assert.deepStrictEqual([error._tag, pathsOf(error)], ["invalid_input", ["consent_receipt_id"]])
@@ -282,7 +282,7 @@ describe("the scenario of a start", () => {
 
   for (const code of ["rate_limited", "service_unavailable"] as const) {
     testInWorld(
-      `${code}: refuses the first attempt of a request_key, and accepts one five seconds later`,
+      `${code}: refuses a request_key's first attempt, and accepts an attempt five seconds later`,
       Effect.gen(function* () {
         const input = startOf({ scenario: code })
         const first = yield* refusal(startWith(input))
@@ -319,7 +319,7 @@ describe("the scenario of a start", () => {
 
 describe("the pet line", () => {
   testInWorld(
-    "has only events of quote requests, however many quotes there are",
+    "has events only for quote requests, however many quotes there are",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "pet", scenario: "price_update" })
       yield* advance(86_400 * 20)

@@ -44,7 +44,7 @@ const endOf = (outcomes: ReadonlyArray<Outcome>, closes: boolean, open = 0) => {
   return [step.request.status, step.request.status_details.reason, step.event]
 }
 
-describe("the table of a quote request's transitions", () => {
+describe("the transition table of a quote request", () => {
   it("a start is accepted: queued, version 1", () => {
     const { event, request } = start()
     assert.deepStrictEqual(
@@ -64,7 +64,7 @@ describe("the table of a quote request's transitions", () => {
     assert.strictEqual(step?.request.updated_at, "1970-01-01T00:00:05.000Z")
   })
 
-  it("any later, cancelled: unchanged", () => {
+  it("any later status, cancelled: unchanged", () => {
     const begun = collecting(1)
     assert.isNull(QuoteRequest.cancel(begun.request, 5_000))
     const cancelled = QuoteRequest.cancel(start().request, 1)
@@ -88,11 +88,11 @@ describe("the table of a quote request's transitions", () => {
     }
   })
 
-  it("a carrier quotes, not the last: quotes_arriving", () => {
+  it("a carrier quotes, others are pending: quotes_arriving", () => {
     assert.deepStrictEqual(endOf([quoted], false, 1), ["in_progress", "quotes_arriving", "quote_request.updated"])
   })
 
-  it("a carrier declines or is silent, not the last: unchanged", () => {
+  it("a carrier declines or is silent, others are pending: unchanged", () => {
     for (const outcome of [declined, silent]) {
       assert.deepStrictEqual(endOf([outcome], false, 1), ["in_progress", "collecting", "quote_request.updated"])
       assert.deepStrictEqual(endOf([quoted, outcome], false, 1), [
@@ -210,7 +210,7 @@ const apply = (request: QuoteRequest.QuoteRequest, next: Move, at: number): Quot
 }
 
 describe("whatever happens to a quote request", () => {
-  it("each step raises the version by one, and at most one is final", () => {
+  it("each step raises the version by one, and at most one version is final", () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 40 }), (moves) => {
         let { request } = start()
@@ -231,7 +231,7 @@ describe("whatever happens to a quote request", () => {
     )
   })
 
-  it("the request has exactly the quotes of its carriers, and at its end no carrier is pending", () => {
+  it("the request has exactly its carriers' quotes, and no carrier is pending when it ends", () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 40 }), (moves) => {
         let { request } = collecting(5, 1)

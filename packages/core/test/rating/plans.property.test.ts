@@ -27,7 +27,7 @@ const withExample = (line: StandardLineName, plan: object): unknown => {
 
 describe("a rate plan that passes the check", () => {
   for (const name of lineNames) {
-    it(`${name}: gives every application of its states a premium within its bounds, or declines with a reason`, () => {
+    it(`${name}: gives every application in its states a premium within its bounds, or declines with a reason`, () => {
       const line = lineNamed(name)
       const counts = { passed: 0, refused: 0, offers: 0, declines: 0 }
       const sample = plans(name).chain((made) => {

@@ -45,20 +45,20 @@ describe("a premium", () => {
     assert.strictEqual(premium("renters", { terms: { ...terms, months: 1 }, rounding: "dollar" }), 800)
   })
 
-  it("depends on how it is paid", () => {
+  it("depends on the payment plan", () => {
     const changes = { terms: { ...terms, pay_in_full_factor: 0.9 } }
     assert.strictEqual(premium("renters", changes), 10_000)
     assert.strictEqual(premium("renters", changes, { ...reference.renters, billing_preference: "pay_in_full" }), 9_000)
   })
 
-  it("uses the ZIP codes that a table lists, and the rest for all others", () => {
+  it("uses the table entry for a listed ZIP code, and the default for all others", () => {
     const table = (by: string, values: object) => ({ factors: [{ name: "zip", by, values, otherwise: 2 }] })
     assert.strictEqual(premium("renters", table("zip", { "10001": 1.5 })), 15_000)
     assert.strictEqual(premium("renters", table("zip3", { "100": 1.25 })), 12_500)
     assert.strictEqual(premium("renters", table("zip", { "10002": 1.5 })), 20_000)
   })
 
-  it("has a minimum for each subject and one for the policy", () => {
+  it("has a minimum per subject and per policy", () => {
     const pets = { ...reference.pet, pets: [reference.pet.pets[0], reference.pet.pets[0]] }
     assert.strictEqual(premium("pet", { minimum_each_cents: 12_000 }, pets), 24_000)
     assert.strictEqual(premium("pet", { minimum_cents: 25_000 }, pets), 25_000)
@@ -78,7 +78,7 @@ describe("a premium", () => {
     assert.strictEqual(premium("renters", { factors: [{ ...half, except_states: ["TX"] }] }), 5_000)
   })
 
-  it("has the mean of the drivers' factors, each up to a limit", () => {
+  it("uses the mean of the drivers' factors, each up to a limit", () => {
     const [self] = reference.personal_auto.drivers
     const accident = { type: "at_fault_accident", month: monthsAgo(6) }
     const application = {

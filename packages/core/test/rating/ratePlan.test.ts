@@ -321,7 +321,7 @@ describe("the check of a rate plan finds", () => {
     assert.include(found?.message, message, JSON.stringify(faults))
   })
 
-  it("a review date after the given day", () => {
+  it("a review date after a given date", () => {
     assert.deepStrictEqual(RatePlan.check(example, { today: "2026-11-19" }), [
       { path: "reviewed_on", message: "Must not be in the future." }
     ])
@@ -332,7 +332,7 @@ describe("the check of a rate plan finds", () => {
     assert.isNotEmpty(RatePlan.check(input))
   })
 
-  it("at most a hundred faults, and says how many more there are", () => {
+  it("at most a hundred faults, and reports how many more there are", () => {
     const rule = { reason: "prior_claims", when: [{ by: "none", above: 1 }] }
     const faults = RatePlan.check({ ...example, underwriting: Array.from({ length: 150 }, () => rule) })
     assert.lengthOf(faults, 101)

@@ -25,7 +25,7 @@ describe("a carrier made of a rate plan", () => {
     assert.isUndefined(carrier.simulation)
   })
 
-  it("offers the price of the plan, for as long as the plan says, with its page", () => {
+  it("offers the plan's price, for as long as the plan says, with its page", () => {
     const reply = ask(carrier, { dwelling: inTexas })
     const [offer] = reply.kind === "offers" ? reply.offers : []
     assert.strictEqual(offer?.premium?.amount_minor, Math.round(17_800 * 1.04 * 1.125) + 500)
@@ -59,7 +59,7 @@ describe("a carrier made of a rate plan", () => {
     assert.deepStrictEqual<unknown>(ask(carrier, changes), { kind: "declined", reason })
   })
 
-  it("declines for a time, in some states, with a message", () => {
+  it("declines temporarily in some states, with a message", () => {
     const storm = (from: string, until: string) =>
       ratePlanCarrier({
         ...example,
@@ -73,7 +73,7 @@ describe("a carrier made of a rate plan", () => {
     assert.strictEqual(ask(storm(addDays(today, 1), addDays(today, 2)), { dwelling: inTexas }).kind, "offers")
   })
 
-  it("declines a price above its maximum, and raises one below its minimum", () => {
+  it("declines a price above its maximum, and raises a price below its minimum", () => {
     const [smallest] = example.examples
     const raised = ratePlanCarrier({
       ...example,
@@ -87,7 +87,7 @@ describe("a carrier made of a rate plan", () => {
     assert.deepStrictEqual(ask(dear, much), { kind: "declined", reason: "risk_outside_guidelines" })
   })
 
-  it("gives the same answer in a refresh, and knows only its own offers", () => {
+  it("gives the same answer to a refresh, and recognizes only its own offers", () => {
     const first = askFor("renters", reference.renters)
     const reply = Effect.runSync(carrier.ask(first))
     const [offer] = reply.kind === "offers" ? reply.offers : []
@@ -113,7 +113,7 @@ describe("a carrier made of a rate plan", () => {
     ["two plans for one line", [example, example], ["1.line"]],
     ["plans of two carriers", [example, planOf("sbx_tailhaven", "pet")], ["1.carrier.id"]]
   ]
-  it.each(invalid)("cannot be made from %s, and the error has every fault", (_, plan, paths) => {
+  it.each(invalid)("cannot be created from %s, and the error lists every fault", (_, plan, paths) => {
     try {
       ratePlanCarrier(plan)
       assert.fail("was made")

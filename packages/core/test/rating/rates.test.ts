@@ -32,7 +32,7 @@ const [accord] = reference.personal_auto.vehicles
 
 describe("prices", () => {
   for (const { name, line, application, premiums } of golden.cases) {
-    it(`are those of the published case: ${name}`, () => {
+    it(`match the published case: ${name}`, () => {
       assert.deepStrictEqual<unknown>(prices(line, dated(application)), premiums)
     })
   }
@@ -111,7 +111,7 @@ describe("prices", () => {
     ]
   ]
   for (const [name, line, application, expected] of table) {
-    it(`are those of the published row: ${name}`, () => {
+    it(`match the published row: ${name}`, () => {
       assert.deepStrictEqual(
         Object.values(prices(line, application)).map(([cents]) => cents),
         expected
@@ -125,7 +125,7 @@ describe("prices", () => {
     // Published as 844, which includes a factor for age, which California forbids.
     ["CA", "94110", 862, 1_149],
     ["NJ", "08701", 1_034, 1_407]
-  ])("for the state's minimum in %s lie in the published range", (state, zip, lowest, highest) => {
+  ])("at the state's minimum in %s are in the published range", (state, zip, lowest, highest) => {
     const facts = auto({ garaging_address: { state, zip }, coverage: { level: "state_minimum" } })
     const territories = planOf("sbx_pinecrest", "personal_auto").factors.find(
       ({ name }) => name === "territory"
@@ -138,10 +138,10 @@ describe("prices", () => {
   })
 })
 
-describe("prices over all states", () => {
+describe("prices in every state", () => {
   for (const state of servedStates) {
     const figures = stateOf(state)
-    it(`${state}: a clean risk costs about a realistic price`, () => {
+    it(`${state}: are realistic for a clean risk`, () => {
       for (const usd of yearly("personal_auto", auto({ garaging_address: { state, zip: zipOf(state) } }))) {
         assert.isTrue(usd >= figures.auto_plausible_usd[0] && usd <= figures.auto_plausible_usd[1], `car ${usd}`)
       }
@@ -163,18 +163,18 @@ describe("prices over all states", () => {
       }
     })
   }
-  it("covers 51 states", () => {
+  it("exist for all 51 states", () => {
     assert.lengthOf(servedStates, 51)
   })
 })
 
-describe("covers of a car policy", () => {
+describe("car policy covers", () => {
   const pinecrest = planOf("sbx_pinecrest", "personal_auto")
   const rated = (changes: object) =>
     priced(pinecrest, { line: "personal_auto", facts: autoFacts(auto(changes)) }, today)
   const item = (changes: object, code: string) => rated(changes).coverages[0]?.find((cover) => cover.code === code)
 
-  it("cost more with the level, unless limits were sent", () => {
+  it("cost more at a higher level, unless limits were sent", () => {
     const minimum = rated({ coverage: { level: "state_minimum" } })
     const standard = rated({})
     const enhanced = rated({ coverage: { level: "enhanced" } })
@@ -191,7 +191,7 @@ describe("covers of a car policy", () => {
     assert.strictEqual(item(sent, "property_damage")?.limit?.amount_minor, 5_000_000)
   })
 
-  it("of the state's minimum have no damage cover, and uninsured motorist only if the state requires it", () => {
+  it("at the state's minimum include no damage cover, and uninsured motorist only if the state requires it", () => {
     const coverage = { level: "state_minimum" }
     assert.isFalse(item({ coverage }, "collision")?.included)
     assert.isFalse(item({ coverage }, "comprehensive")?.included)
@@ -210,7 +210,7 @@ describe("covers of a car policy", () => {
     assert.strictEqual(item({ coverage: limits }, code)?.limit?.amount_minor, 6_000_000)
   })
 
-  it("of a vehicle known only by its VIN are priced as a standard car, which is reported", () => {
+  it("for a vehicle known only by its VIN are priced as for a standard car, which is reported", () => {
     const { assumptions } = rated({ vehicles: [{ vin: "1HGCM82633A004352" }] })
     assert.deepStrictEqual(
       assumptions.map((assumption) => assumption.path),
@@ -237,7 +237,7 @@ describe("segments and steps", () => {
     assert.strictEqual(segmentOf(make, model), segment)
   })
 
-  it("interpolate between the contents limits of the plan", () => {
+  it("interpolate between the plan's contents limits", () => {
     const contents = planOf("sbx_lanternway", "renters").factors.find(({ name }) => name === "contents")
     assert.deepStrictEqual(
       [5_000, 20_000, 25_000, 40_000, 150_000].flatMap((personal_property_usd) =>

@@ -47,10 +47,10 @@ describe("the JSON Schema of rate plans", () => {
   })
 })
 
-describe("the variables of a line", () => {
+describe("a line's variables", () => {
   const applications: { readonly [L in StandardLineName]: unknown } = reference
 
-  it.each(lineNames)("%s: are those that an application has", (line) => {
+  it.each(lineNames)("%s: match its application", (line) => {
     const rating = ratings.get(line)
     const risk = rating?.riskOf(assumed(line, applications[line]), {}, today)
     const names = (...scopes: ReadonlyArray<object>) => scopes.flatMap((scope) => Object.keys(scope)).sort()

@@ -177,7 +177,7 @@ describe("every carrier", () => {
 describe("states", () => {
   const without = (leftOut: ReadonlyArray<string>) => servedStates.filter((state) => !leftOut.includes(state))
 
-  it("are all except those that a carrier excludes", () => {
+  it("are all served except those that a carrier excludes", () => {
     assert.deepStrictEqual(servedBy("sbx_bluefern", "personal_auto"), without(["MA", "MI", "NY"]))
     assert.deepStrictEqual(servedBy("sbx_copperline", "personal_auto"), without(["HI", "MA", "NC"]))
     assert.deepStrictEqual(servedBy("sbx_brightstoop", "renters"), without(["AK", "HI", "LA"]))

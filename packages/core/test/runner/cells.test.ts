@@ -44,11 +44,11 @@ const twoCells = () => {
   return { state, swept, around }
 }
 
-describe("while a cell is lost", () => {
+describe("while a cell is lost,", () => {
   {
     const { around, state, swept } = twoCells()
     testInWorld(
-      "old data in others is erased, and in the lost one as soon as it is back",
+      "old data in other cells is erased, and in the lost cell as soon as it is back",
       Effect.gen(function* () {
         const { workspaces } = (yield* World).organization
         state.ofLost = workspaces.sandbox
@@ -68,7 +68,7 @@ describe("while a cell is lost", () => {
   {
     const { around, state } = twoCells()
     testInWorld(
-      "a host stays ready and says which one",
+      "a host stays ready, and names the lost cell",
       Effect.gen(function* () {
         state.lost = "one"
         assert.isTrue(yield* Quotewire.ready)
@@ -84,7 +84,7 @@ describe("while a cell is lost", () => {
   {
     const { around, state } = twoCells()
     testInWorld(
-      "the calls of other workspaces are logged",
+      "calls of workspaces in other cells are logged",
       Effect.gen(function* () {
         state.ofLost = (yield* World).organization.workspaces.live
         state.refuses = () => true
@@ -102,7 +102,7 @@ describe("while a cell is lost", () => {
   {
     const { around, state } = twoCells()
     testInWorld(
-      "the runner does not pause, because others may have work",
+      "the runner does not pause, because other cells may have work",
       Effect.gen(function* () {
         yield* work
         yield* pass(1_000)

@@ -38,7 +38,7 @@ const brokenOffInAClaim = Effect.fnUntraced(function* (begin: InWorld<Effect.Eff
 
 describe("a runner", () => {
   testInWorld(
-    "continues after a claim that died, and logs it",
+    "continues after a claim dies, and logs the failure",
     Effect.gen(function* () {
       const logged: Array<unknown> = []
       const logger = Logger.make(({ message }) => logged.push(...(Array.isArray(message) ? message : [message])))
@@ -58,13 +58,13 @@ describe("a runner", () => {
     { ...refusals, carriers }
   )
 
-  testInWorld("that stops during a claim releases what it gets", brokenOffInAClaim(work), {
+  testInWorld("that stops during a claim releases the claimed jobs", brokenOffInAClaim(work), {
     ...distant,
     carriers
   })
 
   testInWorld(
-    "that is interrupted during a claim releases what it gets",
+    "that is interrupted during a claim releases the claimed jobs",
     brokenOffInAClaim(Effect.map(Effect.forkChild(runDue), Fiber.interrupt)),
     { ...distant, carriers }
   )
@@ -72,7 +72,7 @@ describe("a runner", () => {
   {
     let claims = 0
     testInWorld(
-      "claims once for what is due, and again after a hint",
+      "claims once for due work, and again after a hint",
       Effect.gen(function* () {
         yield* work
         yield* pass(100)
@@ -100,7 +100,7 @@ describe("a runner", () => {
   {
     const claims: Array<ClaimQuery> = []
     testInWorld(
-      "claims only occasionally for due work that it is not given, because another host has it",
+      "claims only occasionally for due work that another host has leased",
       Effect.gen(function* () {
         yield* work
         claims.length = 0

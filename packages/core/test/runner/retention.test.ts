@@ -45,7 +45,7 @@ const counts = Effect.map(
 
 describe("retention", () => {
   testInWorld(
-    "erases facts 32 days after the start; the request and its quotes can still be read",
+    "erases facts 32 days after the start, while the request and its quotes can still be read",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "personal_auto" })
       yield* advance(32 * day)
@@ -70,7 +70,7 @@ describe("retention", () => {
   )
 
   testInWorld(
-    "erases a request with its quotes after thirteen months, and then its request_key starts a new one",
+    "erases a request with its quotes after thirteen months, and then its request_key starts a new request",
     Effect.gen(function* () {
       const input = startOf({ request_key: "mine" })
       const { id } = yield* start(input)
@@ -148,7 +148,7 @@ describe("retention", () => {
   )
 
   testInWorld(
-    "is done by one host at a time, for each workspace in one minute of the hour",
+    "is done by one host at a time, in one minute per hour for each workspace",
     Effect.gen(function* () {
       const { forever } = yield* Retention
       for (let host = 0; host < 3; host++) yield* Effect.forkScoped(forever)
@@ -161,7 +161,7 @@ describe("retention", () => {
   )
 
   testInWorld(
-    "sweeps the other workspaces if one of them fails",
+    "sweeps other workspaces if one workspace fails",
     Effect.gen(function* () {
       const { workspaces } = (yield* World).organization
       yield* Effect.forkScoped((yield* Retention).forever)

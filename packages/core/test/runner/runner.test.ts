@@ -72,7 +72,7 @@ const hurdled = {
 
 describe("a job whose handler dies", () => {
   testInWorld(
-    "is retried, and given up after five attempts: only its request fails",
+    "is retried, and abandoned after five attempts: only its request fails",
     Effect.gen(function* () {
       poison.tries = 0
       yield* work
@@ -101,7 +101,7 @@ describe("a job whose handler dies", () => {
   )
 
   testInWorld(
-    "blocks an advance of its sandbox until it is given up, and then the rest runs in order",
+    "blocks an advance of its sandbox until it is abandoned, and then the remaining jobs run in order",
     Effect.gen(function* () {
       poison.tries = 0
       const bad = yield* start()
@@ -129,7 +129,7 @@ describe("a job whose handler dies", () => {
 
 describe("ordered jobs with the same due time", () => {
   testInWorld(
-    "wait for the first of them if it has died, and none runs before it",
+    "wait for the first job if it has died, and no other job runs before it",
     Effect.gen(function* () {
       poison.tries = 0
       const starts = yield* Effect.forEach([1, 2, 3], () => start())
@@ -155,7 +155,7 @@ describe("ordered jobs with the same due time", () => {
 
 describe("a runner", () => {
   testInWorld(
-    "runs what is due and what that creates, and says when more is due",
+    "runs due jobs and the jobs they create, and reports when more work is due",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
       const runner = yield* Runner
@@ -168,7 +168,7 @@ describe("a runner", () => {
   )
 
   testInWorld(
-    "does nothing twice if others join",
+    "does nothing twice if other runners join",
     Effect.gen(function* () {
       yield* Effect.all([work, work, work])
       const started = yield* Effect.forEach(
@@ -197,7 +197,7 @@ describe("a runner", () => {
   )
 
   testInWorld(
-    "of one workspace claims only during its turn, so that concurrent advances cost no more than the same in turn",
+    "for one workspace claims only during its turn, so that concurrent advances cost no more than sequential ones",
     Effect.gen(function* () {
       const claimsOf = Effect.fnUntraced(function* (advances: ReadonlyArray<number>, concurrency: number) {
         yield* Effect.forEach(Array.from({ length: 20 }), () => start({ scenario: "quotes_ready" }))
@@ -226,7 +226,7 @@ describe("a runner", () => {
   )
 
   testInWorld(
-    "takes over the jobs of a dead one when its lease has ended",
+    "takes over a dead runner's jobs when its lease has expired",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "personal_auto" })
       yield* pass(1_000)
@@ -240,7 +240,7 @@ describe("a runner", () => {
   )
 
   testInWorld(
-    "that is interrupted releases its jobs, and another one continues at once",
+    "that is interrupted releases its jobs, and another runner continues immediately",
     Effect.gen(function* () {
       hurdle.first = Effect.never
       const { id } = yield* start({}, live)
@@ -255,7 +255,7 @@ describe("a runner", () => {
   )
 
   testInWorld(
-    "whose storage fails during a job continues when it is back, not when the lease ends",
+    "whose storage fails during a job continues when storage is back, not when the lease expires",
     Effect.gen(function* () {
       hurdle.first = Effect.suspend(() => {
         hurdle.isAway = true
@@ -290,7 +290,7 @@ describe("a runner", () => {
   )
 
   testInWorld(
-    "starts new work at once after a hint",
+    "starts new work immediately after a hint",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -301,7 +301,7 @@ describe("a runner", () => {
   )
 
   testInWorld(
-    "finds work without any hint within a second",
+    "finds work without a hint within a second",
     Effect.gen(function* () {
       yield* work
       yield* pass(10)
@@ -329,7 +329,7 @@ describe("a runner", () => {
 
 describe("a cancellation", () => {
   testInWorld(
-    "of a queued request ends it, repeats the same answer, and nothing follows",
+    "of a queued request ends it, returns the same answer again, and triggers nothing further",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       yield* advance(299)

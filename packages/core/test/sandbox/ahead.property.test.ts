@@ -93,7 +93,7 @@ describe("an advance that runs jobs ahead of the clock", () => {
     })
   )
 
-  it.effect("takes at most a fifth of the changes and claims, with a hundred requests open", () =>
+  it.effect("takes at most a fifth of the changes and claims, with a hundred open requests", () =>
     Effect.gen(function* () {
       const steps = Array.from(
         { length: 100 },

@@ -41,7 +41,7 @@ const counting = (storage: Storage["Service"]): Storage["Service"] => ({
 
 describe("a start", () => {
   testInWorld(
-    "happens at the time that another host has moved the clock to",
+    "happens at the time to which another host has moved the clock",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       yield* start()
@@ -54,7 +54,7 @@ describe("a start", () => {
   )
 
   testInWorld(
-    "is checked with that time: a day that was today is over, and one that was too far ahead is not",
+    "is checked at that time: a date that was today has passed, and a date that was too far ahead is valid",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       yield* startingIn(0)
@@ -72,7 +72,7 @@ describe("a start", () => {
   )
 
   testInWorld(
-    "plays the scenario that another host has selected, and none after a reset",
+    "plays the scenario that another host has selected, and no scenario after a reset",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       yield* start()
@@ -88,7 +88,7 @@ describe("a start", () => {
   )
 
   testInWorld(
-    "reads nothing about its workspace unless that has changed",
+    "reads nothing about its workspace unless the workspace has changed",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       yield* start()
@@ -124,7 +124,7 @@ const racing = (storage: Storage["Service"]): Storage["Service"] => ({
 
 describe("a start with repeated conflicts", () => {
   testInWorld(
-    "uses the final state of the workspace, not one in between",
+    "uses the workspace's final state, not an intermediate one",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       yield* start()
@@ -144,7 +144,7 @@ describe("a start with repeated conflicts", () => {
 
 describe("a live workspace", () => {
   testInWorld(
-    "has the current time",
+    "uses the current time",
     Effect.gen(function* () {
       const { organization } = yield* World
       const workspaces = yield* Workspaces

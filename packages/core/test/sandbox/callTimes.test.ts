@@ -37,7 +37,7 @@ const slowStart = (afterMs: number) =>
 
 describe("a call", () => {
   testInWorld(
-    "happens when its body has arrived, at the workspace's time then",
+    "happens at the workspace time when its body has arrived",
     Effect.gen(function* () {
       const slow = yield* Effect.forkChild(slowStart(5_000))
       yield* TestClock.adjust(0)
@@ -63,7 +63,7 @@ describe("an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "of a reset is remembered after later resets",
+    "for a reset is remembered after later resets",
     Effect.gen(function* () {
       const first = yield* reset({ idempotency_key: "first" })
       yield* reset({ idempotency_key: "second" })
@@ -74,7 +74,7 @@ describe("an Idempotency-Key", () => {
 
 describe("an operation without fields", () => {
   testInWorld(
-    "refuses every field, whatever its name",
+    "rejects every field, whatever its name",
     Effect.gen(function* () {
       const { call } = yield* World
       const { id } = yield* start()
@@ -90,7 +90,7 @@ describe("an operation without fields", () => {
 
 describe("a reset", () => {
   testInWorld(
-    "wakes the reads that wait for removed requests",
+    "wakes reads that wait for removed requests",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       const waiting = yield* Effect.forkChild(refusal(read(id, {}, { wait_seconds: 20 })))
@@ -103,7 +103,7 @@ describe("a reset", () => {
 
 describe("wrong fields", () => {
   testInWorld(
-    "are reported with a missing consent and a wrong Idempotency-Key, all at once",
+    "are reported together with a missing consent and a wrong Idempotency-Key",
     Effect.gen(function* () {
       const { call } = yield* World
       const nothing = yield* refusal(startWith({}))
@@ -114,7 +114,7 @@ describe("wrong fields", () => {
   )
 
   testInWorld(
-    "of a list include dates that do not exist",
+    "in a list include dates that do not exist",
     Effect.gen(function* () {
       const { call } = yield* World
       const input = { created_after: "2026-02-30T00:00:00Z", updated_since: "2026-01-01T24:00:00Z" }

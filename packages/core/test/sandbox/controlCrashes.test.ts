@@ -30,7 +30,7 @@ const at = <A, E, R>(test: Effect.Effect<A, E, R>) => Effect.andThen(TestClock.s
 const on = <A>(host: Hosts.Host, call: Parameters<typeof host.ask<A>>[0]) =>
   Effect.flatMap(ending(host.ask(call)), (answer) => Option.getOrThrow(answer))
 
-describe("a host that paused during a control, and continues after another host has answered a repeat", () => {
+describe("a host that pauses during a control and continues after another host has answered a repeat", () => {
   it.effect("erases nothing that was created after the reset", () =>
     Effect.gen(function* () {
       const { strike, arm, isOver } = striking("erase", "pauses before", 1)
@@ -52,7 +52,7 @@ describe("a host that paused during a control, and continues after another host 
     }).pipe(at, Effect.provide(world()), Effect.scoped)
   )
 
-  it.effect("shows no event that the reset erases in the meantime", () =>
+  it.effect("shows no event that the reset erases", () =>
     Effect.gen(function* () {
       const { strike, arm } = striking("erase", "pauses before", 1)
       const { callOnce, hosts } = yield* service(strike)
@@ -125,7 +125,7 @@ const replayStruckAt = (nth: number, fault: Hosts.Fault) =>
 describe("a replay of events", () => {
   for (const fault of ["dies after", "pauses after", "storage fails after"] as const) {
     it.effect(
-      `makes one more attempt for each event, whichever of its commits a host ${fault}`,
+      `makes one more attempt for each event, whichever commit a host ${fault}`,
       () =>
         Effect.gen(function* () {
           for (let nth = 1, isOver = false; !isOver; nth++) {

@@ -45,7 +45,7 @@ const advanceWith = (idempotency_key: string | null, seconds = 60) =>
 
 describe("a control with an Idempotency-Key", () => {
   testInWorld(
-    "runs once: the same key and body return the first answer, byte for byte, and say so",
+    "runs once: the same key and body return the first answer, byte for byte, marked as a replay",
     Effect.gen(function* () {
       const first = yield* advanceWith(key)
       yield* advance(30)
@@ -58,7 +58,7 @@ describe("a control with an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "refuses a different body, and does not use up the key for a different control",
+    "rejects a different body, and does not use up the key for a different control",
     Effect.gen(function* () {
       yield* advance(60, once)
       const error = yield* refusal(advance(61, once))
@@ -85,7 +85,7 @@ describe("a control with an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "runs to its end although its caller disconnects, and the retry replays it",
+    "runs to its end even if its caller disconnects, and the retry replays its answer",
     Effect.gen(function* () {
       yield* work
       for (let i = 0; i < 20; i++) yield* start({ line: "personal_auto" })
@@ -172,7 +172,7 @@ describe("reset", () => {
   )
 
   testInWorld(
-    "keeps the answers of all keys, including its own, and frees every request_key",
+    "keeps the answers for all idempotency keys, including its own, and frees every request_key",
     Effect.gen(function* () {
       const { id } = yield* start({ request_key: "mine" })
       const advanced = yield* advance(60, once)
@@ -220,7 +220,7 @@ describe("reset", () => {
 
 describe("the sandbox's scenarios", () => {
   testInWorld(
-    "are listed with their lines, and an unknown one is refused with all names",
+    "are listed with their lines, and an unknown scenario is rejected with all names",
     Effect.gen(function* () {
       const { call } = yield* World
       const { scenario_catalog_version, scenarios } = yield* call(operations.listSandboxScenarios, {})

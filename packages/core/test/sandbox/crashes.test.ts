@@ -28,7 +28,7 @@ const struckAt = (nth: number, fault: Hosts.Fault, isRepeated: boolean) =>
 describe("an advance of a sandbox's clock", () => {
   for (const fault of Hosts.faults) {
     it.effect(
-      `happens once and completely, whichever of its commits a host ${fault}`,
+      `happens once and completely, whichever commit a host ${fault}`,
       () =>
         Effect.gen(function* () {
           const calm = yield* struckAt(0, fault, true)
@@ -48,7 +48,7 @@ describe("an advance of a sandbox's clock", () => {
 describe("an advance that was interrupted and never repeated", () => {
   for (const fault of ["dies after", "pauses after"] as const) {
     it.effect(
-      `is finished by the next one, and blocks no webhook, whichever of its commits a host ${fault}`,
+      `is finished by the next advance, and blocks no webhook, whichever commit a host ${fault}`,
       () =>
         Effect.gen(function* () {
           for (let nth = 1, isOver = false; !isOver; nth++) {
@@ -70,14 +70,14 @@ describe("an advance that was interrupted and never repeated", () => {
 describe("hosts that crash, pause and lose storage while two callers advance a clock", () => {
   for (let seed = 1; seed <= 12; seed++) {
     it.effect(
-      `set it to the sum of the advances, and deliver every event: seed ${seed}`,
+      `set the clock to the sum of the advances, and deliver every event: seed ${seed}`,
       () => play(seed).pipe(Effect.provide(world()), Effect.scoped),
       120_000
     )
   }
 })
 
-describe("an advance that was given up", () => {
+describe("an abandoned advance", () => {
   it.effect("does not make webhooks of later events wait for each other", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
@@ -152,7 +152,7 @@ const overtaking = (storage: Storage["Service"]): Storage["Service"] => {
 
 describe("an advance that another host overtakes", () => {
   testInWorld(
-    "skips nothing that is due: events happen when the clock is at their time",
+    "skips no due work: events happen when the clock reaches their time",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       overtaken.other = elsewhere(advance(60))

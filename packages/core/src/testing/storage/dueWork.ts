@@ -6,7 +6,7 @@ import { type Case, rule } from "./storageRule.ts"
 /** Claims: what they find, in which order, and when to look again. */
 export const dueWork: ReadonlyArray<Case> = [
   rule(
-    "claims a job when it is due, and not before",
+    "claims a job when it is due, and not earlier",
     Effect.fnUntraced(function* (storage) {
       expectSame("nothing", yield* storage.claim(Sample.claimAt(10)), { jobs: [], next_due_at: null, busy: false })
       yield* storage.commit(Sample.change({ jobs: [Sample.job(50)] }))
@@ -42,7 +42,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "eventually claims a job, however much comes due in other workspaces after it",
+    "eventually claims a job, however many jobs come due in other workspaces after it",
     Effect.fnUntraced(function* (storage) {
       const others = Sample.range(2, 9).map(Sample.workspace)
       yield* storage.commit(Sample.change({ jobs: [Sample.job(10)] }))
@@ -58,7 +58,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "finds only ordered jobs in a claim for one workspace, and says whether any are leased",
+    "returns only ordered jobs from a claim for one workspace, and reports whether any are leased",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.job(20), Sample.timer(25), Sample.timer(90)] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [Sample.timer(10)] }))
@@ -86,7 +86,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "says when the next job that a claim does not return is due",
+    "reports when the next unclaimed job is due",
     Effect.fnUntraced(function* (storage) {
       const next = (now: number, limit: number) =>
         Effect.map(storage.claim(Sample.claimAt(now, { limit })), ({ next_due_at }) => next_due_at)
@@ -100,7 +100,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "makes jobs due in workspace time",
+    "schedules jobs in workspace time",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ clock_offset_ms: 1_000 }))
       yield* storage.commit(Sample.change({ jobs: [Sample.job(5_000), Sample.job(5_500)] }))
@@ -116,7 +116,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "moves the waiting jobs of a workspace with its clock, and no others",
+    "moves a workspace's waiting jobs with its clock, and leaves other workspaces alone",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.job(5_000), Sample.timer(6_000)] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [Sample.job(5_000)] }))
@@ -132,7 +132,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "ends leases in real time, and moves a released job with the clock",
+    "expires leases in real time, and moves a released job with the clock",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.job(10), Sample.job(20)] }))
       const { jobs } = yield* storage.claim(Sample.claimAt(20))

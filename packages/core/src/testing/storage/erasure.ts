@@ -52,7 +52,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "refuses to finish a job whose workspace was erased, even if a later job has its place",
+    "refuses to finish a job whose workspace was erased, even if a new job has taken its number",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.job(10), Sample.timer(20)] }))
       const before = yield* storage.claim(Sample.claimAt(100))
@@ -90,7 +90,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "continues the numbers of events after an erasure",
+    "continues the event numbers after an erasure",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ events: [Sample.event(1), Sample.event(2)] }))
       yield* storage.erase(eraseHome)
@@ -115,7 +115,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erases records with the same time in the order of their ids",
+    "erases records with equal times in order of their ids",
     Effect.fnUntraced(function* (storage) {
       for (const place of [3, 1, 2]) {
         yield* storage.commit(Sample.change({ writes: [Sample.request(place, { created_at: 10 })] }))
@@ -144,7 +144,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erases the children of a quote request with it, and nothing else",
+    "erases a quote request's children with it, and nothing else",
     Effect.fnUntraced(function* (storage) {
       const belongs = (place: number) => Sample.request(place, { parent: Sample.requestId(place), created_at: 9_000 })
       const writes = [1, 2].flatMap((place) => [
@@ -203,7 +203,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erases the records of one kind and one parent with all their versions, and nothing else",
+    "erases the records of one kind and one parent, in all their versions, and nothing else",
     Effect.fnUntraced(function* (storage) {
       const offer = (place: number, parent: number) =>
         Sample.request(place, { kind: "offer", id: `offer_${place}`, parent: Sample.requestId(parent) })
@@ -230,7 +230,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erases the older versions of a parent's records, and continues counting with later versions",
+    "erases older versions of a parent's records, and keeps counting versions afterwards",
     Effect.fnUntraced(function* (storage) {
       const versionsOf = (place: number) =>
         Effect.map(
@@ -259,7 +259,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erases events from the oldest on, up to the limit and the first that is too new",
+    "erases the oldest events first, up to the limit or the first event that is too new",
     Effect.fnUntraced(function* (storage) {
       const events = [10, 20, 30, 15, 40].map((occurredAt, index) => Sample.event(index + 1, occurredAt))
       yield* storage.commit(Sample.change({ events }))
@@ -277,7 +277,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "lets a reader continue after an erasure, and tells it how far events were erased",
+    "lets a reader continue after an erasure, and reports how far events were erased",
     Effect.fnUntraced(function* (storage) {
       const count = 1_000
       yield* storage.commit(

@@ -53,7 +53,7 @@ export const feed: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "starts a page of the feed after a number and ends it at the limit",
+    "starts a feed page after a given number, and ends it at the limit",
     Effect.fnUntraced(function* (storage) {
       const read = (after: number, limit: number) =>
         Effect.map(storage.feed(Sample.feedOf({ after, limit })), ({ events }) => numbers(events))
@@ -81,7 +81,7 @@ export const feed: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "finds the events about something, in either place, and says how far it has looked",
+    "finds events by either of their subjects, and reports how far it has searched",
     Effect.fnUntraced(function* (storage) {
       const read = (parts: Partial<FeedQuery>) =>
         Effect.map(storage.feed(Sample.feedOf(parts)), ({ events, reached }) => [reached, ...numbers(events)])
@@ -110,7 +110,7 @@ export const feed: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "forgets what erased events were about",
+    "forgets the subjects of erased events",
     Effect.fnUntraced(function* (storage) {
       const read = Effect.map(storage.feed(Sample.feedOf({ about: ["r"] })), ({ events, reached, erased_through }) => ({
         found: numbers(events),

@@ -19,7 +19,7 @@ const listen = Effect.fnUntraced(function* (storage: StorageService) {
 /** Hints that something has changed. */
 export const hints: ReadonlyArray<Case> = [
   rule(
-    "gives hints of written quote requests and quotes",
+    "sends hints for written quote requests and quotes",
     Effect.fnUntraced(function* (storage) {
       const ear = yield* listen(storage)
       yield* storage.commit(Sample.change({ writes: [Sample.request(1)] }))
@@ -30,7 +30,7 @@ export const hints: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "gives hints of new and finished jobs, and of a moved clock",
+    "sends hints for new and finished jobs, and for a moved clock",
     Effect.fnUntraced(function* (storage) {
       const expectHint = Effect.fnUntraced(function* (what: string, parts: Parameters<typeof Sample.change>[0]) {
         const ear = yield* listen(storage)
@@ -45,7 +45,7 @@ export const hints: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "gives a hint of new events",
+    "sends a hint for new events",
     Effect.fnUntraced(function* (storage) {
       const ear = yield* listen(storage)
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, events: [Sample.event(1)] }))
@@ -55,7 +55,7 @@ export const hints: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "gives a hint only after its change is stored",
+    "sends a hint only after its change is stored",
     Effect.fnUntraced(function* (storage) {
       const ear = yield* listen(storage)
       const read = storage.get({ workspace_id: Sample.home, kind: "quote_request", id: Sample.requestId(1) })
@@ -65,7 +65,7 @@ export const hints: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "gives no hint of a refused change",
+    "sends no hint for a refused change",
     Effect.fnUntraced(function* (storage) {
       const ear = yield* listen(storage)
       const refused = Sample.change({ writes: [Sample.request(1, { version: 2 })], jobs: [Sample.job(1)] })

@@ -23,7 +23,7 @@ const finish = (storage: StorageService, job: ClaimedJob | undefined) =>
 /** Lanes: how many of their jobs run at once. */
 export const lanes: ReadonlyArray<Case> = [
   rule(
-    "leases no more jobs of a lane than its limit, earliest first",
+    "leases at most as many jobs from a lane as its limit allows, earliest first",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [40, 10, 30, 20].map((due) => inLane(due)) }))
       const first = yield* storage.claim(Sample.claimAt(100))
@@ -44,7 +44,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "lists the first jobs of a lane by due time, waiting and leased, until they are finished",
+    "lists a lane's first jobs by due time, both waiting and leased, until they are finished",
     Effect.fnUntraced(function* (storage) {
       const listed = (parts: Partial<LaneQuery> = {}) =>
         Effect.map(storage.lane({ workspace_id: Sample.home, lane: "lane", limit: 100, ...parts }), (jobs) =>
@@ -78,7 +78,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "counts the jobs that could be claimed by kind, if it counts them at all",
+    "counts claimable jobs by kind, if it supports counting",
     Effect.fnUntraced(function* (storage) {
       const { backlog } = storage
       if (backlog === undefined) return
@@ -115,7 +115,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "leaves the rest of a lane's room to the next claim if a claim takes less",
+    "leaves a lane's remaining room to the next claim if a claim takes fewer jobs",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30, 40].map((due) => inLane(due, "wide", 3)) }))
       const first = yield* storage.claim(Sample.claimAt(100, { limit: 1 }))
@@ -125,7 +125,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "frees a lane's room when a lease ends, and returns its job before later ones",
+    "frees a lane's room when a lease expires, and returns its job before later jobs",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((due) => inLane(due)) }))
       const [first] = yield* claimed(storage, 100, 1)
@@ -143,7 +143,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "does not free a lane's room twice when a job is finished after its lease has ended",
+    "does not free a lane's room twice when a job is finished after its lease has expired",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((due) => inLane(due, "narrow", 1)) }))
       const [late] = yield* claimed(storage, 100)
@@ -169,7 +169,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "claims the urgent jobs of a workspace before its other due jobs, even if they are due later",
+    "claims a workspace's urgent jobs before its other due jobs, even if the urgent jobs are due later",
     Effect.fnUntraced(function* (storage) {
       const urgentJobs = [50, 40, 200].map((due) => urgent(due, 3))
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10), Sample.job(20), inLane(30), ...urgentJobs] }))
@@ -186,7 +186,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "claims other due jobs past a full lane, whose jobs do not count against the claim's limit",
+    "claims due jobs past a full lane, whose jobs do not count against the claim's limit",
     Effect.fnUntraced(function* (storage) {
       const full = [...Sample.range(1, 20).map((due) => inLane(due)), ...Sample.range(1, 20).map((due) => urgent(due))]
       yield* storage.commit(Sample.change({ jobs: full }))
@@ -201,7 +201,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "tells lanes apart by workspace and by name",
+    "separates lanes by workspace and by name",
     Effect.fnUntraced(function* (storage) {
       const jobs = [10, 20, 30].map((due) => inLane(due, "a", 1))
       yield* storage.commit(Sample.change({ jobs: [...jobs, inLane(15, "b", 1), inLane(25, "b", 1)] }))
@@ -217,7 +217,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "lets a job enter a lane with room at once, and makes it wait for a full lane",
+    "lets a job enter a lane with room immediately, and makes it wait for a full lane",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [inLane(30)] }))
       const [first] = yield* claimed(storage, 100)
@@ -230,7 +230,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "leaves no jobs of a refused change in its lanes, even if other changes are stored at the same time",
+    "leaves no job of a refused change in its lanes, even if other changes are stored concurrently",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: [Sample.request(1)] }))
       const commits = Sample.range(1, 3).map((place) =>
@@ -255,7 +255,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "ignores lanes in a claim for the ordered jobs of one workspace",
+    "ignores lanes in a claim for one workspace's ordered jobs",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [urgent(10), inLane(10), Sample.timer(20)] }))
       const claim = yield* storage.claim(Sample.claimAt(100, { workspace_id: Sample.home }))
@@ -263,7 +263,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "moves the jobs that wait in lanes with the workspace's clock, but no leases",
+    "moves jobs that wait in lanes with the workspace's clock, but not leases",
     Effect.fnUntraced(function* (storage) {
       const jobs = [urgent(5_000, 1), urgent(6_000, 1), inLane(7_000)]
       yield* storage.commit(Sample.change({ jobs }))
@@ -280,7 +280,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erases the jobs in a workspace's lanes with it, and frees the room of the leased ones",
+    "erases the jobs in a workspace's lanes with it, and frees the room of leased jobs",
     Effect.fnUntraced(function* (storage) {
       const jobs = [10, 20, 30].map((due) => inLane(due, "narrow", 1))
       yield* storage.commit(Sample.change({ jobs: [...jobs, urgent(10)] }))

@@ -37,7 +37,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "gives a job to nobody else until its lease ends, then with the next lease",
+    "gives a job to no other claimer until its lease expires, and then with the next lease",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       expectSame("before the end", (yield* storage.claim(Sample.claimAt(1_009))).jobs, [])
@@ -61,7 +61,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "refuses a change that finishes a job that someone else holds, and writes nothing",
+    "refuses a change that finishes a job leased to another claimer, and writes nothing",
     Effect.fnUntraced(function* (storage) {
       const lost = yield* claimOne(storage)
       const held = yield* claimAgain(storage, 2_000)
@@ -80,7 +80,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "lets an ended lease finish its job until someone else claims it",
+    "lets the holder of an expired lease finish its job until another claim takes it",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       // A claim for another workspace lets the storage notice that the lease has ended.
@@ -99,7 +99,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "accepts one of many concurrent finishes of a job",
+    "accepts one of many concurrent attempts to finish a job",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       const once = finish(storage, job).pipe(
@@ -126,7 +126,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "finishes several jobs in one change, even from different changes and lanes",
+    "finishes several jobs in one change, even if they come from different changes and lanes",
     Effect.fnUntraced(function* (storage) {
       const lane = { name: "narrow", limit: 1, urgent: false }
       yield* storage.commit(Sample.change({ jobs: [Sample.job(1), Sample.job(2, { lane }), Sample.job(9, { lane })] }))
@@ -195,7 +195,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "ignores lost leases in a release",
+    "ignores lost leases when releasing",
     Effect.fnUntraced(function* (storage) {
       const lost = yield* claimOne(storage)
       const held = yield* claimAgain(storage, 1_010)
@@ -209,7 +209,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "gives each job to one of many concurrent claims",
+    "gives each job to exactly one of many concurrent claims",
     Effect.fnUntraced(function* (storage) {
       const count = 200
       yield* storage.commit(Sample.change({ jobs: Sample.range(1, count).map((place) => Sample.job(place)) }))

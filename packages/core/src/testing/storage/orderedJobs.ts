@@ -9,7 +9,7 @@ const payloads = (storage: StorageService, now: number, limit = 100) =>
 /** Ordered jobs: a workspace runs all jobs of one due time before those of the next. */
 export const orderedJobs: ReadonlyArray<Case> = [
   rule(
-    "claims ordered jobs of the next due time only when all earlier ones are done",
+    "claims ordered jobs of the next due time only after all earlier ordered jobs are done",
     Effect.fnUntraced(function* (storage) {
       const jobs = [Sample.timer(10, "a"), Sample.timer(10, "b"), Sample.timer(20, "c"), Sample.timer(30, "d")]
       yield* storage.commit(Sample.change({ jobs }))
@@ -24,7 +24,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "claims ordered jobs by due time and number, whatever the order of storing",
+    "claims ordered jobs by due time and number, whatever the order in which they were stored",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(30, "d"), Sample.timer(20, "b")] }))
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(20, "c"), Sample.timer(10, "a")] }))
@@ -39,7 +39,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "makes the rest of a due time wait for the jobs that a limited claim took",
+    "makes the remaining jobs of a due time wait for the jobs that a limited claim took",
     Effect.fnUntraced(function* (storage) {
       const jobs = ["a", "b", "c"].map((payload) => Sample.timer(10, payload))
       yield* storage.commit(Sample.change({ jobs: [...jobs, Sample.timer(20, "d")] }))
@@ -59,7 +59,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "makes an earlier job that is stored while a later one is leased wait, then claims it first",
+    "makes a new earlier job wait while a later job is leased, and claims it next",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(50, "b"), Sample.timer(60, "c")] }))
       const [job] = (yield* storage.claim(Sample.claimAt(100))).jobs
@@ -76,7 +76,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "claims an ordered job again before later ones, after its lease has ended or was released",
+    "claims an ordered job again before later ones, after its lease has expired or was released",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10, "a"), Sample.timer(20, "b")] }))
       expectSame("first", yield* payloads(storage, 100), ["a"])
@@ -97,7 +97,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "blocks neither other jobs nor other workspaces with ordered jobs",
+    "lets ordered jobs block neither other jobs nor other workspaces",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10, "a"), Sample.timer(20, "b")] }))
       yield* payloads(storage, 100)
@@ -108,7 +108,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "says that an ordered job behind a leased one is due when that lease ends, or later",
+    "reports that an ordered job behind a leased job is due when that lease expires, or later",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10), Sample.timer(20), Sample.timer(9_000)] }))
       const own = yield* storage.claim(Sample.claimAt(100))
@@ -123,7 +123,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "claims the ordered jobs of a workspace ahead of its clock, in order, and the next ones once these are done",
+    "claims a workspace's ordered jobs ahead of its clock, in order, and the next jobs once these are done",
     Effect.fnUntraced(function* (storage) {
       const jobs = [30, 10, 20, 20, 600].map((due, place) => Sample.timer(due, `${due} ${place}`))
       yield* storage.commit(Sample.change({ jobs: [...jobs, Sample.job(15)] }))
@@ -146,7 +146,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "refuses a change that passes an ordered job which it does not finish",
+    "refuses a change that overtakes an ordered job without finishing it",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10), Sample.timer(30)] }))
       const { jobs } = yield* storage.claim(Sample.claimAt(0, { workspace_id: Sample.home, ahead_ms: 30 }))
@@ -174,7 +174,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "lets none of many concurrent changes put an ordered job behind a bound",
+    "lets no concurrent change overtake an ordered job",
     Effect.fnUntraced(function* (storage) {
       const stored = { jobs: [Sample.timer(10)], events: [Sample.event(1)] }
       const passing = { none_due_before: 20, events: [Sample.event(2)] }
@@ -190,7 +190,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "keeps the order of ordered jobs with many concurrent claims and finishes",
+    "keeps ordered jobs in order with many concurrent claims and finishes",
     Effect.fnUntraced(function* (storage) {
       const moments = Sample.range(1, 20)
       yield* storage.commit(Sample.change({ jobs: moments.map((due) => Sample.timer(due)).reverse() }))

@@ -26,7 +26,7 @@ const pages = Effect.fnUntraced(function* (storage: StorageService, parts: Parti
 /** Lists of records. */
 export const pagesOfRecords: ReadonlyArray<Case> = [
   rule(
-    "orders a page by id, whatever the order of storing",
+    "sorts a page by id, whatever the order in which records were stored",
     Effect.fnUntraced(function* (storage) {
       for (const place of [3, 1, 5, 2, 4]) yield* storage.commit(Sample.change({ writes: [Sample.request(place)] }))
       yield* storage.commit(Sample.change({ writes: [Sample.request(2, { version: 2 })] }))
@@ -39,7 +39,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "pages through a list without gaps or repeats, and ends it without a next page",
+    "pages through a list without gaps or repeats, and ends without a next page",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: Sample.range(1, 7).map((place) => Sample.request(place)) }))
       const upwards = yield* pages(storage, { order: "oldest", limit: 3 })
@@ -61,7 +61,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "filters by status and line of the newest version",
+    "filters by the latest version's status and line",
     Effect.fnUntraced(function* (storage) {
       const writes = [
         Sample.request(1),
@@ -78,7 +78,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "filters by labels of the newest version, all of which must match",
+    "filters by the latest version's labels, all of which must match",
     Effect.fnUntraced(function* (storage) {
       const writes = [
         Sample.request(1, { labels: ["status:200", "operation:a"] }),
@@ -130,7 +130,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "finds the records whose newest version is about something, in either place",
+    "finds records by either subject of their latest version",
     Effect.fnUntraced(function* (storage) {
       const abouts = [["q", "r"], ["r"], ["s"], ["p", "r"], [], ["r", "s"], ["q"]]
       const writes = abouts.map((about, index) => Sample.request(index + 1, { about }))
@@ -163,7 +163,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "finds the records of one parent that are about something, and forgets the erased ones",
+    "finds one parent's records by subject, and forgets erased records",
     Effect.fnUntraced(function* (storage) {
       const quotes = (...places: ReadonlyArray<number>) => places.map(Sample.quoteId)
       const writes = Sample.range(1, 6).map((place) =>
@@ -190,7 +190,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "ends a page early after a bounded scan, with a next page",
+    "ends a page early after a bounded scan, and returns a next page",
     Effect.fnUntraced(function* (storage) {
       const count = pageScanRecords + 500
       for (let first = 1; first <= count; first += 500) {

@@ -18,7 +18,7 @@ const tally = (parts: Partial<Tally>): Tally => ({
 /** Counts shared by all hosts. */
 export const tallies: ReadonlyArray<Case> = [
   rule(
-    "adds up a count from all hosts",
+    "adds up the counts from all hosts",
     Effect.fnUntraced(function* (storage) {
       expectSame("the first", yield* storage.addCounts(0, [tally({ added: 3 })]), [3])
       expectSame("the second", yield* storage.addCounts(10, [tally({ added: 4 })]), [7])
@@ -29,7 +29,7 @@ export const tallies: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "tells counts apart by name, workspace, window and length, and returns them in order",
+    "separates counts by name, workspace, window and length, and returns them in order",
     Effect.fnUntraced(function* (storage) {
       const apart = [
         tally({ added: 1 }),
@@ -44,7 +44,7 @@ export const tallies: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "forgets a count when its window is over, and keeps it through a reset",
+    "forgets a count when its window has ended, and keeps it through a reset",
     Effect.fnUntraced(function* (storage) {
       yield* storage.addCounts(0, [tally({ added: 3 }), tally({ added: 5, name: "days", window_ms: 10 * minute })])
       yield* storage.erase({ what: "workspace", workspace_id: Sample.home })

@@ -53,7 +53,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "accepts version 1 only if there is no record",
+    "accepts version 1 only if the record does not exist",
     Effect.fnUntraced(function* (storage) {
       const first = Sample.request(1)
       yield* storage.commit(Sample.change({ writes: [first] }))
@@ -79,7 +79,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "writes no part of a refused change",
+    "writes nothing of a refused change",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: [Sample.request(1)], jobs: [Sample.job(10)] }))
       const { jobs } = yield* storage.claim(Sample.claimAt(10))
@@ -105,7 +105,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "names the first write that does not follow in a conflict",
+    "reports a conflict with the first write whose version does not follow",
     Effect.fnUntraced(function* (storage) {
       const writes = [Sample.request(1), Sample.quote(5, 1, { version: 2 }), Sample.request(3, { version: 9 })]
       const error = yield* expectRefusal(storage.commit(Sample.change({ writes })), "VersionConflict")
@@ -151,7 +151,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "accepts a change that writes a record that it expects",
+    "accepts a change that writes the record whose version it expects",
     Effect.fnUntraced(function* (storage) {
       const step = (from: number) =>
         storage.commit(Sample.change({ expects: [seen(1, from)], writes: [Sample.request(1, { version: from + 1 })] }))
@@ -175,7 +175,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "refuses only those of many concurrent changes whose expectations do not hold",
+    "refuses only those concurrent changes whose expectations do not hold",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: [Sample.request(1), Sample.request(2)] }))
       const place = (version: number) => (version === 1 ? 1 : 2)
@@ -222,7 +222,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "orders the event of a change before those of a change that writes what it expects",
+    "orders a change's event before the events of a change that writes its expected record",
     Effect.fnUntraced(function* (storage) {
       for (const version of Sample.range(0, 9)) {
         const change = { writes: [Sample.request(1, { version: version + 1 })], events: [Sample.event(1, 1)] }
@@ -238,7 +238,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "refuses a change after a write of what it expects, however close in time",
+    "refuses a change after its expected record was written, however close in time",
     Effect.fnUntraced(function* (storage) {
       // A change that expects a version and commits after the write of the next one must be refused.
       for (const version of Sample.range(0, 9)) {
@@ -274,7 +274,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "keeps every version of quotes, and only the newest of other kinds",
+    "keeps every version of quotes, and only the latest version of other kinds",
     Effect.fnUntraced(function* (storage) {
       for (const version of [1, 2, 3]) {
         const writes = [Sample.request(1, { version }), Sample.quote(1, 1, { version })]
@@ -300,7 +300,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "tells records apart by workspace and kind",
+    "separates records by workspace and kind",
     Effect.fnUntraced(function* (storage) {
       const id = "same"
       yield* storage.commit(Sample.change({ writes: [Sample.request(1, { id, body: "1" })] }))
