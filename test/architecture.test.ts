@@ -160,7 +160,7 @@ describe("modules of the core", () => {
     "rating/fictionalPlans rating/offer rating/ratings rating/underwriting",
     "rating/personal_auto/VehicleSegment rating/personal_auto/covers",
     ...["personal_auto", "renters", "pet"].map((line) => `rating/${line}/rating`),
-    "events/Event events/EventPage consuming/Consumer consuming/ParkedEvent",
+    "events/Event events/EventPage consuming/Consumer consuming/Held consuming/ParkedEvent",
     "quoting/Capabilities quoting/Consent quoting/Quote",
     "quoting/QuoteRequest quoting/QuoteRequestViews quoting/Start quoting/asking/CarrierReference",
     "quoting/erasing/Erasure",

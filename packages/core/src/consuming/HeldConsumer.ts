@@ -5,6 +5,7 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 import * as Consumer from "./Consumer.ts"
 import { loadConsumer } from "./ConsumerStore.ts"
+import * as Held from "./Held.ts"
 
 type StorageService = Storage["Service"]
 
@@ -42,46 +43,32 @@ export const make = (
   claimed: Consumer.Consumer,
   leaseMs: number
 ): HeldConsumer => {
-  let current = claimed
-  let stored = claimed
-  let endsAt = claimed.lease?.ends_at ?? 0
-  // Whether storage may have a newer version: from another writer, or from a write of our own whose outcome is unknown.
-  let isOutdated = false
-  let isLost = false
+  let held = Held.claimed(claimed)
   const oneAtATime = Semaphore.makeUnsafe(1)
   const now = () => clock.currentTimeMillisUnsafe()
-  const holder = claimed.lease?.holder ?? ""
 
   const lose = Effect.suspend(() => {
-    isLost = true
+    held = Held.lost(held)
     return Effect.fail(new LeaseLost())
   })
-  const check = Effect.suspend(() => (isLost || now() >= endsAt ? lose : Effect.void))
+  const check = Effect.suspend(() => (Held.hasEnded(held, now()) ? lose : Effect.void))
 
-  /** Reads what is stored. Only a request to retry parked events changes it without taking the lease. */
   const reload = Effect.gen(function* () {
     const found = yield* loadConsumer(storage, workspaceId, claimed.name)
-    if (found?.lease?.holder !== holder) return yield* lose
-    const { retries_asked, version } = found
-    current = { ...current, version, retries_asked }
-    isOutdated = false
+    const reloaded = Held.reloaded(held, found)
+    if (reloaded === null) return yield* lose
+    held = reloaded
   })
 
   const write = Effect.fnUntraced(function* (records: Records, isLast: boolean) {
     yield* check
-    if (isOutdated) yield* reload
+    if (held.isOutdated) yield* reload
     const at = now()
-    const until = at + leaseMs
-    const state = current
-    const next = { ...state, version: state.version + 1, lease: isLast ? null : { holder, ends_at: until } }
+    const next = Held.next(held, isLast ? null : at + leaseMs)
     const writes = [Consumer.toStored(next, at), ...(yield* records)]
-    isOutdated = true
+    held = Held.writing(held)
     yield* commit(storage, Change.make(workspaceId, { writes }))
-    isOutdated = false
-    // State that was set in the meantime stays, and is stored next time.
-    current = { ...current, version: next.version, lease: next.lease }
-    stored = { ...state, version: next.version, lease: next.lease }
-    endsAt = isLast ? 0 : until
+    held = Held.written(held, next)
   })
 
   const storeOnce = (records: Records = none, isLast = false) =>
@@ -97,13 +84,11 @@ export const make = (
     return again
   }
 
-  const isUnstored = () => current.position !== stored.position || current.retries_done !== stored.retries_done
-
   const maintainOnce = Effect.gen(function* () {
     yield* Effect.sleep(Math.min(Consumer.storeEveryMs, leaseMs / 4))
     yield* check
-    const leftMs = endsAt - now()
-    if (!isUnstored() && leftMs > leaseMs / 2) return
+    const leftMs = held.ends_at - now()
+    if (!Held.isUnstored(held) && leftMs > leaseMs / 2) return
     const isStored = yield* Effect.timeoutOption(
       Effect.catchTag(storeOnce(), "StorageUnavailable", () => Effect.void),
       leftMs
@@ -112,13 +97,13 @@ export const make = (
   })
 
   return {
-    current: () => current,
+    current: () => held.current,
     set: (consumer) => {
-      current = consumer
+      held = Held.changed(held, consumer)
     },
     check,
     store,
     maintain: Effect.forever(maintainOnce),
-    release: Effect.suspend(() => (isLost ? Effect.void : Effect.ignore(storeOnce(none, true))))
+    release: Effect.suspend(() => (held.isLost ? Effect.void : Effect.ignore(storeOnce(none, true))))
   }
 }

@@ -1,0 +1,72 @@
+import type * as Consumer from "./Consumer.ts"
+
+/** What a process knows about a consumer whose lease it holds. */
+export interface Held {
+  /** The current state. It may be ahead of what is stored. */
+  readonly current: Consumer.Consumer
+  /** The state as this process last stored it. */
+  readonly stored: Consumer.Consumer
+  /** Who holds the lease. */
+  readonly holder: string
+  /** When the lease ends, in milliseconds of real time; 0 once it is released. */
+  readonly ends_at: number
+  /** Whether storage may have a newer version: from another writer, or from an own write whose outcome is unknown. */
+  readonly isOutdated: boolean
+  /** Whether another process may hold the lease. It never becomes false again. */
+  readonly isLost: boolean
+}
+
+/** A consumer as its claim stored it. */
+export const claimed = (consumer: Consumer.Consumer): Held => ({
+  current: consumer,
+  stored: consumer,
+  holder: consumer.lease?.holder ?? "",
+  ends_at: consumer.lease?.ends_at ?? 0,
+  isOutdated: false,
+  isLost: false
+})
+
+/** Whether the lease has ended. */
+export const hasEnded = ({ ends_at, isLost }: Held, now: number): boolean => isLost || now >= ends_at
+
+/** Whether the state has progress that is not stored. */
+export const isUnstored = ({ current, stored }: Held): boolean =>
+  current.position !== stored.position || current.retries_done !== stored.retries_done
+
+/** The next version to write, with a lease that ends at `until`, or without one. */
+export const next = ({ current, holder }: Held, until: number | null): Consumer.Consumer => ({
+  ...current,
+  version: current.version + 1,
+  lease: until === null ? null : { holder, ends_at: until }
+})
+
+/** After a change of the current state. */
+export const changed = (held: Held, current: Consumer.Consumer): Held => ({ ...held, current })
+
+/** While a write is in progress: its outcome is unknown until it returns. */
+export const writing = (held: Held): Held => ({ ...held, isOutdated: true })
+
+/** After a write. State that was set in the meantime stays, and is stored next time. */
+export const written = (held: Held, stored: Consumer.Consumer): Held => {
+  const { lease, version } = stored
+  return {
+    ...held,
+    current: { ...held.current, version, lease },
+    stored,
+    ends_at: lease?.ends_at ?? 0,
+    isOutdated: false
+  }
+}
+
+/**
+ * After a read of what is stored; null if another process holds the lease. Only a request to retry parked events
+ * changes the stored consumer without taking the lease.
+ */
+export const reloaded = (held: Held, found: Consumer.Consumer | null): Held | null => {
+  if (found?.lease?.holder !== held.holder) return null
+  const { retries_asked, version } = found
+  return { ...held, current: { ...held.current, version, retries_asked }, isOutdated: false }
+}
+
+/** After the lease was lost. */
+export const lost = (held: Held): Held => ({ ...held, isLost: true })
