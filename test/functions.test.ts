@@ -19,8 +19,6 @@ const tooLong = [
   "packages/core/src/carriers/Connections.ts layer",
   "packages/core/src/carriers/recorder/Recorder.ts make",
   "packages/core/src/consuming/Consumers.ts layer",
-  "packages/core/src/consuming/HeldConsumer.ts make",
-  "packages/core/src/quoting/Quotes.ts layer",
   "packages/core/src/quoting/erasing/Erasures.ts makeSearch",
   "packages/core/src/runner/Retention.ts layer",
   "packages/core/src/sandbox/Advance.ts make",

@@ -45,90 +45,109 @@ export class Quotes extends Context.Service<
   > = Layer.effect(
     Quotes,
     Effect.gen(function* () {
-      const storage = yield* Storage
-      const seal = yield* Seal
-      const ids = yield* Ids
-      const workspaces = yield* Workspaces
-      const lines = yield* Lines
-      const client = yield* CarrierClient
-      const loading = yield* AskLoading.AskLoading
-      const recorder = yield* Recorder.Recorder
-
-      const isOpened = Effect.fnUntraced(function* (call: Call, stored: Change.StoredRecord) {
-        const request = yield* storage.get({
-          workspace_id: call.caller.workspace_id,
-          kind: QuoteRequest.kind.name,
-          id: stored.parent ?? ""
-        })
-        return Option.isSome(request) && (yield* mayRead(storage, seal, call, QuoteRequest.kind.value(request.value)))
-      })
-
-      const get = Effect.fnUntraced(function* (call: Call, input: { readonly id: string; readonly version?: number }) {
-        const key = { workspace_id: call.caller.workspace_id, kind: Quote.kind.name, id: input.id } as const
-        const stored = yield* storage.get(key)
-        if (Option.isNone(stored)) return yield* ApiError.make("not_found")
-        const isOpen = call.caller.kind === "server" || (yield* isOpened(call, stored.value))
-        if (!isOpen) return yield* ApiError.make("not_found")
-        const newest = Quote.newestAt(stored.value, call.moment.now)
-        if (input.version === undefined || input.version === newest.version) return newest.json
-        const older = yield* storage.get({ ...key, version: input.version })
-        if (Option.isNone(older)) return yield* ApiError.make("not_found")
-        return Quote.kind.json(older.value)
-      })
-
-      /** The carrier's link for this click; null if the adapter gives none, or the ask cannot be rebuilt. */
-      const freshLink = Effect.fnUntraced(function* (
-        workspaceId: WorkspaceId,
-        quote: Quote.Quote,
-        { carrier_id, offer_ref }: Quote.OfferRecord,
-        now: number
-      ) {
-        const request = yield* loading.request(workspaceId, quote.quote_request_id)
-        if (request === null) return null
-        const pending = yield* loading.pending(workspaceId, request, {
-          carrier_id,
-          attempt: 1,
-          now,
-          exchange: "link"
-        })
-        if (pending === null || AskLoading.lacksConnection(pending)) return null
-        const fresh = yield* AskLoading.logged(pending, client.handoff(pending, offer_ref))
-        yield* recorder.endAlone(pending.draft, AskLoading.subjectOf(pending), factsStored(request.application_id))
-        return fresh
-      })
-
-      const go = Effect.fnUntraced(function* (token: string) {
-        const link = yield* goTokens.read(seal, token)
-        if (link === null) return unknownLink
-        const place = { workspace_id: link.workspace_id, id: link.id }
-        const stored = yield* storage.get({ ...place, kind: Quote.kind.name })
-        if (Option.isNone(stored)) return unknownLink
-        const { now } = yield* workspaces.moment(link.workspace_id)
-        const quote = Json.decode(Quote.newestAt(stored.value, now).json)
-        if (quote.status === "inactive") return deadLink(quote)
-        if (quote.environment === "sandbox") return sandboxPage(quote)
-        const storedOffer = yield* storage.get({ ...place, kind: Quote.offerKind.name })
-        if (Option.isNone(storedOffer)) return unknownLink
-        const offer = Quote.offerKind.value(storedOffer.value)
-        const fresh = yield* freshLink(link.workspace_id, quote, offer, now)
-        const url = fresh === null ? offer.handoff_url : fresh.url
-        return url === null ? unknownLink : { _tag: "redirect" as const, url }
-      })
-
-      const expire: JobHandler = Effect.fnUntraced(function* (job, at) {
-        const { quote_id } = JobPayload.read(job, "expire_quote")
-        const stored = yield* storage.get({ workspace_id: job.workspace_id, kind: Quote.kind.name, id: quote_id })
-        const change =
-          Option.isSome(stored) && stored.value.expires_at !== null && at >= stored.value.expires_at
-            ? Quote.deactivationChange(ids, Quote.lineOf(lines, stored.value), stored.value, "expired", at)
-            : {}
-        yield* storage.commit({ ...Change.make(job.workspace_id, change), finishes: [job] })
-      })
-
-      return Quotes.of({ get, go, jobs: { expire_quote: expire } })
+      return Quotes.of({ get: yield* makeGet, go: yield* makeGo, jobs: { expire_quote: yield* makeExpire } })
     })
   )
 }
+
+/** Reads a quote for a caller who may read it. */
+const makeGet = Effect.gen(function* () {
+  const storage = yield* Storage
+  const seal = yield* Seal
+
+  const isOpened = Effect.fnUntraced(function* (call: Call, stored: Change.StoredRecord) {
+    const request = yield* storage.get({
+      workspace_id: call.caller.workspace_id,
+      kind: QuoteRequest.kind.name,
+      id: stored.parent ?? ""
+    })
+    return Option.isSome(request) && (yield* mayRead(storage, seal, call, QuoteRequest.kind.value(request.value)))
+  })
+
+  return Effect.fnUntraced(function* (call: Call, input: { readonly id: string; readonly version?: number }) {
+    const key = { workspace_id: call.caller.workspace_id, kind: Quote.kind.name, id: input.id } as const
+    const stored = yield* storage.get(key)
+    if (Option.isNone(stored)) return yield* ApiError.make("not_found")
+    const isOpen = call.caller.kind === "server" || (yield* isOpened(call, stored.value))
+    if (!isOpen) return yield* ApiError.make("not_found")
+    const newest = Quote.newestAt(stored.value, call.moment.now)
+    if (input.version === undefined || input.version === newest.version) return newest.json
+    const older = yield* storage.get({ ...key, version: input.version })
+    if (Option.isNone(older)) return yield* ApiError.make("not_found")
+    return Quote.kind.json(older.value)
+  })
+})
+
+/** Finds the carrier's link for one click; null if the adapter gives none, or the ask cannot be rebuilt. */
+const makeFreshLink = Effect.gen(function* () {
+  const client = yield* CarrierClient
+  const loading = yield* AskLoading.AskLoading
+  const recorder = yield* Recorder.Recorder
+
+  return Effect.fnUntraced(function* (
+    workspaceId: WorkspaceId,
+    quote: Quote.Quote,
+    { carrier_id, offer_ref }: Quote.OfferRecord,
+    now: number
+  ) {
+    const request = yield* loading.request(workspaceId, quote.quote_request_id)
+    if (request === null) return null
+    const pending = yield* loading.pending(workspaceId, request, {
+      carrier_id,
+      attempt: 1,
+      now,
+      exchange: "link"
+    })
+    if (pending === null || AskLoading.lacksConnection(pending)) return null
+    const fresh = yield* AskLoading.logged(pending, client.handoff(pending, offer_ref))
+    yield* recorder.endAlone(pending.draft, AskLoading.subjectOf(pending), factsStored(request.application_id))
+    return fresh
+  })
+})
+
+/** Resolves links to carriers. */
+const makeGo = Effect.gen(function* () {
+  const storage = yield* Storage
+  const seal = yield* Seal
+  const workspaces = yield* Workspaces
+  const freshLink = yield* makeFreshLink
+
+  return Effect.fnUntraced(function* (token: string) {
+    const link = yield* goTokens.read(seal, token)
+    if (link === null) return unknownLink
+    const place = { workspace_id: link.workspace_id, id: link.id }
+    const stored = yield* storage.get({ ...place, kind: Quote.kind.name })
+    if (Option.isNone(stored)) return unknownLink
+    const { now } = yield* workspaces.moment(link.workspace_id)
+    const quote = Json.decode(Quote.newestAt(stored.value, now).json)
+    if (quote.status === "inactive") return deadLink(quote)
+    if (quote.environment === "sandbox") return sandboxPage(quote)
+    const storedOffer = yield* storage.get({ ...place, kind: Quote.offerKind.name })
+    if (Option.isNone(storedOffer)) return unknownLink
+    const offer = Quote.offerKind.value(storedOffer.value)
+    const fresh = yield* freshLink(link.workspace_id, quote, offer, now)
+    const url = fresh === null ? offer.handoff_url : fresh.url
+    return url === null ? unknownLink : { _tag: "redirect" as const, url }
+  })
+})
+
+/** The job that expires a quote. */
+const makeExpire = Effect.gen(function* () {
+  const storage = yield* Storage
+  const ids = yield* Ids
+  const lines = yield* Lines
+
+  const expire: JobHandler = Effect.fnUntraced(function* (job, at) {
+    const { quote_id } = JobPayload.read(job, "expire_quote")
+    const stored = yield* storage.get({ workspace_id: job.workspace_id, kind: Quote.kind.name, id: quote_id })
+    const change =
+      Option.isSome(stored) && stored.value.expires_at !== null && at >= stored.value.expires_at
+        ? Quote.deactivationChange(ids, Quote.lineOf(lines, stored.value), stored.value, "expired", at)
+        : {}
+    yield* storage.commit({ ...Change.make(job.workspace_id, change), finishes: [job] })
+  })
+  return expire
+})
 
 const unknownLink: Destination = {
   _tag: "page",
