@@ -69,15 +69,26 @@ const makeMoves = Effect.gen(function* () {
   return { runAhead, moveTo, holdOf }
 })
 
+/** An advance while this process carries it out. */
+export interface AdvanceRun {
+  readonly workspace_id: WorkspaceId
+  readonly target: Goal
+  readonly progress: Ref.Ref<Progress>
+}
+
 /** Moves the clock of a sandbox, in steps. */
 export const make = Effect.gen(function* () {
+  const moves = yield* makeMoves
+  return { accept: yield* makeAccept, step: yield* makeStep(moves), whileHeld: yield* makeWait(moves) }
+})
+
+type Moves = Effect.Success<typeof makeMoves>
+
+/** Accepts an advance: it sets the clock's new target. */
+const makeAccept = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
-  const runner = yield* Runner
-  const { holdOf, moveTo, runAhead } = yield* makeMoves
-
-  /** Accepts an advance: it sets the clock's new target. */
-  const accept = (workspace_id: WorkspaceId, key: string | null, seconds: number) =>
+  return (workspace_id: WorkspaceId, key: string | null, seconds: number) =>
     acceptOnce({ storage, workspaces }, kind, { workspace_id, id: `${seconds} ${key}` }, ({ workspace, now }) => {
       const advanced = withLaterTarget(workspace, seconds, now - workspace.clock_offset_ms)
       const { clock_target_ms, reset_count } = advanced
@@ -85,13 +96,17 @@ export const make = Effect.gen(function* () {
       const at = now + clock_target_ms - workspace.clock_offset_ms
       return Effect.succeed({ value: { clock_target_ms, reset_count }, workspace: advanced, at })
     })
+})
 
-  /**
-   * Takes one step to the target. It runs the next jobs ahead of the clock, which moves with them. If no job is left,
-   * it moves the clock to the target, or as far as calls to carriers let it. If the next job cannot run ahead of its
-   * time, it runs all jobs that are due, and then moves the clock to the next due time or to the target.
-   */
-  const step = Effect.fnUntraced(function* (id: WorkspaceId, target: Goal, progress: Ref.Ref<Progress>) {
+/**
+ * Takes one step to the target. It runs the next jobs ahead of the clock, which moves with them. If no job is left,
+ * it moves the clock to the target, or as far as calls to carriers let it. If the next job cannot run ahead of its
+ * time, it runs all jobs that are due, and then moves the clock to the next due time or to the target.
+ */
+const makeStep = Effect.fnUntraced(function* ({ holdOf, moveTo, runAhead }: Moves) {
+  const workspaces = yield* Workspaces
+  const runner = yield* Runner
+  return Effect.fnUntraced(function* ({ progress, target, workspace_id: id }: AdvanceRun) {
     const { workspace: seen } = yield* workspaces.moment(id)
     const { clock_offset_ms } = seen
     yield* Ref.update(progress, (before) => ({
@@ -118,18 +133,20 @@ export const make = Effect.gen(function* () {
     yield* moveTo(seen, target, next_due_at === null ? reach : Math.min(reach, next_due_at + seen.clock_offset_ms))
     return "advancing"
   })
+})
 
-  /**
-   * Waits until no call to a carrier holds the clock where it is. Meanwhile real time passes, and jobs that come due
-   * run.
-   *
-   * If the clock of the process stands still, as in tests, a pause counts as passed once it has been waited out.
-   */
-  const whileHeld = Effect.fnUntraced(function* (
-    id: WorkspaceId,
-    target: Goal,
+/**
+ * Waits until no call to a carrier holds the clock where it is. Meanwhile real time passes, and jobs that come due
+ * run.
+ *
+ * If the clock of the process stands still, as in tests, a pause counts as passed once it has been waited out.
+ */
+const makeWait = Effect.fnUntraced(function* ({ holdOf, moveTo }: Moves) {
+  const workspaces = yield* Workspaces
+  const runner = yield* Runner
+  return Effect.fnUntraced(function* (
+    { progress, target, workspace_id: id }: AdvanceRun,
     signal: Signal,
-    progress: Ref.Ref<Progress>,
     onLook: Effect.Effect<void>
   ) {
     for (;;) {
@@ -148,8 +165,6 @@ export const make = Effect.gen(function* () {
       if (!isWoken && stoodStill && hold.first_due_at > hold.now) yield* moveTo(seen, target, hold.now + pauseMs)
     }
   })
-
-  return { accept, step, whileHeld }
 })
 
 const addJobs =

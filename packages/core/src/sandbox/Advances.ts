@@ -44,12 +44,13 @@ export const make = Effect.gen(function* () {
     progress: Ref.Ref<Progress.Progress>
   ) {
     const signal = yield* wokenByJobs(storage, workspaceId)
-    const step = inTurn(workspaceId, advance.step(workspaceId, target, progress))
+    const run: Advance.AdvanceRun = { workspace_id: workspaceId, target, progress }
+    const step = inTurn(workspaceId, advance.step(run))
     const log = yield* logging(workspaceId, progress, "The clock of a sandbox is still advancing", logEveryMs)
     const waiting = "The clock of a sandbox waits for carriers, which answer in real time"
     const logWait = yield* logging(workspaceId, progress, waiting, logWaitAfterMs)
     for (let done = yield* step; done !== "reached"; done = yield* step) {
-      if (done === "held") yield* advance.whileHeld(workspaceId, target, signal, progress, logWait)
+      if (done === "held") yield* advance.whileHeld(run, signal, logWait)
       yield* log
     }
   }, Effect.scoped)
