@@ -83,78 +83,8 @@ export class Consumers extends Context.Service<
     Effect.gen(function* () {
       const storage = yield* Storage
       const workspaces = yield* Workspaces
-      const ids = yield* Ids
-      const clock = yield* Clock.Clock
-      const names = new Set<string>()
-      const turns = Turns.make()
-
-      /** Starts a consumer in the scope, and returns a function that asks it to stop. */
-      const start = Effect.fnUntraced(function* (
-        settings: ConsumeSettings,
-        startHandler: StartHandler,
-        ready: Deferred.Deferred<void>
-      ) {
-        let isStopping = false
-        let wakeAll = () => {}
-        const fibers = yield* FiberSet.make()
-        const fork = yield* FiberSet.runtime(fibers)()
-        // Runs before the handlers are interrupted.
-        yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(fibers), settings.grace_ms))
-        const untilStopped = <E>(round: Effect.Effect<unknown, E>) =>
-          Supervise.repeatForever(`The consumer ${settings.name}`, round, pauseMs)
-        const running = Effect.gen(function* () {
-          const started_at = yield* storeStartPositions(storage, workspaces, settings, clock.currentTimeMillisUnsafe())
-          yield* Deferred.succeed(ready, undefined)
-          const context = {
-            storage,
-            workspaces,
-            clock,
-            settings,
-            started_at,
-            holder: ids.request(),
-            slots: Semaphore.makeUnsafe(settings.concurrency),
-            isStopping: () => isStopping,
-            turns,
-            lag: ConsumerSignals.makeLag(settings.name)
-          }
-          const dispatcher = Dispatcher.make(context, startHandler, fork)
-          wakeAll = dispatcher.wakeAll
-          yield* untilStopped(Effect.scoped(Dispatcher.dispatchForever(context, dispatcher)))
-        })
-        yield* Effect.forkScoped(untilStopped(running))
-        return () => {
-          isStopping = true
-          wakeAll()
-        }
-      })
-
-      const consume = Effect.fnUntraced(function* <E, R>(
-        name: string,
-        handler: EffectEventHandler<E, R>,
-        options: ConsumeOptions = {}
-      ) {
-        const settings = yield* Effect.fromResult(settingsOf(name, handler, options))
-        if (names.has(name)) return yield* alreadyConsumed(name)
-        names.add(name)
-        const fork = Effect.runForkWith(yield* Effect.context<R>())
-        const startHandler: StartHandler = (...event) => fork(Effect.suspend(() => handler(...event)))
-        const ready = yield* Deferred.make<void>()
-        const scope = yield* Scope.make()
-        const askToStop = yield* Scope.provide(start(settings, startHandler, ready), scope)
-        const stop = yield* Effect.sync(askToStop).pipe(
-          Effect.andThen(Scope.close(scope, Exit.void)),
-          Effect.andThen(Effect.sync(() => void names.delete(name))),
-          Effect.provideService(Clock.Clock, clock),
-          Effect.uninterruptible,
-          Effect.cached
-        )
-        yield* Effect.addFinalizer(() => stop)
-        const consumption: Consumption = { ready: Deferred.await(ready), stop }
-        return consumption
-      })
-
       return Consumers.of({
-        consume,
+        consume: yield* makeConsume,
         list: (filter = {}) => ConsumerStatus.list(storage, workspaces, filter),
         listParked: (name, filter = {}) => ParkedEvents.list(storage, workspaces, name, filter),
         retryParked: (name, place) => ParkedEvents.setStatus(storage, workspaces, name, place, "retrying"),
@@ -163,6 +93,86 @@ export class Consumers extends Context.Service<
     })
   )
 }
+
+/** Starts consumers in this process, each name once. */
+const makeConsume = Effect.gen(function* () {
+  const clock = yield* Clock.Clock
+  const start = yield* makeStart
+  const names = new Set<string>()
+
+  return Effect.fnUntraced(function* <E, R>(
+    name: string,
+    handler: EffectEventHandler<E, R>,
+    options: ConsumeOptions = {}
+  ) {
+    const settings = yield* Effect.fromResult(settingsOf(name, handler, options))
+    if (names.has(name)) return yield* alreadyConsumed(name)
+    names.add(name)
+    const fork = Effect.runForkWith(yield* Effect.context<R>())
+    const startHandler: StartHandler = (...event) => fork(Effect.suspend(() => handler(...event)))
+    const ready = yield* Deferred.make<void>()
+    const scope = yield* Scope.make()
+    const askToStop = yield* Scope.provide(start(settings, startHandler, ready), scope)
+    const stop = yield* Effect.sync(askToStop).pipe(
+      Effect.andThen(Scope.close(scope, Exit.void)),
+      Effect.andThen(Effect.sync(() => void names.delete(name))),
+      Effect.provideService(Clock.Clock, clock),
+      Effect.uninterruptible,
+      Effect.cached
+    )
+    yield* Effect.addFinalizer(() => stop)
+    const consumption: Consumption = { ready: Deferred.await(ready), stop }
+    return consumption
+  })
+})
+
+/** Starts a consumer in the scope, and returns a function that asks it to stop. */
+const makeStart = Effect.gen(function* () {
+  const storage = yield* Storage
+  const workspaces = yield* Workspaces
+  const ids = yield* Ids
+  const clock = yield* Clock.Clock
+  const turns = Turns.make()
+
+  return Effect.fnUntraced(function* (
+    settings: ConsumeSettings,
+    startHandler: StartHandler,
+    ready: Deferred.Deferred<void>
+  ) {
+    let isStopping = false
+    let wakeAll = () => {}
+    const fibers = yield* FiberSet.make()
+    const fork = yield* FiberSet.runtime(fibers)()
+    // Runs before the handlers are interrupted.
+    yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(fibers), settings.grace_ms))
+    const untilStopped = <E>(round: Effect.Effect<unknown, E>) =>
+      Supervise.repeatForever(`The consumer ${settings.name}`, round, pauseMs)
+    const running = Effect.gen(function* () {
+      const started_at = yield* storeStartPositions(storage, workspaces, settings, clock.currentTimeMillisUnsafe())
+      yield* Deferred.succeed(ready, undefined)
+      const context = {
+        storage,
+        workspaces,
+        clock,
+        settings,
+        started_at,
+        holder: ids.request(),
+        slots: Semaphore.makeUnsafe(settings.concurrency),
+        isStopping: () => isStopping,
+        turns,
+        lag: ConsumerSignals.makeLag(settings.name)
+      }
+      const dispatcher = Dispatcher.make(context, startHandler, fork)
+      wakeAll = dispatcher.wakeAll
+      yield* untilStopped(Effect.scoped(Dispatcher.dispatchForever(context, dispatcher)))
+    })
+    yield* Effect.forkScoped(untilStopped(running))
+    return () => {
+      isStopping = true
+      wakeAll()
+    }
+  })
+})
 
 /** The pause after a failure, in milliseconds. */
 const pauseMs = secondMs
