@@ -18,10 +18,7 @@ const tooLong = [
   "packages/core/src/carriers/CarrierClient.ts make",
   "packages/core/src/carriers/Connections.ts layer",
   "packages/core/src/carriers/recorder/Recorder.ts make",
-  "packages/core/src/consuming/Consumers.ts layer",
   "packages/core/src/quoting/erasing/Erasures.ts makeSearch",
-  "packages/core/src/runner/Retention.ts layer",
-  "packages/core/src/sandbox/Advance.ts make",
   "packages/core/src/storage/Batcher.ts make",
   "packages/http/src/host/Answering.ts makeUnsafe",
   "packages/http/src/node/Handler.ts makeUnsafe"

@@ -32,7 +32,7 @@ const slotOf = (id: WorkspaceId): number =>
  */
 const sweeping = <E>(
   list: StorageCell["workspaces"],
-  sweep: (workspace_id: WorkspaceId, what: "everything" | "brief") => Effect.Effect<void, E>
+  sweep: Sweep<E>
 ): ((slot: number) => Effect.Effect<void, E | StorageUnavailable>) => {
   const missed = new Set<number>()
   return Effect.fnUntraced(function* (slot: number) {
@@ -75,79 +75,9 @@ export class Retention extends Context.Service<
     Layer.effect(
       Retention,
       Effect.gen(function* () {
-        const storage = yield* Storage
-        const workspaces = yield* Workspaces
-        const periods = yield* RetentionPeriods
-
-        // The erasure of old records expects nothing, so it cannot conflict.
-        const erase = (erasure: Erasure) =>
-          Effect.catchTag(storage.erase(erasure), "VersionConflict", (conflict) => Effect.die(conflict))
-
-        const sweepKind = Effect.fnUntraced(function* (
-          workspace_id: WorkspaceId,
-          kind: string,
-          created_before: number
-        ) {
-          while (true) {
-            const erased = yield* erase({ what: "records", workspace_id, kind, created_before, limit: batch })
-            if ((erased.records[kind] ?? 0) < batch) return
-          }
-        })
-
-        const sweepEvents = Effect.fnUntraced(function* (workspace_id: WorkspaceId, occurred_before: number) {
-          while (true) {
-            const erased = yield* erase({ what: "events", workspace_id, occurred_before, limit: batch })
-            if (erased.events < batch) return
-          }
-        })
-
-        const sweepOf = Effect.fnUntraced(function* (workspaceId: WorkspaceId, what: "everything" | "brief") {
-          const realNow = yield* Clock.currentTimeMillis
-          // The directory has neither a clock nor a feed.
-          const isDirectory = workspaceId === directoryWorkspace
-          const now = isDirectory ? realNow : (yield* workspaces.moment(workspaceId)).now
-          if (!isDirectory && what === "everything") yield* sweepEvents(workspaceId, now - periods.events_days * dayMs)
-          for (const { kept_for, name } of kinds.all) {
-            if (kept_for === null || (what === "brief" && "period" in kept_for)) continue
-            const time = kept_for.clock === "real" ? realNow : now
-            const keptMs =
-              "minutes" in kept_for ? kept_for.minutes * minuteMs : periods[`${kept_for.period}_days`] * dayMs
-            yield* sweepKind(workspaceId, name, time - keptMs)
-          }
-        })
-
-        /**
-         * Sweeps a workspace. A failure is logged and does not stop the sweep of the others, unless storage is
-         * unavailable.
-         */
-        const sweepLogged = (workspace_id: WorkspaceId, what: "everything" | "brief") =>
-          Effect.catchDefect(sweepOf(workspace_id, what), (defect) =>
-            Effect.annotateLogs(Effect.logWarning("Could not erase expired records", defect), { workspace_id })
-          )
-
-        const parts =
-          storage.cells === undefined
-            ? [{ cell: null, sweep: sweeping(storage.workspaces, sweepLogged) }]
-            : storage.cells.map((cell) => ({ cell: cell.name, sweep: sweeping(cell.workspaces, sweepLogged) }))
-
-        /** Whether this host is the first to begin this minute's sweep. */
-        const claimsThisMinute = (now: number) => {
-          const window = { window_start: now - (now % everyMs), window_ms: everyMs }
-          const tally = { workspace_id: directoryWorkspace, name: "retention", ...window, added: 1 }
-          return Effect.map(storage.addCounts(now, [tally]), ([hosts = 1]) => hosts === 1)
-        }
-
-        const round = Effect.gen(function* () {
-          const now = yield* Clock.currentTimeMillis
-          if (!(yield* claimsThisMinute(now))) return
-          const slot = Math.floor(now / everyMs) % slotsPerHour
-          const sweepOne = ({ cell, sweep }: (typeof parts)[number]) =>
-            Effect.catchTag(sweep(slot), "StorageUnavailable", () => logUnavailable(cell))
-          yield* Effect.forEach(parts, sweepOne, { concurrency: "unbounded", discard: true })
-        }).pipe(Effect.catchTag("StorageUnavailable", () => logUnavailable(null)))
-        const nextMinute = Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(everyMs - (now % everyMs)))
-        const forever = Supervise.repeatForever("Retention", Effect.andThen(round, nextMinute), everyMs)
-        return Retention.of({ sweep: (workspaceId) => sweepOf(workspaceId, "everything"), forever })
+        const sweep = yield* makeSweep(kinds)
+        const forever = yield* makeForever(sweep)
+        return Retention.of({ sweep: (workspaceId) => sweep(workspaceId, "everything"), forever })
       })
     )
 
@@ -156,3 +86,86 @@ export class Retention extends Context.Service<
     Effect.flatMap(Retention, (retention) => Effect.forkScoped(retention.forever))
   )
 }
+
+/** What to erase: everything that is too old, or only the records that are kept for minutes. */
+type What = "everything" | "brief"
+
+type Sweep<E> = (workspace_id: WorkspaceId, what: What) => Effect.Effect<void, E>
+
+/** Makes the sweep of one workspace, or of the directory. */
+const makeSweep = Effect.fnUntraced(function* (
+  kinds: Kinds
+): Effect.fn.Return<Sweep<StorageUnavailable>, never, Storage | Workspaces> {
+  const storage = yield* Storage
+  const workspaces = yield* Workspaces
+  const periods = yield* RetentionPeriods
+
+  // The erasure of old records expects nothing, so it cannot conflict.
+  const erase = (erasure: Erasure) =>
+    Effect.catchTag(storage.erase(erasure), "VersionConflict", (conflict) => Effect.die(conflict))
+
+  const sweepKind = Effect.fnUntraced(function* (workspace_id: WorkspaceId, kind: string, created_before: number) {
+    while (true) {
+      const erased = yield* erase({ what: "records", workspace_id, kind, created_before, limit: batch })
+      if ((erased.records[kind] ?? 0) < batch) return
+    }
+  })
+
+  const sweepEvents = Effect.fnUntraced(function* (workspace_id: WorkspaceId, occurred_before: number) {
+    while (true) {
+      const erased = yield* erase({ what: "events", workspace_id, occurred_before, limit: batch })
+      if (erased.events < batch) return
+    }
+  })
+
+  return Effect.fnUntraced(function* (workspaceId: WorkspaceId, what: What) {
+    const realNow = yield* Clock.currentTimeMillis
+    // The directory has neither a clock nor a feed.
+    const isDirectory = workspaceId === directoryWorkspace
+    const now = isDirectory ? realNow : (yield* workspaces.moment(workspaceId)).now
+    if (!isDirectory && what === "everything") yield* sweepEvents(workspaceId, now - periods.events_days * dayMs)
+    for (const { kept_for, name } of kinds.all) {
+      if (kept_for === null || (what === "brief" && "period" in kept_for)) continue
+      const time = kept_for.clock === "real" ? realNow : now
+      const keptMs = "minutes" in kept_for ? kept_for.minutes * minuteMs : periods[`${kept_for.period}_days`] * dayMs
+      yield* sweepKind(workspaceId, name, time - keptMs)
+    }
+  })
+})
+
+/** Makes the hourly sweep of all workspaces. */
+const makeForever = Effect.fnUntraced(function* (sweep: Sweep<StorageUnavailable>) {
+  const storage = yield* Storage
+
+  /**
+   * Sweeps a workspace. A failure is logged and does not stop the sweep of the others, unless storage is
+   * unavailable.
+   */
+  const sweepLogged = (workspace_id: WorkspaceId, what: What) =>
+    Effect.catchDefect(sweep(workspace_id, what), (defect) =>
+      Effect.annotateLogs(Effect.logWarning("Could not erase expired records", defect), { workspace_id })
+    )
+
+  const parts =
+    storage.cells === undefined
+      ? [{ cell: null, sweepSlot: sweeping(storage.workspaces, sweepLogged) }]
+      : storage.cells.map((cell) => ({ cell: cell.name, sweepSlot: sweeping(cell.workspaces, sweepLogged) }))
+
+  /** Whether this host is the first to begin this minute's sweep. */
+  const claimsThisMinute = (now: number) => {
+    const window = { window_start: now - (now % everyMs), window_ms: everyMs }
+    const tally = { workspace_id: directoryWorkspace, name: "retention", ...window, added: 1 }
+    return Effect.map(storage.addCounts(now, [tally]), ([hosts = 1]) => hosts === 1)
+  }
+
+  const round = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    if (!(yield* claimsThisMinute(now))) return
+    const slot = Math.floor(now / everyMs) % slotsPerHour
+    const sweepOne = ({ cell, sweepSlot }: (typeof parts)[number]) =>
+      Effect.catchTag(sweepSlot(slot), "StorageUnavailable", () => logUnavailable(cell))
+    yield* Effect.forEach(parts, sweepOne, { concurrency: "unbounded", discard: true })
+  }).pipe(Effect.catchTag("StorageUnavailable", () => logUnavailable(null)))
+  const nextMinute = Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(everyMs - (now % everyMs)))
+  return Supervise.repeatForever("Retention", Effect.andThen(round, nextMinute), everyMs)
+})
