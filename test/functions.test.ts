@@ -15,9 +15,6 @@ const maxParameters = 5
 const tooLong = [
   "packages/core/src/access/SharedCounts.ts makeSharedCounts",
   "packages/core/src/calls/IdempotentCalls.ts layer",
-  "packages/core/src/carriers/CarrierClient.ts make",
-  "packages/core/src/carriers/Connections.ts layer",
-  "packages/core/src/carriers/recorder/Recorder.ts make",
   "packages/core/src/quoting/erasing/Erasures.ts makeSearch",
   "packages/core/src/storage/Batcher.ts make",
   "packages/http/src/host/Answering.ts makeUnsafe",

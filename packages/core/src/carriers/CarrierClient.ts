@@ -165,49 +165,7 @@ const isFictional = ({ candidate }: Pick<CallToCarrier, "candidate">): boolean =
 
 const make = Effect.gen(function* () {
   const limits = yield* CarrierLimits.make
-
-  /**
-   * Hedges: repeats the same ask if the first call is slow, its answer still counts, and the carrier has room for both.
-   * The first useful reply wins. If both calls fail, the first one's failure is returned.
-   */
-  const askHedged = Effect.fnUntraced(function* (
-    of: CallToCarrier,
-    afterMs: number,
-    isWanted: Effect.Effect<boolean, StorageUnavailable>
-  ) {
-    const call = validReply(() => of.candidate.adapter.ask(of.ask))
-    const first = yield* Deferred.make<CarrierReply>()
-    const second = Effect.andThen(
-      Effect.filterOrFail(isWanted, (wanted) => wanted),
-      Effect.filterOrFail(limits.ifRoom(of, useful(call)), (hedge) => hedge._tag === "made")
-    )
-    const race = Effect.race(
-      useful(Deferred.await(first)),
-      Effect.map(second, ({ value }) => value)
-    )
-    // After its time is up, the first call keeps running until the scope closes.
-    return yield* Effect.forkScoped(Deferred.into(call, first)).pipe(
-      Effect.andThen(Deferred.await(first)),
-      CallTime.limited({ millis: afterMs }, () => Effect.catch(race, () => Deferred.await(first)))
-    )
-  }, Effect.scoped)
-
-  const askWithin = Effect.fnUntraced(function* <E>(
-    of: CallToCarrier,
-    begin: Effect.Effect<boolean, E>,
-    isWanted: Effect.Effect<boolean, StorageUnavailable>
-  ): Effect.fn.Return<Asked, E | StorageUnavailable> {
-    const closedMs = yield* closedFor(of.candidate.line)
-    if (closedMs !== null) return { _tag: "closed", again_after_ms: closedMs }
-    // Only carriers that recognize a repeated ask are hedged.
-    const { hedge_after_ms, idempotent } = of.candidate.line
-    const call = () =>
-      idempotent && hedge_after_ms !== null ? askHedged(of, hedge_after_ms, isWanted) : of.candidate.adapter.ask(of.ask)
-    const beginAndAsk = Effect.flatMap(begin, (mayAsk) => (mayAsk ? callSafely(call, of) : Effect.succeed(null)))
-    const asked = yield* limits.ifRoom(of, beginAndAsk, outcomeOf)
-    if (asked._tag === "no_room") return asked
-    return asked.value === null ? { _tag: "in_doubt" } : { _tag: "replied", reply: asked.value }
-  })
+  const askWithin = asking(limits)
 
   const poll = (of: CallToCarrier, ref: string): Effect.Effect<CarrierReply> =>
     callSafely(
@@ -235,6 +193,56 @@ const make = Effect.gen(function* () {
     }
   })
 })
+
+type Limits = Effect.Success<typeof CarrierLimits.make>
+
+/**
+ * Hedges: repeats the same ask if the first call is slow, its answer still counts, and the carrier has room for both.
+ * The first useful reply wins. If both calls fail, the first one's failure is returned.
+ */
+const hedging = (limits: Limits) =>
+  Effect.fnUntraced(function* (
+    of: CallToCarrier,
+    afterMs: number,
+    isWanted: Effect.Effect<boolean, StorageUnavailable>
+  ) {
+    const call = validReply(() => of.candidate.adapter.ask(of.ask))
+    const first = yield* Deferred.make<CarrierReply>()
+    const second = Effect.andThen(
+      Effect.filterOrFail(isWanted, (wanted) => wanted),
+      Effect.filterOrFail(limits.ifRoom(of, useful(call)), (hedge) => hedge._tag === "made")
+    )
+    const race = Effect.race(
+      useful(Deferred.await(first)),
+      Effect.map(second, ({ value }) => value)
+    )
+    // After its time is up, the first call keeps running until the scope closes.
+    return yield* Effect.forkScoped(Deferred.into(call, first)).pipe(
+      Effect.andThen(Deferred.await(first)),
+      CallTime.limited({ millis: afterMs }, () => Effect.catch(race, () => Deferred.await(first)))
+    )
+  }, Effect.scoped)
+
+/** Asks a real carrier once, if it is open and its limits leave room. */
+const asking = (limits: Limits) => {
+  const askHedged = hedging(limits)
+  return Effect.fnUntraced(function* <E>(
+    of: CallToCarrier,
+    begin: Effect.Effect<boolean, E>,
+    isWanted: Effect.Effect<boolean, StorageUnavailable>
+  ): Effect.fn.Return<Asked, E | StorageUnavailable> {
+    const closedMs = yield* closedFor(of.candidate.line)
+    if (closedMs !== null) return { _tag: "closed", again_after_ms: closedMs }
+    // Only carriers that recognize a repeated ask are hedged.
+    const { hedge_after_ms, idempotent } = of.candidate.line
+    const call = () =>
+      idempotent && hedge_after_ms !== null ? askHedged(of, hedge_after_ms, isWanted) : of.candidate.adapter.ask(of.ask)
+    const beginAndAsk = Effect.flatMap(begin, (mayAsk) => (mayAsk ? callSafely(call, of) : Effect.succeed(null)))
+    const asked = yield* limits.ifRoom(of, beginAndAsk, outcomeOf)
+    if (asked._tag === "no_room") return asked
+    return asked.value === null ? { _tag: "in_doubt" } : { _tag: "replied", reply: asked.value }
+  })
+}
 
 const late = Reply.unavailable("timeout")
 const unreadable = Reply.failed("unreadable_answer")

@@ -91,73 +91,14 @@ export class Connections extends Context.Service<
   static readonly layer: Layer.Layer<Connections, never, Storage | Seal | Workspaces | CarrierAdapters> = Layer.effect(
     Connections,
     Effect.gen(function* () {
-      const adapters = yield* CarrierAdapters
       const workspaces = yield* Workspaces
-      const { requireOrganization, recordsOf, find, open, save } = yield* makeRecords
-
-      const usable = Effect.fnUntraced(function* (place: ConnectionPlace) {
-        const fields = adapterOf(adapters, place)?.connection
-        const record = fields === undefined ? null : yield* find(place)
-        if (fields === undefined || record === null || isRemoved(record)) return null
-        const connection = yield* open(record)
-        return connection === null ? null : valuesFor(fields, connection.values)
-      })
-      // A failed lookup is not cached.
-      const cache = yield* Cache.makeWith(usable, {
-        capacity: maxCached,
-        timeToLive: (exit) => (Exit.isSuccess(exit) ? cachedForMs : 0)
-      })
-
-      const set = Effect.fn("Connections.set")(function* (sent: ConnectionPlace & { readonly values: unknown }) {
-        yield* requireOrganization(sent.organization_id)
-        const values = check(adapters, sent)
-        if (Result.isFailure(values)) return yield* ApiError.invalidInput(values.failure)
-        const place = placeIn(sent)
-        const set_at = yield* Clock.currentTimeMillis
-        const connection: Connection = { ...place, status: "set", values: values.success, set_at, last_test: null }
-        yield* save(connection, yield* find(place))
-        yield* Cache.invalidate(cache, place)
-        return summaryOf(connection, adapters)
-      })
-
-      const remove = Effect.fn("Connections.remove")(function* (of: ConnectionPlace) {
-        const place = placeIn(of)
-        const record = yield* find(place)
-        if (record === null || isRemoved(record)) return yield* ApiError.make("not_found")
-        const set_at = yield* Clock.currentTimeMillis
-        yield* save({ ...place, status: "removed", values: {}, set_at, last_test: null }, record)
-        yield* Cache.invalidate(cache, place)
-      })
-
-      const list = Effect.fn("Connections.list")(function* (organizationId: OrganizationId) {
-        yield* requireOrganization(organizationId)
-        const summaries = yield* Effect.forEach(yield* recordsOf(organizationId), (record) =>
-          Effect.map(open(record), (connection) =>
-            connection === null ? unreadableSummary(record) : summaryOf(connection, adapters)
-          )
-        )
-        return summaries.filter((summary) => summary !== null)
-      })
-
-      const test = Effect.fn("Connections.test")(function* (of: ConnectionPlace) {
-        const place = placeIn(of)
-        const record = yield* find(place)
-        if (record === null || isRemoved(record)) return yield* ApiError.make("not_found")
-        const connection = yield* open(record)
-        if (connection === null) return failed("This program cannot open the connection: set it again.")
-        const result = yield* tryOut(adapterOf(adapters, place), connection)
-        const { message, outcome } = result
-        if (outcome === "not_tested") return result
-        const last_test = { at: yield* Clock.currentTimeMillis, outcome, message }
-        // If other values were set in the meantime, the result does not apply to them.
-        yield* Effect.catchTag(save({ ...connection, last_test }, record), "VersionConflict", () => Effect.void)
-        return result
-      })
-
+      const records = yield* makeRecords
+      const cache = yield* makeCache(records)
+      const { remove, set } = yield* makeSet(records, cache)
       return Connections.of({
         set: (connection) => retryOnConflict(set(connection)),
-        list,
-        test,
+        list: yield* makeList(records),
+        test: yield* makeTest(records),
         remove: (place) => retryOnConflict(remove(place)),
         of: (workspaceId, carrier_id) =>
           Effect.flatMap(workspaces.cached(workspaceId), ({ workspace: { organization_id, environment } }) =>
@@ -167,6 +108,89 @@ export class Connections extends Context.Service<
     })
   )
 }
+
+type Records = Effect.Success<typeof makeRecords>
+
+/** The usable values of connections, for a second. */
+const makeCache = Effect.fnUntraced(function* ({ find, open }: Records) {
+  const adapters = yield* CarrierAdapters
+  const usable = Effect.fnUntraced(function* (place: ConnectionPlace) {
+    const fields = adapterOf(adapters, place)?.connection
+    const record = fields === undefined ? null : yield* find(place)
+    if (fields === undefined || record === null || isRemoved(record)) return null
+    const connection = yield* open(record)
+    return connection === null ? null : valuesFor(fields, connection.values)
+  })
+  // A failed lookup is not cached.
+  return yield* Cache.makeWith(usable, {
+    capacity: maxCached,
+    timeToLive: (exit) => (Exit.isSuccess(exit) ? cachedForMs : 0)
+  })
+})
+
+/** Sets and removes connections. */
+const makeSet = Effect.fnUntraced(function* (
+  { find, requireOrganization, save }: Records,
+  cache: Effect.Success<ReturnType<typeof makeCache>>
+) {
+  const adapters = yield* CarrierAdapters
+
+  const set = Effect.fn("Connections.set")(function* (sent: ConnectionPlace & { readonly values: unknown }) {
+    yield* requireOrganization(sent.organization_id)
+    const values = check(adapters, sent)
+    if (Result.isFailure(values)) return yield* ApiError.invalidInput(values.failure)
+    const place = placeIn(sent)
+    const set_at = yield* Clock.currentTimeMillis
+    const connection: Connection = { ...place, status: "set", values: values.success, set_at, last_test: null }
+    yield* save(connection, yield* find(place))
+    yield* Cache.invalidate(cache, place)
+    return summaryOf(connection, adapters)
+  })
+
+  const remove = Effect.fn("Connections.remove")(function* (of: ConnectionPlace) {
+    const place = placeIn(of)
+    const record = yield* find(place)
+    if (record === null || isRemoved(record)) return yield* ApiError.make("not_found")
+    const set_at = yield* Clock.currentTimeMillis
+    yield* save({ ...place, status: "removed", values: {}, set_at, last_test: null }, record)
+    yield* Cache.invalidate(cache, place)
+  })
+
+  return { set, remove }
+})
+
+/** Lists the connections of an organization. */
+const makeList = Effect.fnUntraced(function* ({ open, recordsOf, requireOrganization }: Records) {
+  const adapters = yield* CarrierAdapters
+  return Effect.fn("Connections.list")(function* (organizationId: OrganizationId) {
+    yield* requireOrganization(organizationId)
+    const summaries = yield* Effect.forEach(yield* recordsOf(organizationId), (record) =>
+      Effect.map(open(record), (connection) =>
+        connection === null ? unreadableSummary(record) : summaryOf(connection, adapters)
+      )
+    )
+    return summaries.filter((summary) => summary !== null)
+  })
+})
+
+/** Tests connections at their carriers. */
+const makeTest = Effect.fnUntraced(function* ({ find, open, save }: Records) {
+  const adapters = yield* CarrierAdapters
+  return Effect.fn("Connections.test")(function* (of: ConnectionPlace) {
+    const place = placeIn(of)
+    const record = yield* find(place)
+    if (record === null || isRemoved(record)) return yield* ApiError.make("not_found")
+    const connection = yield* open(record)
+    if (connection === null) return failed("This program cannot open the connection: set it again.")
+    const result = yield* tryOut(adapterOf(adapters, place), connection)
+    const { message, outcome } = result
+    if (outcome === "not_tested") return result
+    const last_test = { at: yield* Clock.currentTimeMillis, outcome, message }
+    // If other values were set in the meantime, the result does not apply to them.
+    yield* Effect.catchTag(save({ ...connection, last_test }, record), "VersionConflict", () => Effect.void)
+    return result
+  })
+})
 
 /** Reads and writes the records of connections. */
 const makeRecords = Effect.gen(function* () {

@@ -35,13 +35,20 @@ export interface Subject {
 }
 
 const make = Effect.gen(function* () {
-  const storage = yield* Storage
-  const ids = yield* Ids
-  const recording = yield* ExchangeRecording
-  const onExchange = yield* OnCarrierExchange
+  const drafts = yield* makeDrafts
+  const redactionOf = redacting(yield* RecentSecrets)
+
+  /** The secrets that an answer may repeat; none for a fictional carrier, because nothing is sent to it. */
+  const secretsOf = (draft: Draft | null, connection: ConnectionValues | undefined): SecretForms.SecretForms =>
+    draft === null ? SecretForms.none : redactionOf(draft, connection).secrets
+
+  return { ...drafts, secretsOf, ...(yield* makeEnds(redactionOf)) }
+})
+
+/** Begins the drafts of exchanges. */
+const makeDrafts = Effect.gen(function* () {
   // What a host sets when the service starts also holds for jobs that a call's fiber runs.
   const usual = { transport: yield* CarrierTransport, connections: yield* CarrierConnections }
-  const recent = yield* RecentSecrets
 
   /** The draft of an exchange; null for a fictional carrier, because nothing is exchanged. */
   const begin = (exchange: Exchange.ExchangeType, adapter: CarrierAdapter): Effect.Effect<Draft | null> =>
@@ -64,15 +71,25 @@ const make = Effect.gen(function* () {
       return draft
     })
 
-  /** What must not be kept or shown from an exchange, as far as it has progressed. */
-  const redactionOf = (draft: Draft, connection: ConnectionValues | undefined): Redaction.Redaction => {
+  return { begin, beginCallback }
+})
+
+type RedactionOf = (draft: Draft, connection: ConnectionValues | undefined) => Redaction.Redaction
+
+/** What must not be kept or shown from an exchange, as far as it has progressed. */
+const redacting =
+  (recent: RecentlySent): RedactionOf =>
+  (draft, connection) => {
     const sent = recent.remember(draft.adapter.carrier.id, Redaction.secretsSent(draft.http))
     return Redaction.redactionOf(draft.adapter, connection, sent)
   }
 
-  /** The secrets that an answer may repeat; none for a fictional carrier, because nothing is sent to it. */
-  const secretsOf = (draft: Draft | null, connection: ConnectionValues | undefined): SecretForms.SecretForms =>
-    draft === null ? SecretForms.none : redactionOf(draft, connection).secrets
+/** Ends exchanges. */
+const makeEnds = Effect.fnUntraced(function* (redactionOf: RedactionOf) {
+  const storage = yield* Storage
+  const ids = yield* Ids
+  const recording = yield* ExchangeRecording
+  const onExchange = yield* OnCarrierExchange
 
   const ended = Effect.fnUntraced(function* (draft: Draft, call: NonNullable<Draft["call"]>, subject: Subject | null) {
     const redaction = redactionOf(draft, subject?.connection)
@@ -108,7 +125,7 @@ const make = Effect.gen(function* () {
           )
     )
 
-  return { begin, beginCallback, secretsOf, end, endAlone }
+  return { end, endAlone }
 })
 
 /**
