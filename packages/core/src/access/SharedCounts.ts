@@ -59,50 +59,15 @@ export const makeSharedCounts = Effect.fnUntraced(function* (
   storage: Storage["Service"]
 ): Effect.fn.Return<SharedCounts, never, Scope.Scope> {
   const unsent = new Set<Count>()
+  const sendAll = sending(storage, unsent)
   const begun = Latch.makeUnsafe()
   const asked = Latch.makeUnsafe()
   let answered = Deferred.makeUnsafe<void>()
 
-  const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Count>) {
-    const now = yield* Clock.currentTimeMillis
-    const tallies = batch.map(({ tally, added }) => ({ ...tally, added }))
-    const totals = yield* storage.addCounts(now - skewMs, tallies)
-    for (const [i, count] of batch.entries()) {
-      count.total = totals[i] ?? count.total
-      count.added -= tallies[i]?.added ?? 0
-      count.fresh_until = now + freshMs
-      if (count.added === 0) unsent.delete(count)
-    }
-  })
-
-  /** Sends a batch. If storage refuses it, sends each count alone and forgets those that are refused. */
-  const sendBatch = (batch: ReadonlyArray<Count>) =>
-    Effect.catchDefect(send(batch), () => Effect.forEach(batch, sendAlone, { discard: true }))
-
-  const sendAlone = (count: Count) =>
-    Effect.catchDefect(send([count]), (defect) =>
-      Effect.andThen(
-        Effect.sync(() => unsent.delete(count)),
-        Effect.logError("Could not share a count", defect)
-      )
-    )
-
-  /** Storage is unavailable: decide with what is known, and send the counts later. */
-  const continueWithoutStorage = Effect.map(Clock.currentTimeMillis, (now) => {
-    for (const count of unsent) {
-      count.fresh_until = now + freshMs
-      const { window_start, window_ms } = count.tally
-      if (count.added === 0 || window_start + window_ms + skewMs <= now) unsent.delete(count)
-    }
-  })
-
   const sync = Effect.suspend(() => {
     const done = answered
     answered = Deferred.makeUnsafe()
-    return Effect.forEach(Array.chunksOf(unsent, maxBatch), sendBatch, { discard: true }).pipe(
-      Effect.catch(() => continueWithoutStorage),
-      Effect.ensuring(Deferred.succeed(done, undefined))
-    )
+    return Effect.ensuring(sendAll, Deferred.succeed(done, undefined))
   })
 
   const turn = Effect.gen(function* () {
@@ -139,6 +104,46 @@ export const makeSharedCounts = Effect.fnUntraced(function* (
     refresh
   }
 })
+
+/** Sends all counts that are not sent, and learns their totals. */
+const sending = (storage: Storage["Service"], unsent: Set<Count>): Effect.Effect<void> => {
+  const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Count>) {
+    const now = yield* Clock.currentTimeMillis
+    const tallies = batch.map(({ tally, added }) => ({ ...tally, added }))
+    const totals = yield* storage.addCounts(now - skewMs, tallies)
+    for (const [i, count] of batch.entries()) {
+      count.total = totals[i] ?? count.total
+      count.added -= tallies[i]?.added ?? 0
+      count.fresh_until = now + freshMs
+      if (count.added === 0) unsent.delete(count)
+    }
+  })
+
+  /** Sends a batch. If storage refuses it, sends each count alone and forgets those that are refused. */
+  const sendBatch = (batch: ReadonlyArray<Count>) =>
+    Effect.catchDefect(send(batch), () => Effect.forEach(batch, sendAlone, { discard: true }))
+
+  const sendAlone = (count: Count) =>
+    Effect.catchDefect(send([count]), (defect) =>
+      Effect.andThen(
+        Effect.sync(() => unsent.delete(count)),
+        Effect.logError("Could not share a count", defect)
+      )
+    )
+
+  /** Storage is unavailable: decide with what is known, and send the counts later. */
+  const continueWithoutStorage = Effect.map(Clock.currentTimeMillis, (now) => {
+    for (const count of unsent) {
+      count.fresh_until = now + freshMs
+      const { window_start, window_ms } = count.tally
+      if (count.added === 0 || window_start + window_ms + skewMs <= now) unsent.delete(count)
+    }
+  })
+
+  return Effect.suspend(() => Effect.forEach(Array.chunksOf(unsent, maxBatch), sendBatch, { discard: true })).pipe(
+    Effect.catch(() => continueWithoutStorage)
+  )
+}
 
 const counterOf = (name: string, window_ms: number, forget: (count: Count) => void): Counter => {
   let window_start = Number.NEGATIVE_INFINITY

@@ -39,6 +39,9 @@ interface Waiting<A, B, E> extends Locks {
   readonly resume: (answer: Exit.Exit<B, E>) => void
 }
 
+/** The items that wait for a batch, the longest waiting first. */
+type Queue<A, B, E> = Array<Waiting<A, B, E>>
+
 const noLocks: Locks = { exclusive: [], shared: [] }
 
 /**
@@ -52,13 +55,13 @@ const noLocks: Locks = { exclusive: [], shared: [] }
 export const make = Effect.fnUntraced(function* <A, B, E>(
   options: BatcherOptions<A, B, E>
 ): Effect.fn.Return<Batcher<A, B, E>, never, Scope.Scope> {
-  const { locksOf, max_waiting, queueOf, send, size } = options
-  const maxWait = BigInt(Math.round(options.max_wait_ms * 1e6))
+  const { max_waiting, queueOf } = options
   // Each batch is sent by its own fiber, so that interrupting one caller does not interrupt the items of others.
   const run = yield* FiberSet.makeRuntime()
   const clock = yield* Clock.Clock
   const unavailable = Exit.fail(options.unavailable)
-  const queues = new Map<string, Array<Waiting<A, B, E>>>()
+  const sendAll = sendingAll(options, clock)
+  const queues = new Map<string, Queue<A, B, E>>()
   let closed = false
   // Runs before the sending fibers are interrupted. After that, nothing would be sent.
   yield* Effect.addFinalizer(() =>
@@ -66,6 +69,36 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
       closed = true
     })
   )
+
+  return (item) =>
+    Effect.callback<B, E>((resume) => {
+      const name = queueOf?.(item) ?? ""
+      const queue = queues.get(name) ?? []
+      if (closed || queue.length >= max_waiting) return resume(unavailable)
+      const waiting = waitingFor(item, options, { since: clock.monotonicTimeNanosUnsafe(), resume })
+      queue.push(waiting)
+      if (!queues.has(name)) {
+        queues.set(name, queue)
+        run(sendAll(queue, () => queues.delete(name)))
+      }
+      return Effect.sync(() => {
+        const place = queue.indexOf(waiting)
+        if (place >= 0) queue.splice(place, 1)
+      })
+    })
+})
+
+const waitingFor = <A, B, E>(
+  item: A,
+  { locksOf, size }: Pick<BatcherOptions<A, B, E>, "locksOf" | "size">,
+  joined: Pick<Waiting<A, B, E>, "since" | "resume">
+): Waiting<A, B, E> => ({ item, ...(locksOf?.(item) ?? noLocks), size: size?.of(item) ?? 0, ...joined })
+
+/** Sends a queue in batches until it is empty, and then calls `onEnd`. If it is interrupted, gives up what waits. */
+const sendingAll = <A, B, E>(options: BatcherOptions<A, B, E>, clock: Clock.Clock) => {
+  const { max_wait_ms, send } = options
+  const maxWait = BigInt(Math.round(max_wait_ms * 1e6))
+  const unavailable = Exit.fail(options.unavailable)
 
   const giveUp = (items: ReadonlyArray<Waiting<A, B, E>>): void => {
     for (const { resume } of items) resume(unavailable)
@@ -81,7 +114,7 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
       Effect.exit
     )
 
-  const sendAll = (name: string, queue: Array<Waiting<A, B, E>>): Effect.Effect<void> =>
+  return (queue: Queue<A, B, E>, onEnd: () => void): Effect.Effect<void> =>
     Effect.gen(function* () {
       // Yields once, so that items of the same turn of the event loop share the batch.
       yield* Effect.yieldNow
@@ -90,39 +123,16 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
         const batch = takeBatch(queue, options)
         if (batch.length > 0) yield* sendBatch(batch)
       }
-      queues.delete(name)
+      onEnd()
     }).pipe(
       Effect.onInterrupt(() =>
         Effect.sync(() => {
-          queues.delete(name)
+          onEnd()
           giveUp(queue)
         })
       )
     )
-
-  return (item) =>
-    Effect.callback<B, E>((resume) => {
-      const name = queueOf?.(item) ?? ""
-      const queue = queues.get(name) ?? []
-      if (closed || queue.length >= max_waiting) return resume(unavailable)
-      const waiting = {
-        item,
-        ...(locksOf?.(item) ?? noLocks),
-        size: size?.of(item) ?? 0,
-        since: clock.monotonicTimeNanosUnsafe(),
-        resume
-      }
-      queue.push(waiting)
-      if (!queues.has(name)) {
-        queues.set(name, queue)
-        run(sendAll(name, queue))
-      }
-      return Effect.sync(() => {
-        const place = queue.indexOf(waiting)
-        if (place >= 0) queue.splice(place, 1)
-      })
-    })
-})
+}
 
 /** The result of one item of a batch. If sending was interrupted, the batcher is closed. */
 const answerOf = <B, E>(
@@ -135,14 +145,14 @@ const answerOf = <B, E>(
 }
 
 /** Removes the items of a queue that have waited since a moment or longer. A queue is ordered by waiting time. */
-const takeLate = <A, B, E>(queue: Array<Waiting<A, B, E>>, since: bigint): ReadonlyArray<Waiting<A, B, E>> => {
+const takeLate = <A, B, E>(queue: Queue<A, B, E>, since: bigint): ReadonlyArray<Waiting<A, B, E>> => {
   const first = queue.findIndex((waiting) => waiting.since > since)
   return queue.splice(0, first < 0 ? queue.length : first)
 }
 
 /** Removes the next batch from a queue. */
 const takeBatch = <A, B, E>(
-  queue: Array<Waiting<A, B, E>>,
+  queue: Queue<A, B, E>,
   { max_batch, size }: Pick<BatcherOptions<A, B, E>, "max_batch" | "size">
 ): ReadonlyArray<Waiting<A, B, E>> => {
   const batch: Array<Waiting<A, B, E>> = []
