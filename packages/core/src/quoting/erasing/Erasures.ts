@@ -57,7 +57,8 @@ export class Erasures extends Context.Service<
     Layer.effect(
       Erasures,
       Effect.gen(function* () {
-        const { workspaceOf, eachOfReceipt } = yield* makeSearch
+        const workspaceOf = yield* makeWorkspaceOf
+        const eachOfReceipt = yield* makeEachOfReceipt
         const eraseRequest = yield* makeEraseRequest(kinds)
 
         const erase = Effect.fn("Erasures.erase")(function* (
@@ -95,10 +96,9 @@ const readDryRun = Input.reader(Erasure.DryRunOptions)
 const readRequest = Input.reader(Erasure.RequestTarget)
 const readReceipt = Input.reader(Erasure.ReceiptTarget)
 
-/** Finds the requests to erase. */
-const makeSearch = Effect.gen(function* () {
+/** Finds the workspace of a request; null if none has it, or if it is not the one that was named. */
+const makeWorkspaceOf = Effect.gen(function* () {
   const storage = yield* Storage
-  const seal = yield* Seal
   const workspaces = yield* Workspaces
 
   /** Whether a workspace has a request, or has erased it. */
@@ -124,8 +124,7 @@ const makeSearch = Effect.gen(function* () {
     return null
   })
 
-  /** The workspace of a request; null if none has it, or if it is not the one that was named. */
-  const workspaceOf = Effect.fnUntraced(function* ({
+  return Effect.fnUntraced(function* ({
     quote_request_id,
     environment,
     organization_id
@@ -138,6 +137,12 @@ const makeSearch = Effect.gen(function* () {
       (organization_id ?? workspace.organization_id) === workspace.organization_id
     return isNamed ? id : null
   })
+})
+
+/** Finds every request of a consent receipt. */
+const makeEachOfReceipt = Effect.gen(function* () {
+  const storage = yield* Storage
+  const seal = yield* Seal
 
   /**
    * The labels under which consents with a receipt may be stored: one for each seal key, and one for the service's own.
@@ -148,7 +153,7 @@ const makeSearch = Effect.gen(function* () {
     return [receipt, ...macs.filter((mac) => mac !== null)].map(Start.labelOfReceipt)
   })
 
-  const eachOfReceipt = Effect.fnUntraced(function* <E>(
+  return Effect.fnUntraced(function* <E>(
     { consent_receipt_id, environment, organization_id }: typeof Erasure.ReceiptTarget.Type,
     use: (workspace_id: WorkspaceId, id: string) => Effect.Effect<void, E>
   ) {
@@ -166,8 +171,6 @@ const makeSearch = Effect.gen(function* () {
       )
     }
   })
-
-  return { workspaceOf, eachOfReceipt }
 })
 
 /** Erases one request. Null if there is none and there is no record of its erasure. */
