@@ -48,96 +48,107 @@ export class IdempotentCalls extends Context.Service<
   static readonly layer: Layer.Layer<IdempotentCalls, never, Storage | Seal | Workspaces> = Layer.effect(
     IdempotentCalls,
     Effect.gen(function* () {
-      const storage = yield* Storage
-      const seal = yield* Seal
-      const workspaces = yield* Workspaces
-      const running = yield* FiberSet.make()
-      yield* Effect.addFinalizer(() =>
-        Effect.timeoutOption(Effect.interruptible(FiberSet.awaitEmpty(running)), lastCallsMs)
-      )
-
-      // Dated when written; otherwise the answer of a one-year advance would be a year old at once.
-      const write = Effect.fnUntraced(function* (id: RecordId, version: number, kept: IdempotencyRecord) {
-        const { now } = yield* workspaces.moment(id.workspace_id)
-        const record = kind.record(kept, { id: id.name, version, created_at: now, updated_at: now })
-        yield* commit(storage, Change.make(id.workspace_id, { writes: [record] }))
-      })
-
-      /** Stores the outcome of a call on top of the current record, which retention may have erased in the meantime. */
-      const conclude = (id: RecordId, kept: IdempotencyRecord) =>
-        retryOnConflict(
-          Effect.flatMap(storage.get({ workspace_id: id.workspace_id, kind: kind.name, id: id.name }), (stored) =>
-            write(id, Option.isSome(stored) ? stored.value.version + 1 : 1, kept)
-          )
-        )
-
-      const runningNow = (fingerprint: string) =>
-        Effect.map(
-          Clock.currentTimeMillis,
-          (realNow): IdempotencyRecord => ({
-            state: "running",
-            fingerprint,
-            until: realNow + runningMs
-          })
-        )
-
-      /**
-       * Renews the record while a call runs. Stops on a conflict, which means that the record was erased or the call
-       * has ended.
-       */
-      const renewing = Effect.fnUntraced(
-        function* (id: RecordId, version: number, fingerprint: string) {
-          for (let next = version + 1; ; next++) {
-            yield* Effect.sleep(renewMs)
-            yield* write(id, next, yield* runningNow(fingerprint))
-          }
-        },
-        (renewals) => Effect.ignore(renewals)
-      )
-
-      const runOnce = Effect.fnUntraced(function* <A, E, R>(
-        keyed: KeyedCall,
-        run: Effect.Effect<Json.Json<A>, E, R>,
-        redact = identity<Json.Json<A>>
-      ) {
-        const id: RecordId = {
-          workspace_id: keyed.call.moment.workspace.id,
-          name: idOf(keyed.operation, keyed.key)
-        }
-        const place = { workspace_id: id.workspace_id, kind: kind.name, id: id.name }
-        const stored = yield* storage.get(place)
-        const kept = Option.map(stored, kind.value)
-        const version = Option.match(stored, { onNone: () => 0, onSome: (record) => record.version })
-        const { sent } = keyed.call
-
-        if (Option.isSome(kept) && kept.value.state !== "released") {
-          const realNow = yield* Clock.currentTimeMillis
-          const before = kept.value
-          if (!(yield* Fingerprint.matches(seal, place, before.fingerprint, sent))) return yield* usedOtherwise
-          if (before.state === "done") {
-            return { json: Json.fromText<A>(before.body), form: before.form, replayed: true }
-          }
-          if (realNow < before.until) return yield* stillRunning
-        }
-        const fingerprint = yield* Fingerprint.of(seal, place, sent)
-
-        const first = Effect.gen(function* () {
-          yield* write(id, version + 1, yield* runningNow(fingerprint)).pipe(
-            Effect.catchTag("VersionConflict", () => stillRunning)
-          )
-          yield* Effect.forkChild(renewing(id, version + 1, fingerprint))
-          const json = yield* Effect.onError(run, () => Effect.ignore(conclude(id, { state: "released", fingerprint })))
-          yield* conclude(id, { state: "done", fingerprint, form: keyed.form, body: redact(json).text })
-          return { json, form: keyed.form, replayed: false }
-        })
-        // If the caller disconnects, the call still runs to its end, and its answer can be replayed.
-        return yield* Effect.flatMap(FiberSet.run(running, first), Fiber.join)
-      })
-
-      return IdempotentCalls.of({ runOnce })
+      return IdempotentCalls.of({ runOnce: yield* makeRunOnce })
     })
   )
 }
+
+/** The writes of a call's record. */
+const makeRecords = Effect.gen(function* () {
+  const storage = yield* Storage
+  const workspaces = yield* Workspaces
+
+  // Dated when written; otherwise the answer of a one-year advance would be a year old at once.
+  const write = Effect.fnUntraced(function* (id: RecordId, version: number, kept: IdempotencyRecord) {
+    const { now } = yield* workspaces.moment(id.workspace_id)
+    const record = kind.record(kept, { id: id.name, version, created_at: now, updated_at: now })
+    yield* commit(storage, Change.make(id.workspace_id, { writes: [record] }))
+  })
+
+  /** Stores the outcome of a call on top of the current record, which retention may have erased in the meantime. */
+  const conclude = (id: RecordId, kept: IdempotencyRecord) =>
+    retryOnConflict(
+      Effect.flatMap(storage.get(placeOf(id)), (stored) =>
+        write(id, Option.isSome(stored) ? stored.value.version + 1 : 1, kept)
+      )
+    )
+
+  const runningNow = (fingerprint: string) =>
+    Effect.map(
+      Clock.currentTimeMillis,
+      (realNow): IdempotencyRecord => ({
+        state: "running",
+        fingerprint,
+        until: realNow + runningMs
+      })
+    )
+
+  /**
+   * Renews the record while a call runs. Stops on a conflict, which means that the record was erased or the call
+   * has ended.
+   */
+  const renewing = Effect.fnUntraced(
+    function* (id: RecordId, version: number, fingerprint: string) {
+      for (let next = version + 1; ; next++) {
+        yield* Effect.sleep(renewMs)
+        yield* write(id, next, yield* runningNow(fingerprint))
+      }
+    },
+    (renewals) => Effect.ignore(renewals)
+  )
+
+  return { write, conclude, runningNow, renewing }
+})
+
+/** Runs a call, or replays its first answer. */
+const makeRunOnce = Effect.gen(function* () {
+  const storage = yield* Storage
+  const seal = yield* Seal
+  const { conclude, renewing, runningNow, write } = yield* makeRecords
+  const running = yield* FiberSet.make()
+  yield* Effect.addFinalizer(() =>
+    Effect.timeoutOption(Effect.interruptible(FiberSet.awaitEmpty(running)), lastCallsMs)
+  )
+
+  return Effect.fnUntraced(function* <A, E, R>(
+    keyed: KeyedCall,
+    run: Effect.Effect<Json.Json<A>, E, R>,
+    redact = identity<Json.Json<A>>
+  ) {
+    const id: RecordId = {
+      workspace_id: keyed.call.moment.workspace.id,
+      name: idOf(keyed.operation, keyed.key)
+    }
+    const place = placeOf(id)
+    const stored = yield* storage.get(place)
+    const kept = Option.map(stored, kind.value)
+    const version = Option.match(stored, { onNone: () => 0, onSome: (record) => record.version })
+    const { sent } = keyed.call
+
+    if (Option.isSome(kept) && kept.value.state !== "released") {
+      const realNow = yield* Clock.currentTimeMillis
+      const before = kept.value
+      if (!(yield* Fingerprint.matches(seal, place, before.fingerprint, sent))) return yield* usedOtherwise
+      if (before.state === "done") {
+        return { json: Json.fromText<A>(before.body), form: before.form, replayed: true }
+      }
+      if (realNow < before.until) return yield* stillRunning
+    }
+    const fingerprint = yield* Fingerprint.of(seal, place, sent)
+
+    const first = Effect.gen(function* () {
+      yield* write(id, version + 1, yield* runningNow(fingerprint)).pipe(
+        Effect.catchTag("VersionConflict", () => stillRunning)
+      )
+      yield* Effect.forkChild(renewing(id, version + 1, fingerprint))
+      const json = yield* Effect.onError(run, () => Effect.ignore(conclude(id, { state: "released", fingerprint })))
+      yield* conclude(id, { state: "done", fingerprint, form: keyed.form, body: redact(json).text })
+      return { json, form: keyed.form, replayed: false }
+    })
+    // If the caller disconnects, the call still runs to its end, and its answer can be replayed.
+    return yield* Effect.flatMap(FiberSet.run(running, first), Fiber.join)
+  })
+})
 
 /** After this time without a renewal, the call's host counts as dead and a retry may run the call. */
 const runningMs = 30_000
@@ -167,6 +178,8 @@ interface RecordId {
   readonly workspace_id: WorkspaceId
   readonly name: string
 }
+
+const placeOf = ({ name, workspace_id }: RecordId) => ({ workspace_id, kind: kind.name, id: name })
 
 /** The errors of an `Idempotency-Key` that is missing or malformed. */
 export const keyErrors = (key: string | null): ReadonlyArray<ApiError.FieldError> =>
