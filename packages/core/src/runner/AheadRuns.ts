@@ -1,20 +1,15 @@
 import { Array, Clock, Effect, Exit, Option } from "effect"
 import { timeOf, type Workspace } from "../access/Workspaces.ts"
-import { bytesOf, type Change, type StoredRecord } from "../storage/Change.ts"
+import type { Change, StoredRecord } from "../storage/Change.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
 import { type Stage, Staging } from "../storage/Staging.ts"
 import { type LeaseLost, Storage, type StorageUnavailable, type VersionConflict } from "../storage/Storage.ts"
-import * as ClockHold from "./ClockHold.ts"
 import * as JobBatch from "./JobBatch.ts"
 import type { JobHandler } from "./JobHandler.ts"
 import * as WorkLoop from "./WorkLoop.ts"
 
 /** How many jobs are claimed at once. */
 const maxClaimed = 100
-/** How many jobs one change runs at most: those claimed, and those that they create in between. */
-const maxBatch = 200
-/** The approximate limit of the bytes that one change stores, unless a single job stores more. */
-const maxBatchBytes = 4_000_000
 
 /**
  * Commits a batch of jobs, and in the same change moves the clock to the due time of the last one (`none_due_before`).
@@ -140,48 +135,21 @@ interface Steps {
 /** Runs claimed jobs, and those that they create before `end`, in batches, until one fails or is refused. */
 const runBatches = Effect.fnUntraced(
   function* (jobs: ReadonlyArray<ClaimedJob>, end: number, { commit, fail, handle }: Steps) {
-    let until = end
     const known: Known = new Map()
-    const written = new Set<string>()
-    let turns: ReadonlyArray<JobBatch.Turn> = yield* prepare(handle, jobs, known)
-    let batch: Array<JobBatch.Entry> = []
-    let batchBytes = 0
-    let inBatch = new Set<string>()
-    // Lists sort by id, so ids of events have to follow their order.
-    let lastEventId = ""
-
+    let run = JobBatch.begin(yield* prepare(handle, jobs, known), end)
     const flush = Effect.gen(function* () {
-      if (Array.isArrayNonEmpty(batch)) yield* commit(batch)
-      turns = JobBatch.claimedBefore(turns, JobBatch.nextCreated(batch))
-      batch = []
-      batchBytes = 0
-      inBatch = new Set()
+      if (Array.isReadonlyArrayNonEmpty(run.batch)) yield* commit(run.batch)
+      run = JobBatch.committed(run)
     })
-    while (turns[0] !== undefined) {
-      const [{ created, job, prepared }] = turns
-      const isOutdated =
-        prepared === null ||
-        [...prepared.reads].some((name) => written.has(name)) ||
-        prepared.change?.events.some(({ id }) => id < lastEventId)
-      const { change, exit } = isOutdated ? yield* decide(handle, job, known) : prepared
-      const writesAgain = change?.writes.some((write) => inBatch.has(JobBatch.nameOf(write)))
-      const bytes = change === null ? 0 : bytesOf(change)
-      const isFull = batch.length === maxBatch || batchBytes + bytes > maxBatchBytes
-      if (batch.length > 0 && (change === null || writesAgain || isFull)) yield* flush
-      else if (change === null) return yield* Exit.isFailure(exit) ? fail(job, exit.cause) : Effect.void
+    for (let turn = run.turns[0]; turn !== undefined; turn = run.turns[0]) {
+      const { change, exit } = JobBatch.preparedFor(run, turn) ?? (yield* decide(handle, turn.job, known))
+      const next = JobBatch.step(run, turn, change)
+      if (next === "flush") yield* flush
+      else if (next === "stop") return yield* Exit.isFailure(exit) ? fail(turn.job, exit.cause) : Effect.void
       else {
-        batch.push({ job, created, change })
-        batchBytes += bytes
-        lastEventId = change.events.at(-1)?.id ?? lastEventId
-        for (const write of change.writes) {
-          const name = JobBatch.nameOf(write)
-          known.set(name, Option.some(write))
-          written.add(name)
-          inBatch.add(name)
-        }
-        until = Math.min(until, ClockHold.reach(change.jobs.filter(ClockHold.holds), job.due_at) + 1)
-        turns = JobBatch.withCreated(JobBatch.before(until, turns.slice(1)), change, until)
-        if (turns.length === 0) yield* flush
+        for (const write of change?.writes ?? []) known.set(JobBatch.nameOf(write), Option.some(write))
+        run = next
+        if (run.turns.length === 0) yield* flush
       }
     }
   },

@@ -1,7 +1,8 @@
-import { Array, type Effect, type Exit } from "effect"
+import { Array, type Effect, type Exit, HashSet } from "effect"
 import * as Change from "../storage/Change.ts"
 import type { ClaimedJob, NewJob } from "../storage/Job.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
+import * as ClockHold from "./ClockHold.ts"
 import type { JobHandler } from "./JobHandler.ts"
 
 /** What a job has decided. The change is null if the job failed, or cannot run ahead of the clock. */
@@ -37,7 +38,7 @@ const unstored = (workspace_id: WorkspaceId, created: NewJob): ClaimedJob => ({
  * Adds the ordered jobs that a change creates to the turns, by due time, behind all that are due at the same time. A
  * job that is due at `until` or later is not added: jobs in storage may come before it.
  */
-export const withCreated = (
+const withCreated = (
   turns: ReadonlyArray<Turn>,
   { jobs, workspace_id }: Change.Change,
   until: number
@@ -51,14 +52,14 @@ export const withCreated = (
     }, turns)
 
 /** The turns of the jobs that are due before a time. */
-export const before = (until: number, turns: ReadonlyArray<Turn>): ReadonlyArray<Turn> =>
+const before = (until: number, turns: ReadonlyArray<Turn>): ReadonlyArray<Turn> =>
   turns.filter(({ job }) => job.due_at < until)
 
 /**
  * The claimed jobs that may still run: those due no later than the first job that the batch has stored, at
  * `stored_due_at`.
  */
-export const claimedBefore = (turns: ReadonlyArray<Turn>, storedDueAt: number): ReadonlyArray<Turn> =>
+const claimedBefore = (turns: ReadonlyArray<Turn>, storedDueAt: number): ReadonlyArray<Turn> =>
   turns.filter(({ created, job }) => created === null && job.due_at <= storedDueAt)
 
 /** A job of a batch with its change, in order. */
@@ -67,13 +68,13 @@ export interface Entry extends Omit<Turn, "prepared"> {
 }
 
 /** The jobs that a batch creates but does not run itself. */
-export const createdBy = (batch: ReadonlyArray<Entry>): ReadonlyArray<NewJob> => {
+const createdBy = (batch: ReadonlyArray<Entry>): ReadonlyArray<NewJob> => {
   const ran = new Set(batch.map(({ created }) => created))
   return batch.flatMap(({ change }) => change.jobs).filter((job) => !ran.has(job))
 }
 
 /** When the first ordered job is due among those that a batch creates but does not run itself. */
-export const nextCreated = (batch: ReadonlyArray<Entry>): number =>
+const nextCreated = (batch: ReadonlyArray<Entry>): number =>
   createdBy(batch).reduce(
     (first, { due_at, ordered }) => (ordered ? Math.min(first, due_at) : first),
     Number.POSITIVE_INFINITY
@@ -100,3 +101,81 @@ export const together = (workspaceId: WorkspaceId, batch: Array.NonEmptyReadonly
   })
   return { ...all, none_due_before: Array.lastNonEmpty(batch).job.due_at }
 }
+
+/** How many jobs one change runs at most: those claimed, and those that they create in between. */
+const maxBatch = 200
+/** The approximate limit of the bytes that one change stores, unless a single job stores more. */
+const maxBatchBytes = 4_000_000
+
+/** A run of jobs in batches, between two turns. */
+export interface Run {
+  /** The turns that are left, in order. */
+  readonly turns: ReadonlyArray<Turn>
+  /** The run ends before this time, in milliseconds of workspace time. */
+  readonly until: number
+  /** The jobs that have had their turns since the last commit. */
+  readonly batch: ReadonlyArray<Entry>
+  readonly batch_bytes: number
+  /** The names of the records that the batch writes. */
+  readonly in_batch: HashSet.HashSet<string>
+  /** The names of the records that the whole run has written. */
+  readonly written: HashSet.HashSet<string>
+  /** Lists sort by id, so ids of events have to follow their order. */
+  readonly last_event_id: string
+}
+
+/** A run before its first turn. */
+export const begin = (turns: ReadonlyArray<Turn>, until: number): Run => ({
+  turns,
+  until,
+  batch: [],
+  batch_bytes: 0,
+  in_batch: HashSet.empty(),
+  written: HashSet.empty(),
+  last_event_id: ""
+})
+
+/** The prepared decision of a turn; null if there is none, or if an earlier job has made it outdated. */
+export const preparedFor = ({ last_event_id, written }: Run, { prepared }: Turn): Decision | null => {
+  if (prepared === null) return null
+  const { change, reads } = prepared
+  for (const name of reads) if (HashSet.has(written, name)) return null
+  return change?.events.some(({ id }) => id < last_event_id) ? null : prepared
+}
+
+/**
+ * Takes the next turn, in which its job has decided this change.
+ *
+ * `flush` if the batch must be committed first: it is full, the change would write a record for the second time, or the
+ * run stops at this job. `stop` if the run stops here.
+ */
+export const step = (run: Run, { created, job }: Turn, change: Change.Change | null): Run | "flush" | "stop" => {
+  if (change === null) return run.batch.length > 0 ? "flush" : "stop"
+  const names = change.writes.map(nameOf)
+  const batch_bytes = run.batch_bytes + Change.bytesOf(change)
+  const isFull = run.batch.length === maxBatch || batch_bytes > maxBatchBytes
+  const writesAgain = names.some((name) => HashSet.has(run.in_batch, name))
+  if (run.batch.length > 0 && (isFull || writesAgain)) return "flush"
+  const until = Math.min(run.until, ClockHold.reach(change.jobs.filter(ClockHold.holds), job.due_at) + 1)
+  return {
+    turns: withCreated(before(until, run.turns.slice(1)), change, until),
+    until,
+    batch: [...run.batch, { job, created, change }],
+    batch_bytes,
+    in_batch: withAll(run.in_batch, names),
+    written: withAll(run.written, names),
+    last_event_id: change.events.at(-1)?.id ?? run.last_event_id
+  }
+}
+
+const withAll = (set: HashSet.HashSet<string>, names: ReadonlyArray<string>): HashSet.HashSet<string> =>
+  names.reduce((all, name) => HashSet.add(all, name), set)
+
+/** A run after its batch was committed. */
+export const committed = (run: Run): Run => ({
+  ...run,
+  turns: claimedBefore(run.turns, nextCreated(run.batch)),
+  batch: [],
+  batch_bytes: 0,
+  in_batch: HashSet.empty()
+})
