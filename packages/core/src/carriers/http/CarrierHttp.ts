@@ -66,12 +66,17 @@ export const make = (options: CarrierHttpOptions, context: CarrierHttpContext): 
     const run = Effect.runPromiseWith(services)
     return {
       ...methodsOf((...args) => {
-        const answer = run(call(...args)).then((received) => new ThrowingAnswer(received))
+        const { signal } = context
+        const answer = run(signal?.aborted === true ? Effect.interrupt : call(...args), { signal }).then(
+          (received) => new ThrowingAnswer(received)
+        )
         // An adapter may have stopped waiting for it. An unhandled rejection would end the whole process.
         answer.catch(() => {})
         return answer
       }),
-      effect: methodsOf((...args) => Effect.map(call(...args), (received) => new FailingAnswer(received)))
+      effect: methodsOf((...args) =>
+        Effect.map(untilAborted(context.signal)(call(...args)), (received) => new FailingAnswer(received))
+      )
     }
   })
 
@@ -100,10 +105,7 @@ const caller =
       return yield* withRepeats(attempt, requested.idempotent ?? context.idempotent).pipe(
         CallTime.limited({ millis: timeoutMs }, () => timedOut(prepared.target, timeoutMs))
       )
-    }).pipe(
-      untilAborted(context.signal),
-      Effect.tapDefect((defect) => (defect instanceof CarrierHttpMistake ? logMistake(defect) : Effect.void))
-    )
+    }).pipe(Effect.tapDefect((defect) => (defect instanceof CarrierHttpMistake ? logMistake(defect) : Effect.void)))
 
 const baseOf = ({ base_url }: CarrierHttpOptions, environment: Environment): string =>
   inEnvironment(base_url, environment).replace(/\/+$/, "")

@@ -82,10 +82,14 @@ export const send = (
     Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
     // The client's span contains the URL, and its headers would tell the carrier about our traces.
     Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
-    Effect.withSpan(`${method} ${host}`, {
-      kind: "client",
-      attributes: { "http.request.method": method, "server.address": host, "url.template": path }
-    })
+    Effect.withSpan(
+      `${method} ${host}`,
+      {
+        kind: "client",
+        attributes: { "http.request.method": method, "server.address": host, "url.template": path }
+      },
+      { captureStackTrace: false }
+    )
   )
 }
 

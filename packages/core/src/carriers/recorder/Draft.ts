@@ -5,6 +5,7 @@ import type { BrokenRule } from "../../wire/BrokenRule.ts"
 import type { CarrierAdapter, CarrierAsk } from "../Carrier.ts"
 import { CarrierConnections } from "../CarrierConnections.ts"
 import { CarrierTransport } from "../CarrierTransport.ts"
+import * as Redaction from "../secrets/Redaction.ts"
 import type { ExchangeOutcome, ExchangeType } from "./Exchange.ts"
 import * as RecordedTransport from "./RecordedTransport.ts"
 
@@ -59,6 +60,9 @@ export class Draft {
   /** Whether the reason for a missing answer is known. */
   private isDecided = false
   private readonly rules: Array<BrokenRule> = []
+  private readonly secrets: Array<string> = []
+  /** How many requests were searched for credentials. */
+  private read = 0
   private readonly list = new RecordedTransport.HttpList(maxHttp)
 
   constructor(exchange: ExchangeType, adapter: CarrierAdapter, { connections, transport }: WayOut) {
@@ -74,6 +78,14 @@ export class Draft {
 
   get http(): ReadonlyArray<RecordedTransport.RawHttp> {
     return this.list.exchanges
+  }
+
+  /** The credentials in the requests so far. Every request is read once, when it is complete. */
+  secretsSent(): ReadonlyArray<string> {
+    const { http } = this
+    for (const request of http.slice(this.read)) this.secrets.push(...Redaction.secretsSent([request]))
+    this.read = http.length
+    return this.secrets
   }
 
   get http_left_out(): number {
@@ -184,5 +196,9 @@ export const watched = <A, E, R>(
     })
     const { id } = draft.adapter.carrier
     const attributes = { carrier: id, ...(ask !== null && { line: ask.line, attempt: ask.attempt }) }
-    return Effect.withSpan(timed, `carrier ${draft.exchange}`, { kind: "client", attributes })
+    return Effect.withSpan(timed, `carrier ${draft.exchange}`, {
+      kind: "client",
+      captureStackTrace: false,
+      attributes
+    })
   })

@@ -77,12 +77,13 @@ const makeDrafts = Effect.gen(function* () {
 type RedactionOf = (draft: Draft, connection: ConnectionValues | undefined) => Redaction.Redaction
 
 /** What must not be kept or shown from an exchange, as far as it has progressed. */
-const redacting =
-  (recent: RecentlySent): RedactionOf =>
-  (draft, connection) => {
-    const sent = recent.remember(draft.adapter.carrier.id, Redaction.secretsSent(draft.http))
-    return Redaction.redactionOf(draft.adapter, connection, sent)
+const redacting = (recent: RecentlySent): RedactionOf => {
+  const finderOf = SecretForms.remembering(maxFinders)
+  return (draft, connection) => {
+    const sent = recent.remember(draft.adapter.carrier.id, draft.secretsSent())
+    return Redaction.redactionOf(draft.adapter, connection, sent, finderOf)
   }
+}
 
 /** Ends exchanges. */
 const makeEnds = Effect.fnUntraced(function* (redactionOf: RedactionOf) {
@@ -141,6 +142,8 @@ export class Recorder extends Context.Service<Recorder, Effect.Success<typeof ma
 
 /** How many credentials of a carrier are remembered. */
 const maxRecent = 32
+/** For how many sets of credentials the finder is kept. */
+const maxFinders = 32
 
 /**
  * The credentials that this process last sent to each carrier. A callback, or an answer to a later request, can repeat them.

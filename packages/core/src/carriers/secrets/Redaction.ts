@@ -110,10 +110,11 @@ export type Declared = Pick<CarrierAdapter, "connection" | "keeps_text_bodies" |
 export const redactionOf = (
   { connection = {}, keeps_text_bodies = false, redact: paths = [] }: Declared,
   values: ConnectionValues = {},
-  sent: ReadonlyArray<string> = []
+  sent: ReadonlyArray<string> = [],
+  finderOf: typeof SecretForms.make = SecretForms.make
 ): Redaction => {
   const given = Object.entries(values).flatMap(([name, value]) => (connection[name] === "string" ? [] : [value]))
-  return { paths, keeps_text: keeps_text_bodies, secrets: SecretForms.make([...given, ...sent]) }
+  return { paths, keeps_text: keeps_text_bodies, secrets: finderOf([...given, ...sent]) }
 }
 
 /** One side of an HTTP exchange. */

@@ -1,4 +1,5 @@
 import { Base64, Hex } from "effect/encoding"
+import { BoundedMap } from "../../concurrency/BoundedMap.ts"
 
 /*
  * The forms in which a sent secret can come back: as is, escaped for a URL, a form, JSON, XML or HTML, in base64, in
@@ -59,6 +60,21 @@ export const make = (secrets: Iterable<string>): SecretForms => {
   return {
     without: (text) => replaced(text, spansIn(text)),
     isIn: (text) => spansIn(text).length > 0
+  }
+}
+
+/**
+ * Makes finders like `make`, and remembers the latest ones by their secrets.
+ *
+ * A carrier receives the same credentials again and again. Making their finder takes longer than cleaning most answers.
+ */
+export const remembering = (most: number): typeof make => {
+  const finders = new BoundedMap<string, SecretForms>(most)
+  return (secrets) => {
+    const key = JSON.stringify([...new Set(secrets)].toSorted())
+    const found = finders.get(key) ?? make(secrets)
+    finders.set(key, found)
+    return found
   }
 }
 
