@@ -60,6 +60,14 @@ const needed = (plan: RatePlan, name: string, domain: Domain, states: ReadonlyAr
   return (domain.inStates?.(states) ?? domain.all).filter((value) => offered?.includes(keyOf(value)) ?? true)
 }
 
+/** The variable that selects a table's value. */
+interface Selector {
+  readonly name: string
+  readonly domain: Domain
+  /** The values that it can have; null if they cannot be listed. */
+  readonly listed: ReadonlyArray<Value> | null
+}
+
 /** Checks a table: that its variable exists, and that it has exactly one value for each value that can occur. */
 export const checkTable = (
   context: Context,
@@ -77,9 +85,9 @@ export const checkTable = (
   const { domain } = variable
   const kinds = (["values", "bands", "points"] as const).filter((kind) => table[kind] !== undefined)
   if (!faults.require(kinds.length === 1, path, "Must have exactly one of values, bands and points.")) return null
-  const listed = needed(plan, table.by, domain, where.states)
-  if (table.values !== undefined) checkValues(context, table.by, table.values, listed, domain, `${path}.values`)
-  else checkRanges(context, table, listed, domain, path)
+  const selector: Selector = { name: table.by, domain, listed: needed(plan, table.by, domain, where.states) }
+  if (table.values !== undefined) checkValues(context, table.values, selector, `${path}.values`)
+  else checkRanges(context, table, selector, path)
   checkRest(context, table, variable, path)
   return variable
 }
@@ -109,10 +117,8 @@ const misfit = (name: string, domain: Domain, value: Value): string | null => {
 
 const checkValues = (
   { faults }: Context,
-  name: string,
   values: NonNullable<Table["values"]>,
-  listed: ReadonlyArray<Value> | null,
-  domain: Domain,
+  { domain, listed, name }: Selector,
   path: string
 ): void => {
   for (const key of Object.keys(values)) {
@@ -135,29 +141,28 @@ const numbersOf = (domain: Domain): ReadonlyArray<number> =>
     ? Array.from({ length: domain.maximum - domain.minimum + 1 }, (_, index) => domain.minimum + index)
     : []
 
-const checkRanges = (
-  { faults }: Context,
-  table: Table,
-  listed: ReadonlyArray<Value> | null,
-  domain: Domain,
-  path: string
-): void => {
+const checkRanges = ({ faults }: Context, table: Table, { domain, listed, name }: Selector, path: string): void => {
   const numbers = domain.kind === "number" ? [domain.minimum, domain.maximum] : (listed ?? [])
   const range = numbers.filter((value) => typeof value === "number")
   if (range.length < numbers.length || domain.kind === "text") {
-    faults.add(path, `Must use values, not bands or points: ${table.by} is not a number.`)
+    faults.add(path, `Must use values, not bands or points: ${name} is not a number.`)
   } else if (range.length > 0) {
-    const [lowest, highest] = [Math.min(...range), Math.max(...range)]
-    if (table.bands !== undefined) checkBands(faults, table.bands, lowest, highest, `${path}.bands`)
-    if (table.points !== undefined) checkPoints(faults, table.points, lowest, highest, `${path}.points`)
+    const needs: NumberRange = { lowest: Math.min(...range), highest: Math.max(...range) }
+    if (table.bands !== undefined) checkBands(faults, table.bands, needs, `${path}.bands`)
+    if (table.points !== undefined) checkPoints(faults, table.points, needs, `${path}.points`)
   }
+}
+
+/** The numbers that a table must cover. */
+interface NumberRange {
+  readonly lowest: number
+  readonly highest: number
 }
 
 const checkBands = (
   faults: PlanFaults,
   bands: NonNullable<Table["bands"]>,
-  lowest: number,
-  highest: number,
+  { highest, lowest }: NumberRange,
   path: string
 ): void => {
   const missing = (from: number, to: number) => `Has a gap: ${from === to ? from : `${from} to ${to}`} has no value.`
@@ -177,8 +182,7 @@ const checkBands = (
 const checkPoints = (
   faults: PlanFaults,
   points: NonNullable<Table["points"]>,
-  lowest: number,
-  highest: number,
+  { highest, lowest }: NumberRange,
   path: string
 ): void => {
   for (const [index, { at }] of points.entries()) {
