@@ -48,16 +48,15 @@ const [{ date: latestRevision }] = Revision.served
 
 /** Makes the function that signs one event and sends it once. It never fails and does not follow redirects. */
 export const make = Effect.gen(function* () {
-  const mac = yield* Mac.Mac
+  const sign = Signature.signer(yield* Mac.Mac, Signature.noKeys())
   const client = yield* HttpClient.HttpClient
-  const keys = Signature.noKeys()
 
   const post = (receiver: Receiver, event: FeedEvent) =>
     Effect.gen(function* () {
       const body = JSON.stringify({ ...event, schema_version: latestRevision })
       const timestamp = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
       const secrets = [Redacted.value(receiver.secret)]
-      const signature = yield* Signature.sign(mac, secrets, event.id, timestamp, body, keys)
+      const signature = yield* sign(secrets, { id: event.id, timestamp, body })
       const request = HttpClientRequest.post(receiver.url).pipe(
         HttpClientRequest.bodyText(body, "application/json"),
         HttpClientRequest.setHeaders({

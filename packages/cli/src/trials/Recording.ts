@@ -16,6 +16,18 @@ export const cassetteFlag = (description: string) =>
 export const recordFlag = (description: string) =>
   Flag.Boolean("record").pipe(Flag.withDefault(false), Flag.withDescription(description))
 
+/** How to record a trial. */
+export interface RecordingOptions<A> {
+  readonly adapter: Carrier.CarrierAdapter
+  readonly connection: CarrierContract.Options["connection"]
+  /** The file of the cassette. */
+  readonly file: string
+  /** Whether a result is worth a recording. */
+  readonly isGood: (result: A) => boolean
+  /** The cases that play the recording back. */
+  readonly replay: (cassette: Cassette.Cassette) => ReadonlyArray<CarrierContract.Case>
+}
+
 /**
  * Runs a trial and writes the carrier's answers to a file. If the trial fails, writes nothing, so that a good recording
  * is never lost.
@@ -24,12 +36,8 @@ export const recordFlag = (description: string) =>
  * recording cannot be played back.
  */
 export const recorded = Effect.fnUntraced(function* <A, E, R>(
-  adapter: Carrier.CarrierAdapter,
-  { connection }: CarrierContract.Options,
-  file: string,
   trial: Effect.Effect<A, E, R>,
-  isGood: (result: A) => boolean,
-  replay: (cassette: Cassette.Cassette) => ReadonlyArray<CarrierContract.Case>
+  { adapter, connection, file, isGood, replay }: RecordingOptions<A>
 ) {
   const recording = yield* Cassette.record(yield* CarrierTransport, adapter, connection)
   const result = yield* Effect.provideService(trial, CarrierTransport, recording.transport)

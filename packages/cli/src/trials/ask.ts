@@ -95,9 +95,13 @@ export const ask = Command.make(
       const recorded =
         file === null
           ? asking
-          : Recording.recorded(adapter, connection, file, asking, isUsable, (cassette) => [
-              CarrierContract.replay(adapter, line, facts, { ...given, cassette })
-            ])
+          : Recording.recorded(asking, {
+              adapter,
+              connection: connection.connection,
+              file,
+              isGood: isUsable,
+              replay: (cassette) => [CarrierContract.replay(adapter, line, facts, { ...given, cassette })]
+            })
       const asked = yield* recorded.pipe(Effect.provide(CarrierFile.transport(config)))
       const { answer, ...exchanged } = asked
       const reply = Result.getOrNull(answer)

@@ -69,9 +69,13 @@ const tested = Effect.fnUntraced(function* (
   if (file === null) return yield* run(adapter, CarrierContract.cases(adapter, facts, options))
   if (settings.record) {
     const cases = run(adapter, CarrierContract.cases(adapter, facts, options))
-    return yield* Recording.recorded(adapter, options, file, cases, haveAllPassed, (cassette) =>
-      CarrierContract.cases(adapter, facts, { ...given, cassette })
-    )
+    return yield* Recording.recorded(cases, {
+      adapter,
+      connection: options.connection,
+      file,
+      isGood: haveAllPassed,
+      replay: (cassette) => CarrierContract.cases(adapter, facts, { ...given, cassette })
+    })
   }
   return yield* run(adapter, CarrierContract.cases(adapter, facts, { ...options, cassette: yield* played(file) }))
 })

@@ -74,7 +74,7 @@ export const cases = (
     ),
     ...Object.keys(adapter.lines)
       .filter((name) => lines.has(name))
-      .flatMap((name) => casesOfLine(stage, adapter, name, facts, options, cassette)),
+      .flatMap((name) => casesOfLine({ stage, adapter, facts, options, cassette }, name)),
     ...callbacks.cases(stage, adapter, options)
   ]
 }
@@ -121,14 +121,16 @@ const stageOf = (
   return { now: now ?? toMillis(cassette.recorded_at), standIn: replayed.transport, missing: replayed.missing }
 }
 
-const casesOfLine = (
-  stage: Stage,
-  adapter: CarrierAdapter,
-  name: string,
-  facts: Subject.FactsByLine,
-  options: Subject.Options,
-  cassette: Cassette.Cassette | null
-): ReadonlyArray<Case> => {
+/** An adapter under test, and what its cases are tried with. */
+interface Trial {
+  readonly stage: Stage
+  readonly adapter: CarrierAdapter
+  readonly facts: Subject.FactsByLine
+  readonly options: Subject.Options
+  readonly cassette: Cassette.Cassette | null
+}
+
+const casesOfLine = ({ adapter, cassette, facts, options, stage }: Trial, name: string): ReadonlyArray<Case> => {
   const sent = new Map<string, unknown>(Object.entries(facts)).get(name)
   const ofLine = (title: string, body: (subject: Subject.Subject) => Effect.Effect<void, ContractBroken>): Case =>
     rule(stage, `${name}: ${title}`, () => Effect.flatMap(Subject.subjectOf(adapter, name, sent, options), body))
