@@ -54,8 +54,8 @@ export const events = inPackage("core")({
     },
     {
       name: "a signature over the body encoded again",
-      from: "Signature.sign(mac, secrets, id, timestamp, payload, keys)",
-      to: "Signature.sign(mac, secrets, id, timestamp, JSON.stringify(JSON.parse(payload), null, 1), keys)",
+      from: "sign(secrets, { id, timestamp, body: payload })",
+      to: "sign(secrets, { id, timestamp, body: JSON.stringify(JSON.parse(payload), null, 1) })",
       found_by: stories
     },
     {

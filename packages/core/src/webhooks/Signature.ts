@@ -56,36 +56,39 @@ const keyOf = (secret: string, keys: Keys | undefined): Effect.Effect<Mac.Key | 
   return keys === undefined ? makeKey : Effect.tap(makeKey, (key) => Effect.sync(() => keys.set(secret, key)))
 }
 
-/**
- * The `webhook-signature` of a message: one signature for each secret, in their order.
- *
- * `keys` caches parsed secrets. The id must not contain a full stop, because full stops separate the parts of the
- * signed text. No id of this service does.
- */
+/** A message to sign. */
+export interface Message {
+  /** Without full stops, because they separate the parts of the signed text. No id of this service has one. */
+  readonly id: string
+  /** When it is signed, in Unix seconds of real time. */
+  readonly timestamp: number
+  readonly body: string
+}
+
+/** Computes the `webhook-signature` of a message: one signature for each secret, in their order. */
+export type Signer = (secrets: ReadonlyArray<string>, message: Message) => Effect.Effect<string>
+
+/** Makes a signer. `keys` caches parsed secrets. */
+export const signer = (mac: Mac.Mac["Service"], keys?: Keys): Signer => {
+  const entryOf = (secret: string, signed: Uint8Array) =>
+    Effect.flatMap(keyOf(secret, keys), (key) =>
+      key === null ? Effect.die(new RangeError("Not a signing secret")) : entryBy(mac, key, signed)
+    )
+  return (secrets, { body, id, timestamp }) => {
+    const signed = encoder.encode(`${id}.${timestamp}.${body}`)
+    return Effect.map(
+      Effect.forEach(secrets, (secret) => entryOf(secret, signed)),
+      (entries) => entries.join(" ")
+    )
+  }
+}
+
+/** The `webhook-signature` of one message, as a `signer` computes it. The id must not contain a full stop. */
 export const sign = (
   mac: Mac.Mac["Service"],
   secrets: ReadonlyArray<string>,
-  id: string,
-  timestampSeconds: number,
-  body: string,
-  keys?: Keys
-): Effect.Effect<string> => {
-  const signed = encoder.encode(`${id}.${timestampSeconds}.${body}`)
-  return Effect.map(
-    Effect.forEach(secrets, (secret) => entryOf(mac, secret, signed, keys)),
-    (entries) => entries.join(" ")
-  )
-}
-
-const entryOf = (
-  mac: Mac.Mac["Service"],
-  secret: string,
-  signed: Uint8Array,
-  keys: Keys | undefined
-): Effect.Effect<string> =>
-  Effect.flatMap(keyOf(secret, keys), (key) =>
-    key === null ? Effect.die(new RangeError("Not a signing secret")) : entryBy(mac, key, signed)
-  )
+  ...[id, timestamp, body, keys]: readonly [id: string, timestampSeconds: number, body: string, keys?: Keys]
+): Effect.Effect<string> => signer(mac, keys)(secrets, { id, timestamp, body })
 
 const entryBy = (mac: Mac.Mac["Service"], key: Mac.Key, signed: Uint8Array): Effect.Effect<string> =>
   Effect.orDie(Effect.map(mac.sign(key, signed), (tag) => version + Base64.encode(tag)))

@@ -133,17 +133,16 @@ const openingSecrets = (seal: Seal["Service"]) => {
 /** Signs and sends. */
 const makeSend = Effect.gen(function* () {
   const openSecrets = openingSecrets(yield* Seal)
-  const mac = yield* Mac.Mac
+  const sign = Signature.signer(yield* Mac.Mac, Signature.noKeys())
   const sender = yield* WebhookSender.loggable
   const prefix = yield* WebhookHeaderPrefix
-  const keys = Signature.noKeys()
 
   return Effect.fnUntraced(function* ({ delivery, job, subscription }: Due, at: number) {
     const secrets = yield* openSecrets(job.workspace_id, subscription, at)
     // Receivers compare the timestamp with their own clocks, so it is real time, not workspace time.
     const timestamp = Math.floor((yield* Clock.currentTimeMillis) / secondMs)
     const { event_id: id, payload } = delivery
-    const signature = yield* Signature.sign(mac, secrets, id, timestamp, payload, keys)
+    const signature = yield* sign(secrets, { id, timestamp, body: payload })
     const headers = {
       "content-type": "application/json",
       ...Signature.headersOf({ id, timestamp, signature, prefix })
