@@ -46,7 +46,7 @@ const remove = (server: PostgresServer) => Effect.promise(() => server.remove())
 const isOpen = async (url: string): Promise<boolean> =>
   (await statements(url, "select pg_is_in_recovery() as is_recovering"))[0]?.is_recovering === false
 
-/** A copy of the data with the log that was written in the meantime, like that of pg_basebackup. */
+/** A copy of the data with the WAL written in the meantime, like that of pg_basebackup. */
 const baseBackup = Effect.gen(function* () {
   const archive = `${yield* folder}/archive`
   const settings = { archive_mode: "on", archive_command: `mkdir -p "${archive}" && cp "%p" "${archive}/%f"` }

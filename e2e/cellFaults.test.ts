@@ -87,7 +87,7 @@ const faults: ReadonlyArray<Fault> = [
     end: ({ url }) => statements(url, "set default_transaction_read_only = off", readOnly("off"))
   },
   {
-    what: "raises the error of a full disk at every insert",
+    what: "raises a disk-full error at every insert",
     isAnswering: true,
     begin: ({ url }) => statements(url, full, ...raiseFull),
     end: ({ url }) => statements(url, ...dropFull)
@@ -121,7 +121,7 @@ const newCaller = Effect.gen(function* () {
   Effect.orDie
 )
 
-/** A caller for each server, once the host can use both. */
+/** A caller for each server, once the host can use both servers. */
 const callers = Effect.gen(function* () {
   yield* askUntil(cellsOf, (ready) => ready.join() === "true,true,true,true")
   const newUntil = (isOnSecond: boolean) =>
@@ -129,7 +129,7 @@ const callers = Effect.gen(function* () {
   return { lost: yield* newUntil(true), other: yield* newUntil(false) }
 })
 
-/** A caller gets all events of two requests after those that it had before, and its receiver has each event. */
+/** The caller has all events of two requests, after those that it had before, and its receiver has each event. */
 const hasTwo = Effect.fnUntraced(function* (
   { keys, subscription: { allAre, receiver } }: Effect.Success<typeof newCaller>,
   before: Effect.Success<ReturnType<typeof feed>>

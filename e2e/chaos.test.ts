@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { play } from "./chaos/chaos.ts"
 import { allFaults, draw } from "./chaos/Plan.ts"
 
-// `npm run chaos` also plays the others: those that outlast a lease, and moves of cells.
+// `npm run chaos` also plays the other faults: those that outlast a lease, and cell moves.
 const faults = allFaults.filter(({ isLong }) => isLong !== true)
 const [round] = draw({ seed: 1, cycles: 20, cycles_per_round: 20, grounds: ["standby"], faults })
 

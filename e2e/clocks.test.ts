@@ -10,10 +10,10 @@ import { off } from "./support/clocks.ts"
 import { advance, askUntil, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
 const skewMs = 30_000
-/** Less than any clock is off, and more than a busy machine takes. */
+/** Less than the difference between the clocks, and more than the delay on a busy machine. */
 const lateMs = 10_000
 
-/** A host of a database that answers and works, whose own clock is off by this much. */
+/** A host on a database that answers calls and runs jobs, and whose own clock is off by this much. */
 const hostOf = ({ options }: TestDatabase, byMs: number) =>
   Layer.build(
     Layer.fresh(http(PgStorage.layerWithClock(options))).pipe(Layer.provide(Layer.succeed(Clock.Clock, off(byMs))))
@@ -88,7 +88,9 @@ describe("two hosts whose clocks are thirty seconds ahead and thirty seconds beh
   )
 })
 
-/** Makes the clock of the first cell's server run ahead, as seen by a host: a replacement hides its function. */
+/**
+ * Makes the first cell's server clock run ahead, as seen by a host: a replacement hides the built-in clock function.
+ */
 const ahead = `do $$ begin
   create function public.clock_timestamp() returns timestamptz language sql as
     $f$ select pg_catalog.clock_timestamp() + interval '${skewMs} milliseconds' $f$;

@@ -35,7 +35,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("a service with 
             [...receiver.ids()],
             events.map(({ id }) => id)
           )
-          // One attempt each: none was cut off.
+          // One attempt each: no attempt was aborted.
           assert.lengthOf(receiver.arrivals(), events.length)
           assert.lengthOf(yield* attempts(events[0]?.id ?? ""), 1)
         }
@@ -49,7 +49,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("a service with 
       }
       // All were sent within the first second of the fifteen.
       assert.isBelow((yield* Clock.currentTimeMillis) - beganAt, 14_000)
-      // Nobody waits for hanging endpoints, not even at the end.
+      // No endpoint waits for the hanging ones, not even at the end.
       for (const { hanging } of workspaces) {
         for (const { call } of hanging) yield* call("disable_event_subscription")
       }

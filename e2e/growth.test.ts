@@ -22,7 +22,7 @@ const hostsOn = Effect.fnUntraced(function* (url: Redacted.Redacted<string>) {
   return {
     rotation,
     newOrganization: Effect.suspend(() => hosts[0].newOrganization),
-    /** Gives all hosts a new file of cells. */
+    /** Gives all hosts a new cells file. */
     restart: Effect.fnUntraced(function* (cells: PgCells.AllCells) {
       hosts = [yield* replace(hosts[0], cells), yield* replace(hosts[1], cells)]
     })

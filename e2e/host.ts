@@ -1,4 +1,4 @@
-// As the command does on startup.
+// The command does the same on startup.
 import "effect/schema/SchemaJITCompiler/enable"
 import { Access, Allowance, Carrier, PublicUrl, Quotewire, Seal, type Storage, WebhookAddress } from "@quotewire/core"
 import { CarrierTransports, Http, NodeCrypto, NodeWebhookSender, ServiceApi } from "@quotewire/http"
@@ -20,9 +20,9 @@ export class Host extends Context.Service<
 >()("e2e/Host") {}
 
 interface HostOptions {
-  /** How a test's host stops: at once, unless it is given time for the connections that callers keep open. */
+  /** How a test's host stops: immediately, unless it is given time for the connections that callers keep open. */
   readonly drain_ms?: number
-  /** Own carriers instead of the fictional ones. */
+  /** Custom carriers instead of the fictional ones. */
   readonly carriers?: ReadonlyArray<Carrier.CarrierAdapter>
 }
 

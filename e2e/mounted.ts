@@ -1,4 +1,4 @@
-// As a program does on startup.
+// A program does the same on startup.
 import "effect/schema/SchemaJITCompiler/enable"
 import { createServer, type RequestListener } from "node:http"
 import { getRequestListener } from "@hono/node-server"

@@ -14,7 +14,7 @@ import { type Do, type Story, stories, type Told, tell } from "./support/ownCarr
 import * as Rest from "./support/rest.ts"
 
 /*
- * Own carriers over real sockets, in sandboxes whose clocks are advanced: the offers in the carriers' ledger are
+ * Custom carriers over real sockets, in sandboxes whose clocks are advanced: the offers in the carriers' ledger are
  * compared with the quotes. `OFFERS_MADE=1` prints how many offers each host saw and lost.
  */
 
@@ -162,7 +162,7 @@ describe("each offer from a custom carrier becomes a quote, however the clock is
   it.live.each([
     ["over REST, in memory", asHost(http, MemoryStorage.layer), stories(drawn)],
     ["over REST, in PostgreSQL", asHost(http, pgStorage), stories(drawn)],
-    ["by tools", asHost(tools, MemoryStorage.layer), stories([])],
+    ["through tools", asHost(tools, MemoryStorage.layer), stories([])],
     ["in a program, by embed", asEmbedded, stories(drawn)],
     ["in quotewire dev", asDev, [inOneSandbox]]
   ] as const)("%s", ([name, open, told_stories]) => playAll(name, open, told_stories), 120_000)

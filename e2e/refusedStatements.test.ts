@@ -14,18 +14,18 @@ import { advance, feed, startRequest, subscribe } from "./support/subscriber.ts"
 /** The error that PostgreSQL raises, and for which statements. */
 const refusals = [
   { state: "53100", what: "a full disk", of: "all" },
-  { state: "53100", what: "a disk without room for anything new", of: "insert" },
+  { state: "53100", what: "a disk without room for new rows", of: "insert" },
   { state: "53200", what: "no memory", of: "all" },
   { state: "53300", what: "too many connections", of: "all" },
-  { state: "57014", what: "a statement that takes too long", of: "all" },
-  { state: "57P01", what: "a shut-down", of: "all" },
-  { state: "57P03", what: "a start", of: "all" },
+  { state: "57014", what: "a statement timeout", of: "all" },
+  { state: "57P01", what: "a shutdown", of: "all" },
+  { state: "57P03", what: "a startup", of: "all" },
   { state: "25006", what: "a standby", of: "all" },
-  { state: "25P04", what: "a transaction that takes too long", of: "all" },
+  { state: "25P04", what: "a transaction timeout", of: "all" },
   { state: "40001", what: "a serialization failure", of: "all" },
   { state: "40P01", what: "a deadlock", of: "insert" },
-  { state: "55P03", what: "a lock that is not to be had", of: "all" },
-  { state: "58030", what: "a disk that fails", of: "all" }
+  { state: "55P03", what: "an unavailable lock", of: "all" },
+  { state: "58030", what: "a failing disk", of: "all" }
 ] as const
 
 /** Makes every write check whether it is refused. */

@@ -8,10 +8,10 @@ import { onEveryStorage } from "./hosts.ts"
 import type { Keys } from "./support/Call.ts"
 import { askUntil, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
-/** How many callers send the same call at once. */
+/** How many callers send the same call concurrently. */
 const crowd = 100
 
-/** An answer to one of them: the effect's own, a replay of it, or a refusal that says to wait. */
+/** An answer to one caller: the original answer, a replay of it, or a refusal that says to wait. */
 interface Answered {
   readonly status: number
   readonly isReplay: boolean
@@ -19,7 +19,7 @@ interface Answered {
   readonly retry: string | null
 }
 
-/** Sends the same call a hundred times at once, with one `Idempotency-Key`. */
+/** Sends the same call a hundred times concurrently, with one `Idempotency-Key`. */
 const sendAtOnce = Effect.fnUntraced(function* (keys: Keys, path: string, body: object | null) {
   const { base_url } = yield* Host
   const send = Effect.promise(async (): Promise<Answered> => {
@@ -49,7 +49,7 @@ const sendAtOnce = Effect.fnUntraced(function* (keys: Keys, path: string, body: 
 
 const withoutSecret = ({ signing_secret: _, ...rest }: Answered["body"]) => rest
 
-/** Exactly one ran. Callers that arrived while it ran were told to wait, and later ones got its answer. */
+/** Exactly one call ran. Callers that arrived while it ran were told to wait, and later callers got its answer. */
 const ranOnce = ({ answers, later }: Effect.Success<ReturnType<typeof sendAtOnce>>, status: number) => {
   const ran = answers.filter((answer) => answer.status === status && !answer.isReplay)
   assert.lengthOf(ran, 1, JSON.stringify(answers[0]))

@@ -24,7 +24,7 @@ const release =
       )
     )
 
-/** The release that knows one revision, and the next, which adds a newer one. */
+/** A release that knows one revision, and the next release, which adds a newer revision. */
 const before = release([{ date: older, differences: [] }])
 const after = release(two)
 

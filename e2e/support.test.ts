@@ -25,7 +25,7 @@ import * as Certificate from "../test/support/certificate.ts"
 
 const maxClicks = 4
 
-/** Carriers, each with its own way to give no quote. */
+/** Carriers, each with its own reason to give no quote. */
 const common = { environments: ["sandbox"], lines: { renters: { states: ["NY"], idempotent: true } } } as const
 const renters = { ...common, handoff_hosts: ["carrier.example"] } as const
 const offer = { offer_ref: "one", product: "Renters", premium: Money.dollars(180), term_months: 12 }

@@ -48,7 +48,7 @@ onEveryHost("a subscriber", (it) => {
       const events = yield* feed(keys)
       const arrivals = receiver.arrivals()
       assert.lengthOf(events, 8)
-      // Events of one step may overtake one another on their way; those of different steps were awaited.
+      // Events from one step may overtake each other in transit; the test waited for those from different steps.
       assert.deepStrictEqual(
         arrivals.map(({ text }) => JSON.parse(text)).toSorted((a, b) => (a.id < b.id ? -1 : 1)),
         events.map((event) => ({ ...event, schema_version: "2026-09-26" })).toSorted((a, b) => (a.id < b.id ? -1 : 1))

@@ -92,7 +92,7 @@ const ended = (args: ReadonlyArray<string>, env: Record<string, string>) =>
   })
 
 describe("the desktop bundle", () => {
-  it("has a manifest that mcpb accepts, of the version of the packages", () => {
+  it("has a manifest that mcpb accepts, with the packages' version", () => {
     assert.isTrue(validateManifest(join(root, "agent-programs/desktop/manifest.json")))
     const { version: packed, user_config } = v0_3.McpbManifestSchema.parse(json("agent-programs/desktop/manifest.json"))
     assert.strictEqual(packed, version)
@@ -195,10 +195,10 @@ const targetsOf = ({ cursor, cursor_web, vscode, vscode_web }: InstallLinks): Re
   ].map((target) => Schema.decodeUnknownSync(Target, { onExcessProperty: "error" })(target))
 }
 
-describe("the entry in the registry of MCP servers", () => {
+describe("the entry in the MCP server registry", () => {
   const server = decoded(Server, "packages/cli/server.json")
 
-  it("names the package and its version, and the package names it", () => {
+  it("names the package and its version, and the package names the entry", () => {
     assert.strictEqual(server.version, version)
     assert.deepStrictEqual(
       server.packages.map(({ identifier, version }) => [identifier, version]),
@@ -210,7 +210,7 @@ describe("the entry in the registry of MCP servers", () => {
     )
   })
 
-  it("declares every variable of its templates, and keys as secrets", () => {
+  it("declares every variable in its templates, and marks keys as secrets", () => {
     for (const { headers, url, variables } of server.remotes) {
       for (const [template, declared] of [
         [url, variables] as const,
@@ -225,7 +225,7 @@ describe("the entry in the registry of MCP servers", () => {
     assert.isTrue(key?.isSecret)
   })
 
-  it.live("starts a program that forwards to the host that every link and the remote entry name", () =>
+  it.live("starts a program that forwards to the host named by every link and the remote entry", () =>
     Effect.gen(function* () {
       const { base_url } = yield* host
       const [{ environmentVariables, packageArguments }] = server.packages
@@ -268,7 +268,7 @@ describe("the plugin and the extension", () => {
   })
   const of = <A>(schema: Schema.Decoder<A>, path: string) => Schema.decodeUnknownSync(schema)(json(path))
 
-  it("have the version of the packages, and start the command of that version", () => {
+  it("have the packages' version, and start the command in that version", () => {
     for (const path of ["claude-code/.claude-plugin/plugin.json", "gemini/gemini-extension.json"]) {
       assert.deepStrictEqual(of(Named, `agent-programs/${path}`), { name: "quotewire", version: version ?? "" })
     }
@@ -286,7 +286,7 @@ describe("the plugin and the extension", () => {
     }
   })
 
-  it("give models the same instructions, with what the skill is for", () => {
+  it("give models the same instructions, including what the skill is for", () => {
     const { text } = read("agent-programs/claude-code/skills/quote-insurance/SKILL.md")
     const [, head = "", body = ""] = /^---\n([\s\S]*?)\n---\n\n([\s\S]*)$/.exec(text) ?? []
     const Frontmatter = Schema.Struct({
@@ -299,7 +299,7 @@ describe("the plugin and the extension", () => {
 })
 
 describe("a link that adds a host to a program", () => {
-  it("contains the address of the endpoint and, for VS Code, the kind of server", () => {
+  it("contains the endpoint's address and, for VS Code, the server type", () => {
     const name = "quotewire"
     const url = "https://shop.example/insurance/v1/mcp"
     assert.deepStrictEqual(targetsOf(installLinks("https://shop.example/insurance")), [
@@ -310,7 +310,7 @@ describe("a link that adds a host to a program", () => {
     ])
   })
 
-  it.live("is not printed for an address that the command would refuse", () =>
+  it.live("is not printed for an address that the command would reject", () =>
     Effect.gen(function* () {
       const script = join(root, "scripts/installLinks.ts")
       const { code, told } = yield* ended([script, "https://shop.example/v1/mcp"], {})

@@ -63,11 +63,11 @@ describe("a model that reads only results", () => {
   )
 })
 
-describe("what a client keeps of a declaration", () => {
+describe("what a client keeps of a tool declaration", () => {
   const fact = { type: "object", properties: { sex: { type: "string", enum: ["male", "female"] } }, required: ["sex"] }
   const declared = { type: "object", properties: { pets: { type: "array", items: fact } }, required: ["pets"] }
 
-  it("is everything if the declaration is the same, even with references", () => {
+  it("is everything if the declaration is unchanged, even with references", () => {
     const everything = { facts: [2, 2], required: "kept", values: [1, 1], unions: [0, 0] }
     assert.deepStrictEqual<object>(Kept.compare(declared, declared), everything)
     const referring = {
@@ -78,7 +78,7 @@ describe("what a client keeps of a declaration", () => {
     assert.deepStrictEqual<object>(Kept.compare(declared, referring), everything)
   })
 
-  it("omits what an emptied object has lost", () => {
+  it("lacks what an emptied object has lost", () => {
     const emptied = { ...declared, properties: { pets: { type: "array", items: {} } } }
     assert.deepStrictEqual<object>(Kept.compare(declared, emptied), {
       facts: [1, 2],
@@ -90,7 +90,7 @@ describe("what a client keeps of a declaration", () => {
 })
 
 describe("the pages that npm run agents writes", () => {
-  it("name every client, in the versions that its folder installs", () => {
+  it("name every client, in the versions that the folder installs", () => {
     const { text } = read("docs/reference/agents.md")
     for (const { folder, program, title } of clients) {
       assert.include(text, `| ${title} `)
@@ -102,7 +102,7 @@ describe("the pages that npm run agents writes", () => {
     }
   })
 
-  it.effect("show what the tools say today", () =>
+  it.effect("show what the tools currently say", () =>
     Effect.gen(function* () {
       const page = plain(read("docs/guides/what-a-model-sees.md").text)
       const { results } = yield* played(reads.texts)

@@ -65,7 +65,7 @@ const { groups } = parse(read(rules).text)
 const alerts: ReadonlyArray<Alert> = groups.flatMap((group: { rules: ReadonlyArray<Alert> }) => group.rules)
 
 describe("the alerts", () => {
-  it("ask for metrics and labels that hosts have", () => {
+  it("use metrics and labels that hosts have", () => {
     holds(alerts.map(({ alert, expr }) => finding(rules, faultsOf(expr).length === 0, `${alert}: ${faultsOf(expr)}`)))
     assert.deepStrictEqual(faultsOf('sum by (nobody) (quotewire_requests_total{stat="1"}) + quotewire_nothing'), [
       "quotewire_nothing",
@@ -75,7 +75,7 @@ describe("the alerts", () => {
     ])
   })
 
-  it("are each in the runbook, which has no others", () => {
+  it("match the runbook's headings exactly", () => {
     const headings = Array.from(read("docs/guides/runbook.md").text.matchAll(/^## (\w+)$/gm), ([, name = ""]) => name)
     assert.deepStrictEqual(
       headings,
@@ -88,7 +88,7 @@ describe("the alerts", () => {
     }
   })
 
-  it("fire when they should, as promtool sees it", ({ skip }) => {
+  it("fire when they should, as checked by promtool", ({ skip }) => {
     const run = (...args: ReadonlyArray<string>) => spawnSync("promtool", args, { cwd: `${root}/deploy/prometheus` })
     if (run("--version").error !== undefined) skip("promtool is not installed")
     for (const [what, file] of [
@@ -105,7 +105,7 @@ describe("the dashboard", () => {
   const { panels, templating } = JSON.parse(read(dashboard).text)
   const graphs = panels.filter(({ type }: { type: string }) => type !== "row")
 
-  it("asks for metrics and labels that hosts have, with a unit and a sentence for each panel", () => {
+  it("uses metrics and labels that hosts have, with a unit and a sentence for each panel", () => {
     assert.isAbove(graphs.length, 10)
     for (const { datasource, description, fieldConfig, targets, title } of graphs) {
       assert.match(description, /^[A-Z].+\.$/, title)
@@ -115,7 +115,7 @@ describe("the dashboard", () => {
     }
   })
 
-  it("has panels with unique numbers, and variables for everything that its queries leave open", () => {
+  it("has panels with unique numbers, and declares every variable in its queries", () => {
     const ids = panels.map(({ id }: { id: number }) => id)
     assert.strictEqual(new Set(ids).size, ids.length)
     const variables = new Set(templating.list.map(({ name }: { name: string }) => name))

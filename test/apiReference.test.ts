@@ -51,7 +51,7 @@ describe("citations of the contract", () => {
       return Array.from(unwrapped.matchAll(/(?<!\/)\bapi\.md\b.{0,60}/g), ([match]) => ({ path, match }))
     })
 
-  it("name a heading of the page", () => {
+  it("name a heading on the page", () => {
     const headed = new Set(headings)
     assert.isAbove(cited.length, 100)
     holds(
@@ -62,7 +62,7 @@ describe("citations of the contract", () => {
     )
   })
 
-  it("can be followed, because every heading is unique, and every link on the page leads to one", () => {
+  it("can be followed, because every heading is unique and every link on the page has a target", () => {
     const anchors = headings.map((heading) => heading.toLowerCase().replaceAll(" ", "-"))
     assert.strictEqual(new Set(anchors).size, anchors.length)
     holds(headings.map((heading) => finding(heading, /^[\w -]+$/.test(heading), "is no plain heading")))
@@ -180,7 +180,7 @@ describe("the contract", () => {
     })
   )
 
-  it("belongs to an OpenAPI document that describes every property", () => {
+  it("has an OpenAPI document that describes every property", () => {
     const all = propertiesIn(JSON.parse(read("docs/reference/openapi.json").text), "")
     holds(
       all.map(([path, schema]) =>

@@ -55,7 +55,7 @@ describe("packages", () => {
     )
   })
 
-  it("import only what they declare", () => {
+  it("import only declared dependencies", () => {
     holds(
       packages.flatMap((name) => {
         const { dependencies, peerDependencies } = manifest(`packages/${name}`)
@@ -71,7 +71,7 @@ describe("packages", () => {
     )
   })
 
-  it("do not import files of another package", () => {
+  it("do not import another package's files", () => {
     holds(
       packages.flatMap((name) =>
         srcOf(name).flatMap(({ path, imports }) =>
@@ -89,7 +89,7 @@ describe("packages", () => {
     )
   })
 
-  it("do not import code for tests, unless they test carriers", () => {
+  it("do not import test code, except to test carriers", () => {
     holds(
       packages.flatMap((name) =>
         srcOf(name)
@@ -103,7 +103,7 @@ describe("packages", () => {
     )
   })
 
-  it("depend on exact versions, the core on effect only", () => {
+  it("depend on exact versions, and the core on effect only", () => {
     const { dependencies = {}, peerDependencies = {} } = manifest("packages/core")
     assert.deepStrictEqual(Object.keys({ ...dependencies, ...peerDependencies }), ["effect"])
     holds(
@@ -122,7 +122,7 @@ describe("packages", () => {
 })
 
 describe("the core", () => {
-  it("knows no platform", () => {
+  it("uses no platform API", () => {
     holds(
       core.flatMap(({ path, imports }) =>
         imports
@@ -132,7 +132,7 @@ describe("the core", () => {
     )
   })
 
-  it("gets time, randomness and output from services, and so do storages", () => {
+  it("gets time, randomness and output from services, as do storages", () => {
     const ambient =
       /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bset(?:Timeout|Interval|Immediate)\b|\bconsole\.|\bprocess\.|\bglobalThis\b/g
     const inMemory = srcOf("storage-memory").filter(({ path }) => !path.includes("/src/testing/"))
@@ -184,7 +184,7 @@ describe("modules of the core", () => {
   const runtime =
     /^(?:\*|Effect|Layer|Context|Clock|Random|Scope|Exit|Cause|Ref|Queue|Deferred|Stream|ManagedRuntime|Fiber\w*)$/
 
-  it("that hold rules run nothing and know no service", () => {
+  it("that contain rules run nothing and know no service", () => {
     holds(
       pure.flatMap((name) => {
         const { path, imports } = read(`packages/core/src/${name}.ts`)
@@ -199,7 +199,7 @@ describe("modules of the core", () => {
     )
   })
 
-  it("that are not services name services only in `make`, as parts of one", () => {
+  it("that are not services name services only in `make`, as parts of a service", () => {
     const wiring = [
       ...["index", "layer", "hosting", "operations"],
       ...["embedding/administration", "embedding/embed", "embedding/operators", "embedding/serviceLayer"],
@@ -224,7 +224,7 @@ describe("modules of the core", () => {
     )
   })
 
-  it("that are services meet in changes and jobs, not in one another", () => {
+  it("that are services meet in changes and jobs, not in each other", () => {
     // What every service may use: ports, and services that know nothing about quoting but the calls to carriers.
     const ground = [
       "wire/Ids access/Seal access/Workspaces calls/Revision carriers/Carrier",
@@ -351,7 +351,7 @@ describe("hosts", () => {
   }
   const hosts = Object.entries(allowed).flatMap(([name, names]) => srcOf(name).map((source) => ({ source, names })))
 
-  it("know operations and how to call them; a program also knows what to wire", () => {
+  it("know operations and how to call them, while a program also knows what to wire", () => {
     holds(
       hosts.flatMap(({ source: { path, imports }, names }) =>
         imports
@@ -363,7 +363,7 @@ describe("hosts", () => {
     )
   })
 
-  it("read HTTP in one place: the agent endpoint knows messages, and only the headers of its protocol", () => {
+  it("read HTTP in one place: the agent endpoint knows messages and only its protocol's headers", () => {
     // Except for the client of another host, which must use HTTP.
     const endpoint = srcOf("mcp").filter(({ path }) => path !== "packages/mcp/src/serving/Bridge.ts")
     holds(
@@ -375,7 +375,7 @@ describe("hosts", () => {
     )
   })
 
-  it("take the core as a whole: no layer of a single service", () => {
+  it("use the core as a whole, never a single service's layer", () => {
     const serviceLayer =
       /\b(?:Access|Allowance|Carriers|Feedback|Ids|Quotes|RequestLog|Retention|Runner|Seal)\.\w+\.layer\b/g
     holds(
@@ -386,7 +386,7 @@ describe("hosts", () => {
     )
   })
 
-  it("never read or write storage themselves", () => {
+  it("never access storage directly", () => {
     holds(
       without(
         hosts.map(({ source }) => source),

@@ -3,7 +3,7 @@ import { finding, holds, without } from "./support/findings.ts"
 import { read, sources } from "./support/sources.ts"
 
 /*
- * The style of code and texts, checked against the sources.
+ * The style of code and text, checked against the sources.
  */
 
 describe("the code", () => {

@@ -27,7 +27,7 @@ const longestStopSeconds = 10
 const settingsIn = (text: string): ReadonlyArray<string> => text.match(/QUOTEWIRE_[A-Z_]+/g) ?? []
 
 describe("the settings in deploy/", () => {
-  it("are settings of the command", () => {
+  it("are settings that the command has", () => {
     // It accepts all settings of `work` and `migrate`.
     const help = execFileSync(process.execPath, [program, "serve", "--help"], { encoding: "utf8" })
     const known = new Set(settingsIn(help))
@@ -55,7 +55,7 @@ describe("the Dockerfile", () => {
     assert.isAbove(Number(user), 0)
   })
 
-  it("is the base of images with carriers that have their own dependencies", () => {
+  it("is a base image for carriers with their own dependencies", () => {
     const [image = ""] = text.slice(text.lastIndexOf("\nFROM ")).match(/(?<=^WORKDIR )\S+/gm) ?? []
     const app = join(temporary, "image/app")
     const project = join(temporary, "image", image)
@@ -92,7 +92,7 @@ describe("the Dockerfile", () => {
     assert.include(answer, "declined (property_not_eligible)")
   })
 
-  it("finds a ready host healthy, and an absent one not", async () => {
+  it("reports a ready host as healthy, and an absent host as unhealthy", async () => {
     const [, command = "[]"] = /HEALTHCHECK[^[]*(\[.*\])/.exec(text) ?? []
     const [name, ...args]: ReadonlyArray<string> = JSON.parse(command)
     assert.strictEqual(name, "node")
@@ -116,7 +116,7 @@ describe("the Dockerfile", () => {
 describe("compose.yaml", () => {
   const compose = parse(read("deploy/compose.yaml").text, { merge: true })
 
-  it("is what the Compose Specification allows", () => {
+  it("conforms to the Compose Specification", () => {
     const ajv = new Ajv2019({ strict: false, validateFormats: false })
     // The schema uses `id`, which is from drafts older than the one that it declares.
     const modern = JSON.parse(JSON.stringify(composeSchema), (key, value) =>
@@ -129,7 +129,7 @@ describe("compose.yaml", () => {
     assert.isFalse(isCompose({ services: { host: { imago: "quotewire" } } }))
   })
 
-  it("migrates before hosts start, and gives them the time to stop", () => {
+  it("migrates before hosts start, and gives hosts the time to stop", () => {
     const hosts = Object.entries<Record<string, unknown>>(compose.services).filter(([name]) => name.startsWith("host-"))
     assert.lengthOf(hosts, 2)
     for (const [, host] of hosts) {

@@ -60,7 +60,7 @@ describe("a program with a second copy of Effect", () => {
   })
 })
 
-describe("a program with a different release of Effect", () => {
+describe("a program with a different Effect release", () => {
   beforeAll(() => {
     copy("node_modules/effect", "other/node_modules/effect")
     for (const name of ["core", "storage-memory"]) copy(`packages/${name}`, `other/node_modules/@quotewire/${name}`)
@@ -82,7 +82,7 @@ describe("a program with a different release of Effect", () => {
 })
 
 describe("the command", () => {
-  it("refuses a configuration that uses copies other than its own", () => {
+  it("refuses a configuration that uses copies other than the command's own", () => {
     writeFileSync(join(temporary, "other/quotewire.config.mjs"), "export default {}")
     const { status, stderr } = spawnSync(
       process.execPath,
@@ -98,7 +98,7 @@ describe("the command", () => {
 })
 
 describe("a package", () => {
-  it.each(packages)("%s shares the Effect of the program", (name) => {
+  it.each(packages)("%s shares the program's Effect", (name) => {
     const { peerDependencies, dependencies } = manifest(`packages/${name}`)
     assert.notProperty(dependencies ?? {}, "effect")
     assert.strictEqual(peerDependencies?.effect, manifest("packages/core").peerDependencies?.effect)

@@ -9,7 +9,7 @@ import { type AdapterAt, callbackSecret, practise, saidOf } from "./support/prac
 
 const callbacksAt: AdapterAt = (baseUrl, terms) => callbacks(baseUrl, callbackSecret, terms)
 
-describe("a callback of the example carrier callbacks.ts", () => {
+describe("a callback to the example carrier callbacks.ts", () => {
   /** Sends a callback signed with this secret, as the carrier does. */
   const send = async (url: string, decision: unknown, secret = callbackSecret) => {
     const body = JSON.stringify(decision)
@@ -73,7 +73,7 @@ describe("a callback of the example carrier callbacks.ts", () => {
     assert.deepStrictEqual(await sandbox.resultOf(ids[2]), ["pending", null])
   })
 
-  it("that is signed garbage is an unreadable answer, and the log says so", async () => {
+  it("with signed garbage is an unreadable answer, which is logged", async () => {
     await using world = await practise(callbacksAt)
     world.carrier.turn("late")
     const id = await world.start()

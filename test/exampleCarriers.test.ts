@@ -170,7 +170,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
     })
   }
 
-  it("says unreadable_answer when the carrier answers garbage", async () => {
+  it("returns unreadable_answer when the carrier answers garbage", async () => {
     await using world = await practise(at)
     world.carrier.turn("garbage")
     const id = await world.start()
@@ -186,7 +186,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
     ])
   })
 
-  it("says which fields have changed when the carrier's JSON differs", async () => {
+  it("reports which fields have changed when the carrier's JSON differs", async () => {
     await using world = await practise(at)
     world.carrier.turn("changed")
     const id = await world.start()
@@ -237,7 +237,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
 })
 
 describe("an answer after ten minutes", () => {
-  it("is not waited for by polls", async () => {
+  it("is too late for a carrier that is polled", async () => {
     await using world = await practise(jsonPolls)
     world.carrier.turn("late")
     const id = await world.start()
@@ -253,7 +253,7 @@ describe("an answer after ten minutes", () => {
     )
   })
 
-  it("is given up after two attempts", async () => {
+  it("is abandoned after two attempts", async () => {
     await using world = await practise(xml)
     world.carrier.turn("late")
     const id = await world.start()
@@ -314,13 +314,13 @@ describe("a host that dies between the two steps of a quote", () => {
   }
 })
 
-describe("through fetch, the default of embed", () => {
+describe("through fetch, the default in embed,", () => {
   it.each([
     ["huge", ["no_answer", "unreadable_answer"]],
     ["bomb", ["no_answer", "unreadable_answer"]],
     ["redirect", ["no_answer", "carrier_error"]],
     ["twice", ["quoted", 18_000]]
-  ] as const)("the weather %s does the same", async (weather, result) => {
+  ] as const)("the mode %s has the same result", async (weather, result) => {
     await using world = await practise(jsonPolls, { transport: "fetch" })
     world.carrier.turn(weather)
     assert.deepStrictEqual(await world.ended(await world.start()), [...result])
@@ -329,7 +329,7 @@ describe("through fetch, the default of embed", () => {
 })
 
 describe("the practice carrier", () => {
-  it("changes its weather over HTTP, and lists the kinds of weather", async () => {
+  it("changes its mode over HTTP, and lists the modes", async () => {
     const carrier = await startCarrier({ callback_secret: callbackSecret })
     try {
       const turn = (weather: string) => fetch(`${carrier.url}/weather/${weather}`, { method: "PUT" })

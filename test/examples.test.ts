@@ -11,7 +11,7 @@ import { manifestOf } from "../packages/cli/src/create/Manifest.ts"
 import { packages, read, root, type Source, sources } from "./support/sources.ts"
 
 /*
- * Tests what the texts say: runs programs, requests prices and follows links.
+ * Tests the claims of the documentation: runs programs, requests prices and follows links.
  */
 
 const readme = read("README.md")
@@ -53,7 +53,7 @@ const run = async (example: () => Promise<unknown>): Promise<ReadonlyArray<strin
 }
 
 describe("examples", () => {
-  it("embed.ts prints the three prices of a flat in New York", async () => {
+  it("embed.ts prints the three prices for a flat in New York", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/embed.ts")), [
       'Lanternway Renters (sandbox) {"amount_minor":16604,"currency":"USD"} 12',
       'Harborline Mutual (sandbox) {"amount_minor":20079,"currency":"USD"} 12',
@@ -61,7 +61,7 @@ describe("examples", () => {
     ])
   })
 
-  it("plain.ts asks for what is missing, and distinguishes events", async () => {
+  it("plain.ts asks for missing facts, and distinguishes events", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/plain.ts")), [
       "ask for application.dwelling.address.state",
       "ask for application.dwelling.address.zip",
@@ -81,13 +81,13 @@ describe("examples", () => {
     ])
   })
 
-  it("carrier.ts prints the price of its own carrier", async () => {
+  it("carrier.ts prints its own carrier's price", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/carrier.ts")), [
       'One Price Mutual {"amount_minor":18000,"currency":"USD"}'
     ])
   })
 
-  it("carrier-api.ts prints the price that its carrier gives over HTTP", async () => {
+  it("carrier-api.ts prints the price that its carrier returns over HTTP", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/carrier-api.ts")), [
       'Acme Mutual {"amount_minor":18900,"currency":"USD"}'
     ])
@@ -99,7 +99,7 @@ describe("examples", () => {
     ])
   })
 
-  it("bicycle.ts prints the prices of its own line, in the sandbox and live", async () => {
+  it("bicycle.ts prints its own line's prices, in the sandbox and in live", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/bicycle.ts")), [
       'sandbox Spoke Mutual {"amount_minor":11270,"currency":"USD"}',
       'live Wheelhouse {"amount_minor":12000,"currency":"USD"}'
@@ -138,7 +138,7 @@ describe("examples", () => {
     ])
   })
 
-  it("revisions.ts starts in an older revision, and reads the feed in both", async () => {
+  it("revisions.ts starts in an older revision, and reads the feed in both revisions", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/revisions.ts")), [
       "202 2026-09-26",
       "2027-01-15 id type occurred_at environment line resource",
@@ -146,7 +146,7 @@ describe("examples", () => {
     ])
   })
 
-  it("operators.ts finds requests under a name that the audit log has", async () => {
+  it("operators.ts finds requests under a name that the audit log records", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/operators.ts")), [
       "read, write",
       "ended without a quote: 0",
@@ -154,7 +154,7 @@ describe("examples", () => {
     ])
   })
 
-  it("erase.ts erases what was started with a receipt", async () => {
+  it("erase.ts erases requests that were started with a receipt", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/erase.ts")), [
       "to erase: 1",
       "erased: 2",
@@ -236,7 +236,7 @@ describe("the documentation", () => {
     }
   })
 
-  it("shows only JSON of rate plans that is in one", () => {
+  it("shows only rate plan JSON that is part of a plan", () => {
     const plan = flush(read("examples/rate-plan.json").text)
     const blocks = blocksOf(read("docs/guides/rate-plans.md"), "json")
     assert.isAtLeast(blocks.length, 5)
@@ -253,7 +253,7 @@ describe("the documentation", () => {
     }
   })
 
-  it("starts programs of the repository with the Node that `npm ci` brings, because an older one cannot run TypeScript", () => {
+  it("runs repository scripts with the Node that `npm ci` installs, because an older Node cannot run TypeScript", () => {
     const starts = texts.flatMap(({ path, text }) =>
       Array.from(text.matchAll(/(?:\w+ )?\bnode (?=[\w/]+\/\w+\.ts\b)([\w/]+\.ts)/g), ([start, file = ""]) => ({
         path,
@@ -277,7 +277,7 @@ describe("the documentation", () => {
       }))
     )
     assert.isAtLeast(names.length, 4)
-    // Texts about `quotewire create` name the scripts of the projects that it writes.
+    // Pages about `quotewire create` name the scripts of the projects that it writes.
     const choices = { place: "next", carrier: "json", line: true, receiver: true, docker: true } as const
     const all = { ...scripts, ...manifestOf("app", choices, "0.1.0").scripts }
     for (const { path, name } of names) assert.property(all, name, path)

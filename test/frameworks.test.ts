@@ -257,7 +257,7 @@ describe.each(frameworks)("in $name", (framework) => {
     }
   })
 
-  it("the other routes of the program still work", async () => {
+  it("the program's other routes still work", async () => {
     const headers = { "content-type": "application/json" }
     const own = await fetch(`${running.address}/orders`, { method: "POST", headers, body: '{"bicycle":1}' })
     assert.deepStrictEqual(await own.json(), { bicycle: 1 })

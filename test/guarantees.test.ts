@@ -16,8 +16,8 @@ const links = Array.from(text.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)(?: "([^"]+)")?
 /** The rows of the page's tables, without their heads. */
 const rows = text.split("\n").filter((line) => /^\| (?!promise|-)/.test(line))
 
-describe("the page of promises", () => {
-  it("links to files that exist, and to tests by their names", () => {
+describe("the guarantees page", () => {
+  it("links to existing files, and to tests by their names", () => {
     assert.isAbove(links.length, 40)
     assert.isAbove(links.filter(({ name }) => name !== undefined).length, 15)
     const wrong = links.flatMap(({ name, path }) => {

@@ -40,7 +40,7 @@ const hovers = (names: ReadonlyArray<string>): ReadonlyArray<string> => {
 }
 
 describe("an editor", () => {
-  it("shows the text of a schema for each field of an input, a fact and an answer", () => {
+  it("shows a schema's description for each field of an input, a fact and an answer", () => {
     assert.deepStrictEqual(hovers(["request_key", "zip", "amount_minor"]), [
       "The caller's own ID of this start: the same key and input give the same request.",
       "The ZIP code: five digits, or five, a hyphen and four",

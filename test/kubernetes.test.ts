@@ -65,7 +65,7 @@ describe("the Kubernetes manifests", () => {
     ["Secret", { apiVersion: "v1", make: (of) => new Secret(of) }],
     ["Service", { apiVersion: "v1", make: (of) => new Service(of) }]
   ])
-  it("have what the API requires", () => {
+  it("have every field that the API requires", () => {
     assert.sameMembers([...new Set(manifests.map(({ kind }) => kind))], [...models.keys()])
     for (const manifest of manifests) {
       const model = models.get(manifest.kind)
@@ -74,7 +74,7 @@ describe("the Kubernetes manifests", () => {
     }
   })
 
-  it("name no field that the API does not know", () => {
+  it("have no field that the API does not know", () => {
     const lines = manifests.map(
       (manifest, place) =>
         `import type { I${manifest.kind} as K${place} } from "kubernetes-models/${manifest.apiVersion}"
@@ -127,7 +127,7 @@ describe("the Kubernetes manifests", () => {
     assert.isFalse(probes.some((probe) => probe?.includes("/health/ready")))
   })
 
-  it("give the command flags and settings that it has", () => {
+  it("give the command only flags and settings that it has", () => {
     for (const container of pods.flatMap(containersOf)) {
       const [command = "", ...flags] = container.args
       const help = execFileSync(process.execPath, [program, command, "--help"], { encoding: "utf8" })
@@ -167,7 +167,7 @@ describe("the Kubernetes manifests", () => {
     }
   })
 
-  it("select pods that exist, by ports and names that exist", () => {
+  it("select existing pods, by existing ports and names", () => {
     const labelsOf = (pod: Manifest) => pod.spec.template.metadata.labels
     const selected = (labels: Readonly<Record<string, string>>) =>
       pods.filter((pod) => Object.entries(labels).every(([name, value]) => labelsOf(pod)[name] === value))
@@ -201,7 +201,7 @@ describe("the Kubernetes manifests", () => {
     }
   })
 
-  it("let no pod be reached, or reach something, without a rule", () => {
+  it("allow no traffic to or from a pod without a rule", () => {
     const all = manifests.filter(({ kind }) => kind === "NetworkPolicy")
     const [everywhere] = all.filter(({ metadata }) => metadata.name === "quotewire")
     assert.deepStrictEqual(everywhere?.spec.policyTypes, ["Ingress", "Egress"])
@@ -219,13 +219,13 @@ describe("the Kubernetes manifests", () => {
     )
   })
 
-  it("are listed for kustomize, except for what is run or written once", () => {
+  it("are listed for kustomize, except those that are run or written once", () => {
     const { resources } = parse(read(`${folder}/kustomization.yaml`).text)
     const rest = files.map(({ path }) => path.slice(folder.length + 1)).filter((name) => name !== "kustomization.yaml")
     assert.sameMembers([...resources, "migrate.yaml", "secret.example.yaml"], rest)
   })
 
-  it.skipIf(!hasKubectl)("are what kubectl makes of the list (skipped if it is not installed)", () => {
+  it.skipIf(!hasKubectl)("match kubectl's output for the list (skipped if kubectl is not installed)", () => {
     const made = execFileSync("kubectl", ["kustomize", join(root, folder)], { encoding: "utf8" })
     assert.lengthOf(parseAllDocuments(made), manifests.filter(({ kind }) => !["Job", "Secret"].includes(kind)).length)
   })

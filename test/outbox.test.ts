@@ -57,14 +57,14 @@ describe.each(recipes)("the recipe with $name", ({ load }) => {
     }
   }
 
-  it("handles an event that comes twice once", () =>
+  it("handles an event that arrives twice once", () =>
     withRecipe(async ({ handle }, stored) => {
       assert.isTrue(await handle(event))
       assert.isFalse(await handle(event))
       assert.deepStrictEqual(await stored(), [1, 1])
     }))
 
-  it("handles two copies that come at once once", () =>
+  it("handles two copies that arrive concurrently once", () =>
     withRecipe(async ({ handle }, stored) => {
       const copies = await Promise.all([handle(event), handle(event)])
       assert.deepStrictEqual(copies.toSorted(), [false, true])
@@ -84,13 +84,13 @@ describe.each(recipes)("the recipe with $name", ({ load }) => {
       assert.deepStrictEqual(await stored(), [1, 1])
     }))
 
-  it("handles the copy that waited for one whose handler failed", () =>
+  it("handles a copy that waited for another copy whose handler failed", () =>
     withRecipe(async ({ handle }, stored) => {
       await Promise.allSettled([handle(failing), handle(event)])
       assert.deepStrictEqual(await stored(), [1, 1])
     }))
 
-  it("consumes the events of a service in the same process", () =>
+  it("consumes a service's events in the same process", () =>
     withRecipe(async (recipe, stored) => {
       const quotewire = embed({ storage: MemoryStorage.layer })
       const { id: organization_id } = await quotewire.createOrganization("Acme")
@@ -120,7 +120,7 @@ describe.each(recipes)("the recipe with $name", ({ load }) => {
       assert.deepStrictEqual(await stored(), [3, 3])
     }))
 
-  it("receives a webhook that is delivered twice once, and no forged one", () =>
+  it("handles a webhook that is delivered twice once, and no forged webhook", () =>
     withRecipe(async (recipe, stored) => {
       const secret = Signature.makeSecret(new Uint8Array(32).fill(1))
       const body = JSON.stringify(event)

@@ -146,7 +146,7 @@ describe("a published package", () => {
     assert.strictEqual(read(`packages/${name}/LICENSE`).text, read("LICENSE").text)
   })
 
-  it.each(packages)("%s has the version of all others, and requires it", (name) => {
+  it.each(packages)("%s has the same version as all others, and requires it", (name) => {
     const { version, dependencies } = manifest(`packages/${name}`)
     assert.strictEqual(version, manifest("packages/core").version)
     for (const [other, asked] of Object.entries(dependencies ?? {})) {
@@ -187,7 +187,7 @@ describe("the manifest of a package", () => {
     assert.deepStrictEqual(await publintFindings(tarball(name)), [])
   })
 
-  it.each(packages)("%s: its types are found as its code is", async (name) => {
+  it.each(packages)("%s: its types resolve like its code", async (name) => {
     const found = await typeFindings(tarball(name))
     assert.deepStrictEqual(found.problems, [])
     for (const specifier of entryPoints(name)) {
@@ -199,11 +199,11 @@ describe("the manifest of a package", () => {
 describe("the build", () => {
   const index = /^(?:import|export)\b[^"]*"(?:effect|@effect\/[a-z-]+)(?:\/[a-z-]+)?"/m
 
-  it("imports modules of Effect and no index of it", () => {
+  it("imports Effect's modules and no Effect index", () => {
     for (const [path, text] of builtFiles()) assert.notMatch(text, index, path)
   })
 
-  it("changes only where Effect names are imported from, and where SQL is stored", () => {
+  it("changes only the sources of Effect imports, and where SQL is stored", () => {
     const withoutPlace = (text: string) => text.replaceAll(/^(import \{[^}]+\} from) ".*";$/gm, "$1")
     const built = new Map([...builtFiles()].filter(([path]) => !lists.test(path)))
     assert.sameMembers([...built.keys()], [...compiled.keys()])
@@ -231,22 +231,22 @@ const diskOf = (path: string): number => {
   return inside.reduce((sum, name) => sum + diskOf(join(path, name)), about.blocks * 512)
 }
 
-describe("the dependencies of a package", () => {
-  it.each(packages)("%s: include none with install scripts", (name) => {
+describe("a package's dependencies", () => {
+  it.each(packages)("%s: include no package with install scripts", (name) => {
     const all = installed(name)
     assert.isTrue(all.has("node_modules/effect"))
     const running = [...all].filter(([, entry]) => entry.hasInstallScript === true).map(([place]) => place)
     assert.deepStrictEqual(running, [])
   })
 
-  it("are few: what is needed to run, without what only renders a page", () => {
+  it("are few: only what is needed at run time, without packages that only render a page", () => {
     const others = [...installed("cli").keys()].filter(
       (place) => place.startsWith("node_modules/") && !place.startsWith("node_modules/@quotewire/")
     )
     assert.isAtMost(others.length, 40, others.join("\n"))
   })
 
-  it("take less than 150 MB on the disk, with the command", () => {
+  it("take less than 150 MB on disk, including the command", () => {
     const places = [...installed("cli").keys()].filter((place) => place.startsWith("node_modules/"))
     const sizes = places.map((place) => [diskOf(join(app, place)), place] as const)
     const total_MB = sizes.reduce((sum, [bytes]) => sum + bytes, 0) / 1e6
@@ -255,7 +255,7 @@ describe("the dependencies of a package", () => {
 })
 
 describe("a program on published packages", () => {
-  it("runs the example of the README", () => {
+  it("runs the README's example", () => {
     cpSync(join(root, "examples/embed.ts"), join(app, "embed.ts"))
     assert.include(node("embed.ts"), "Lanternway Renters (sandbox)")
   })
@@ -333,7 +333,7 @@ describe("a program on published packages", () => {
     assert.include(node(program, "--version"), manifest("packages/cli").version ?? "no version")
   })
 
-  it("renders the reference with the script in the package", async () => {
+  it("renders the reference with the package's script", async () => {
     const program = join(app, "node_modules/@quotewire/cli", manifest("packages/cli").bin?.quotewire ?? "")
     const host = spawn(process.execPath, [program, "dev", "--port", "0", "--json"], { cwd: app, env: environment })
     try {

@@ -90,7 +90,7 @@ const errorOf = async (call: () => unknown): Promise<Error> => {
 afterAll(() => service.close())
 
 describe("a function that is called from JavaScript", () => {
-  it.each(rows)("$name names itself if it is not given an object", async ({ call, name }) => {
+  it.each(rows)("$name names itself if it does not get an object", async ({ call, name }) => {
     for (const json of ["null", '"secret"', "5"]) {
       const error = await errorOf(() => call(unknownTo(json)))
       assert.notStrictEqual(error.name, "TypeError", json)
@@ -110,7 +110,7 @@ describe("a function that is called from JavaScript", () => {
   )
 
   it.each<readonly [string, () => unknown, RegExp]>([
-    ["the options of a handler", () => nodeHandler(service, unknownTo("null")), /^The options of a handler must be/],
+    ["a handler's options", () => nodeHandler(service, unknownTo("null")), /^The options of a handler must be/],
     [
       "an authorization that was not made by one of its functions",
       () =>
@@ -123,31 +123,19 @@ describe("a function that is called from JavaScript", () => {
         }),
       /http\.auth: Must be the result of oauth, apiKey, bearer or basic\.$/
     ],
+    ["an optional function", () => defineLine(unknownTo('{"rules":1}')), /rules: Must be a function\.(?!\.)/],
+    ["an optional string", () => oauth(unknownTo('{"token_path":"/token","scope":null}')), /scope: Must be string\.$/],
+    ["an invalid tool", () => mcp({ tools: [unknownTo('{"name":"mine"}')] }), /tools\.0\.call: This field is required/],
     [
-      "a function that may be left out",
-      () => defineLine(unknownTo('{"rules":1}')),
-      /rules: Must be a function\.(?!\.)/
-    ],
-    [
-      "a text that may be left out",
-      () => oauth(unknownTo('{"token_path":"/token","scope":null}')),
-      /scope: Must be string\.$/
-    ],
-    [
-      "a tool that is none",
-      () => mcp({ tools: [unknownTo('{"name":"mine"}')] }),
-      /tools\.0\.call: This field is required/
-    ],
-    [
-      "an unknown kind of key",
+      "an unknown key kind",
       () => service.createKey({ organization_id: "", environment: "live", kind: unknownTo('"root"') }),
       /kind: Must be/
     ]
-  ])("says what is wrong with %s", async (_, call, says) => {
+  ])("reports what is wrong with %s", async (_, call, says) => {
     assert.match((await errorOf(call)).message, says)
   })
 
-  it("has its configuration checked by whoever reads it", () => {
+  it("leaves checking its configuration to the reader of the configuration", () => {
     const config = readConfig(unknownTo("null"))
     assert.isTrue(
       Result.isFailure(config) && config.failure.message.includes("such as the one that defineConfig returns")

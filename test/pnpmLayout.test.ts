@@ -130,7 +130,7 @@ const run = (file: string) => {
   return { result: JSON.parse(lines.at(-1) ?? ""), log: `${stdout}${stderr}` }
 }
 
-describe("a workspace of pnpm", () => {
+describe("a pnpm workspace", () => {
   it("shares one Effect if its packages use the same release", () => {
     const { log, result } = run(layOut("one", effect_version))
     assert.deepStrictEqual(result, { copies: 1, prices: [12_050], reasons: [null] })

@@ -58,7 +58,7 @@ const programs = (folder: string, lines: Readonly<Record<"postgres" | "initdb" |
 
 const failing = "echo 'no space left' >&2; exit 1"
 
-describe("a PostgreSQL for tests and benches", () => {
+describe("PostgreSQL for tests and benchmarks", () => {
   it.live.runIf(userInfo().uid === 0)("runs for root in folders that others cannot enter", () =>
     Effect.gen(function* () {
       const folder = yield* privateFolder
@@ -90,7 +90,7 @@ describe("a PostgreSQL for tests and benches", () => {
     })
   )
 
-  it.live("ends the run at once, with one sentence, if a server does not start", () =>
+  it.live("ends the run immediately, with one sentence, if a server does not start", () =>
     Effect.gen(function* () {
       const folder = yield* privateFolder
       const { status, stderr } = yield* runTests(
@@ -101,7 +101,7 @@ describe("a PostgreSQL for tests and benches", () => {
     })
   )
 
-  it.live("ends with the process that started it, and leaves nothing behind, even if that is killed", () =>
+  it.live("stops with the process that started it, and leaves nothing behind, even if that process is killed", () =>
     Effect.gen(function* () {
       const child = spawn(process.execPath, ["--input-type=module", "--eval", program])
       const { folder, port } = yield* Effect.promise(async () => {

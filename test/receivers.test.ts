@@ -153,7 +153,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("reads only newer versions, and never goes back", () =>
+  it.live("reads only newer versions, and never returns to an older one", () =>
     Effect.gen(function* () {
       // The read may be newer than the event or, from a lagging replica, older than the stored state.
       const read = async ({ id, version }: Resource) => ({
@@ -172,7 +172,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("confirms unknown types, and tests", () =>
+  it.live("confirms unknown types, and test events", () =>
     Effect.gen(function* () {
       const { url, inbox, state } = yield* start(serve)
       const { resource: _, ...test } = event("evt_test1", 1, { type: "webhook.test" })
@@ -236,7 +236,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("on a host,", (i
     return { ...receiver, ...subscription, host, keys, service, id: String(body.id), delivered }
   })
 
-  it.effect.each(receivers)("$name ends with the data of the service", ({ serve }) =>
+  it.effect.each(receivers)("$name ends with the service's data", ({ serve }) =>
     Effect.gen(function* () {
       const { host, keys, delivered, attempts, inbox, state } = yield* subscribed(serve)
       const id = yield* quoted(keys)
@@ -254,7 +254,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("on a host,", (i
   )
 
   it.effect.each(receivers)(
-    "$name keeps working during a rotation, with the old secret, both, and the new one",
+    "$name keeps working during a rotation, with the old secret, both secrets, and the new secret",
     ({ serve }) =>
       Effect.gen(function* () {
         const { host, keys, id, delivered, state } = yield* subscribed(serve)
@@ -307,7 +307,7 @@ const run = async (program: () => Promise<unknown>): Promise<ReadonlyArray<strin
   }
 }
 
-describe("programs of the guide", () => {
+describe("the guide's programs", () => {
   it("demo.ts sees every delivery succeed", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/receivers/demo.ts")), [
       "quote_request.completed succeeded",
@@ -317,7 +317,7 @@ describe("programs of the guide", () => {
     ])
   })
 
-  it("scripted.ts sees an event until it is confirmed", async () => {
+  it("scripted.ts receives an event again until it is confirmed", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/receivers/scripted.ts")), [
       "webhook.test false reset",
       "webhook.test true answer",

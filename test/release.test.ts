@@ -77,7 +77,7 @@ describe("the changelog", () => {
   const text =
     "# Changelog\n\nAll changes.\n\n## 1.2.0 - 2026-12-01\n\n### Added\n\n- A thing.\n\n## 1.1.0 - 2026-11-01\n\n- Old.\n"
 
-  it("names the version in its topmost section, whose text is the notes", () => {
+  it("names the version in its first section, whose text becomes the release notes", () => {
     assert.deepStrictEqual(newestSection(text), {
       version: "1.2.0",
       when: "2026-12-01",
@@ -88,7 +88,7 @@ describe("the changelog", () => {
     assert.isNotNull(newestSection(read("CHANGELOG.md").text))
   })
 
-  it("is refused without a version, without a text, and without a date unless in a rehearsal", () => {
+  it("is rejected without a version, without text, or without a date unless in a rehearsal", () => {
     fails(sectionFailures(newestSection("# Changelog\n"), true), /begin its topmost section/)
     fails(sectionFailures(newestSection(text.replace("1.2.0 - 2026-12-01", "Next")), true), /begin its topmost section/)
     fails(sectionFailures(newestSection(text.replace("- A thing.", "")), true), /say under 1\.2\.0 what has changed/)
@@ -99,13 +99,13 @@ describe("the changelog", () => {
   })
 })
 
-describe("the check of", () => {
+describe("the release check of", () => {
   it("versions compares them with the changelog", () => {
     assert.deepStrictEqual(versionFailures([packed()], "1.2.0"), [])
     fails(versionFailures([packed(), packed({ version: "1.1.0" })], "1.2.0"), /^@quotewire\/core has version 1\.1\.0/)
   })
 
-  it("versions finds every file that repeats one", () => {
+  it("versions finds every file that repeats a version", () => {
     const { version = "" } = manifest("packages/core")
     const text = (path: string) => read(path).text
     assert.deepStrictEqual(repeatedVersionFailures(text, version), [])
@@ -117,7 +117,7 @@ describe("the check of", () => {
     )
   })
 
-  it("files finds tests, absent maps and sources, and a missing license or README", () => {
+  it("files rejects tests, missing source maps and sources, and a missing license or README", () => {
     assert.deepStrictEqual(fileFailures(packed()), [])
     assert.deepStrictEqual(fileFailures(packed({}, { "dist/testing/index.js": "export {}" })), [])
     for (const path of ["test/a.js", "dist/a.test.js", "dist/a.test.d.ts", "dist/a.spec.mjs", "dist/__tests__/a.js"])
@@ -131,14 +131,14 @@ describe("the check of", () => {
     assert.deepStrictEqual(fileFailures(packed({}, map({ sources: ["../a.ts"], sourcesContent: [""] }))), [])
   })
 
-  it("the script check finds what an installation would run", () => {
+  it("scripts finds what an installation would run", () => {
     assert.deepStrictEqual(scriptFailures(packed({ scripts: { test: "vitest" } })), [])
     for (const script of ["preinstall", "install", "postinstall", "prepare"])
       fails(scriptFailures(packed({ scripts: { [script]: "node x.js" } })), new RegExp(`script "${script}"`))
     fails(scriptFailures(packed({}, { "binding.gyp": "{}" })), /binding\.gyp/)
   })
 
-  it("publishing wants a public package with provenance", () => {
+  it("publishing requires a public package with provenance", () => {
     assert.deepStrictEqual(publishFailures(packed()), [])
     fails(publishFailures(packed({ publishConfig: {} })), /is not public/, /has no provenance/)
   })
@@ -156,7 +156,7 @@ describe("the check of", () => {
     assert.lengthOf(descriptionFailures(packed(), first, null), 3)
   })
 
-  it("dependencies wants exact versions, one release and equal peers", () => {
+  it("dependencies requires exact versions, one release and equal peers", () => {
     const core = packed()
     const http = (change: Partial<ReleasedManifest>) => packed({ name: "@quotewire/http", ...change })
     const found = (change: Partial<ReleasedManifest>) => dependencyFailures(http(change), [core, http(change)])
@@ -168,7 +168,7 @@ describe("the check of", () => {
     fails(found({ peerDependencies: { effect: "~4.0.0" } }), /peer effect ~4\.0\.0, but @quotewire\/core for another/)
   })
 
-  it("licenses refuses those that are not in its list, and none", () => {
+  it("licenses rejects unlisted and missing licenses", () => {
     assert.deepStrictEqual(licenseFailures([component(), component({ license: "(GPL-2.0 OR MIT)" })]), [])
     for (const license of ["GPL-3.0-only", "NONE", "MIT AND GPL-2.0", "UNLICENSED"])
       fails(licenseFailures([component({ license })]), /^ws 8\.23\.0 has the license/)
@@ -192,7 +192,7 @@ describe("publishing", () => {
     ACTIONS_ID_TOKEN_REQUEST_TOKEN: "token"
   }
 
-  it("is refused outside of the release workflow", () => {
+  it("is refused outside the release workflow", () => {
     assert.deepStrictEqual(environmentFailures(ci, "1.2.0", "11.5.1"), [])
     assert.deepStrictEqual(environmentFailures(ci, "1.2.0", "12.0.0"), [])
     assert.match(environmentFailures({}, "1.2.0", "11.5.1").join(), /^Only the release workflow in CI publishes\./)
@@ -203,7 +203,7 @@ describe("publishing", () => {
     for (const old of ["11.5.0", "11.4.9", "10.9.3"]) fails(environmentFailures(ci, "1.2.0", old), /too old/)
   })
 
-  it("takes the address of the repository from CI", () => {
+  it("takes the repository's address from CI", () => {
     assert.isNull(repositoryOf({}))
     assert.strictEqual(repositoryOf(ci), "https://github.com/acme/quotes")
     assert.strictEqual(repositoryOf({ ...ci, GITHUB_SERVER_URL: "https://code.example" }), repository)
@@ -236,7 +236,7 @@ describe("publishing", () => {
     return { published, registry }
   }
 
-  it("begins with what others depend on", () => {
+  it("starts with the packages that others depend on", () => {
     assert.deepStrictEqual(
       inDependencyOrder(all).map(({ manifest: { name } }) => name),
       order
@@ -263,7 +263,7 @@ describe("publishing", () => {
     assert.deepStrictEqual(published, [])
   })
 
-  it("gives previews to those who ask for them", () => {
+  it("publishes previews only under their own tag", () => {
     assert.strictEqual(distTagOf("1.2.0"), "latest")
     assert.strictEqual(distTagOf("1.2.0-beta.1"), "next")
   })

@@ -41,7 +41,7 @@ interface Released {
 
 const hashOf = (path: string): string => `sha512-${createHash("sha512").update(readFileSync(path)).digest("base64")}`
 
-describe("a rehearsal of a release", () => {
+describe("a release rehearsal", () => {
   it("passes, prints the notes, and publishes nothing", () => {
     assert.strictEqual(rehearsal.stderr, "")
     assert.strictEqual(rehearsal.status, 0)
@@ -68,7 +68,7 @@ describe("a rehearsal of a release", () => {
     assert.sameMembers(readdirSync(out), [...tarballs, ...lists])
   })
 
-  it("makes packages whose commands are those of @quotewire/cli", () => {
+  it("creates packages whose commands are those of @quotewire/cli", () => {
     const modules = join(temporary, "node_modules")
     mkdirSync(modules)
     symlinkSync(join(root, "node_modules/@quotewire"), join(modules, "@quotewire"))
@@ -90,7 +90,7 @@ describe("a rehearsal of a release", () => {
     assert.include(readdirSync(project), "quotewire.config.ts")
   })
 
-  it("does not write into a folder that holds something else", () => {
+  it("does not write into a folder that contains something else", () => {
     const used = join(temporary, "used")
     mkdirSync(used)
     writeFileSync(join(used, "notes.txt"), "mine")
@@ -102,7 +102,7 @@ describe("a rehearsal of a release", () => {
 })
 
 describe("a release", () => {
-  it("is refused outside of CI, before it packs anything", () => {
+  it("is refused outside CI, before it packs anything", () => {
     const unused = join(temporary, "unused")
     const refused = release("--out", unused)
     assert.strictEqual(refused.status, 1)
@@ -200,7 +200,7 @@ interface Locked {
   readonly integrity?: string
 }
 
-describe("the lists of what is shipped", () => {
+describe("the lists of shipped components", () => {
   const hexOf = (integrity: string) => Buffer.from(integrity.replace("sha512-", ""), "base64").toString("hex")
 
   /**
@@ -236,7 +236,7 @@ describe("the lists of what is shipped", () => {
     return [...outside, ...own, scalar]
   }
 
-  it("are CycloneDX 1.6 with the version, license and hash of each component", () => {
+  it("are CycloneDX 1.6 with each component's version, license and hash", () => {
     const bom = written("quotewire.cdx.json")
     const ajv = new Ajv({ strict: false, allErrors: true })
     assert.isTrue(ajv.validate(cycloneDxSchema, bom), ajv.errorsText())
@@ -266,7 +266,7 @@ describe("the lists of what is shipped", () => {
     assert.sameMembers([...reached], [...refs])
   })
 
-  it("are SPDX 2.3 with the version, license and hash of each package", () => {
+  it("are SPDX 2.3 with each package's version, license and hash", () => {
     const document = written("quotewire.spdx.json")
     const ajv = new Ajv({ strict: false, allErrors: true })
     assert.isTrue(ajv.validate(spdxSchema, document), ajv.errorsText())

@@ -80,7 +80,7 @@ describe("rooms", () => {
     "storage-memory": ["the root", "testing"]
   }
 
-  it("of the console import only downwards", () => {
+  it("in the console import only downwards", () => {
     const floors = ["words", "state", "parts", "pages", "operators", "the root"]
     const folder = "packages/http/console/"
     const roomOf = (path: string) => {
@@ -100,7 +100,7 @@ describe("rooms", () => {
   })
 
   for (const [name, floors] of Object.entries(rooms)) {
-    it(`of ${name} import only downwards`, () => {
+    it(`in ${name} import only downwards`, () => {
       const src = `packages/${name}/src/`
       const floorOf = (path: string) => {
         const [first = "", ...rest] = pathOf(path)
@@ -121,7 +121,7 @@ describe("rooms", () => {
     })
   }
 
-  it("are those of every package", () => assert.sameMembers(Object.keys(rooms), [...packages]))
+  it("are listed for every package", () => assert.sameMembers(Object.keys(rooms), [...packages]))
 
   /** What each file or folder imports from its siblings. */
   const neighbors = (folder: string) => {
@@ -135,7 +135,7 @@ describe("rooms", () => {
     return found
   }
 
-  it("hold no folders that import each other, at any depth", () => {
+  it("contain no folders that import each other, at any depth", () => {
     const folders = new Set(
       shipped.flatMap(({ path }) => pathOf(path).map((_, depth) => `${path.split("/", depth + 3).join("/")}/`))
     )
@@ -146,7 +146,7 @@ describe("rooms", () => {
     assert.deepStrictEqual(circles.flat(), [])
   })
 
-  it("have no file name twice in a package", () => {
+  it("have unique file names in each package", () => {
     // The folders of insurance lines have the same files on purpose: whoever knows one line knows them all.
     const ofLine = new RegExp(`/(?:lines|rating)/(?:${lines.join("|")})/`)
     const files = shipped.filter(({ path }) => !path.endsWith("/index.ts") && !ofLine.test(path))
@@ -161,7 +161,7 @@ describe("rooms", () => {
     )
   })
 
-  it("of clients need nothing but the platform: they import values only from themselves and each other", () => {
+  it("of clients need only the platform, and import values only from themselves and each other", () => {
     const inClient = /^packages\/(?:core|http)\/src\/client\//
     const clients = everything.filter(({ path }) => inClient.test(path))
     assert.isAbove(clients.length, 10)
@@ -199,7 +199,7 @@ describe("rooms", () => {
     )
   })
 
-  it("have no import circle", () => {
+  it("have no import cycle", () => {
     const imports = new Map(
       everything.map(({ path, imports }) => [path, imports.flatMap(({ target }) => target ?? [])] as const)
     )

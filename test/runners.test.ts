@@ -29,7 +29,7 @@ const check = async (name: string, report: Promise<string>, passed: RegExp): Pro
   console.log(name, /^.*(?:Duration|Time:|# duration_ms).*$/m.exec(text)?.[0]?.trim())
 }
 
-describe("the tests of a checkout pass", () => {
+describe("the tests of the checkout example pass", () => {
   it("in Vitest", () =>
     check("Vitest", run("vitest", [vitest, "run", "checkout", "--root=."]), /Tests +4 passed \(4\)/))
 

@@ -145,16 +145,21 @@ describe("a workflow", () => {
   })
 
   it.each([
-    ["a job without a limit", / {4}timeout-minutes: 90\n/, "", /timeout-minutes/],
-    ["a step that is none", /- run: \.ci\/run/, "- runs: .ci/run", /must/],
-    ["an action at a tag", /checkout@\w+ # v4\.2\.2/, "checkout@v4", /checkout@v4 is not pinned/],
-    ["an action without its release", / # v0\.36\.0/, "", /trivy-action@\w+ is not pinned/],
-    ["rights for all jobs", /^permissions:\n {2}contents: read/m, "permissions:\n  contents: write", /more than read/],
-    ["a right too many", /id-token: write/, "packages: write", /publish may write packages/],
+    ["a job without a time limit", / {4}timeout-minutes: 90\n/, "", /timeout-minutes/],
+    ["an invalid step", /- run: \.ci\/run/, "- runs: .ci/run", /must/],
+    ["an action pinned to a tag", /checkout@\w+ # v4\.2\.2/, "checkout@v4", /checkout@v4 is not pinned/],
+    ["an action without a release comment", / # v0\.36\.0/, "", /trivy-action@\w+ is not pinned/],
+    [
+      "permissions for all jobs",
+      /^permissions:\n {2}contents: read/m,
+      "permissions:\n  contents: write",
+      /more than read/
+    ],
+    ["an unlisted permission", /id-token: write/, "packages: write", /publish may write packages/],
     ["a script that does not exist", /npm run release/, "npm run relase", /There is no script relase/],
     ["a file that does not exist", /deploy\/Dockerfile/, "deploy/Containerfile", /There is no file deploy\/Container/],
     ["a value in the shell", /"\$GITHUB_REF_NAME"/, "$" + "{{ github.ref_name }}", /would run the value of github\.ref/]
-  ])("is refused with %s", (_, part, replacement, fault) => {
+  ])("is rejected with %s", (_, part, replacement, fault) => {
     const broken = textOf("release.yml").replace(part, replacement)
     assert.notStrictEqual(broken, textOf("release.yml"))
     assert.match(faultsOf("release.yml", broken).join("\n"), fault)
@@ -164,7 +169,7 @@ describe("a workflow", () => {
 describe("the tests in CI", () => {
   const workflow = workflowOf("tests.yml")
 
-  it("run on every supported Node, and on the Node that is named", () => {
+  it("run on every supported Node, and on the named Node", () => {
     assert.deepStrictEqual(workflow.jobs.node?.strategy?.matrix, { node: [22, 24, 26] })
     assert.deepStrictEqual(runsOf(workflow, "node"), ["npm ci", "node node_modules/vitest/vitest.mjs run"])
   })
@@ -177,12 +182,12 @@ describe("the tests in CI", () => {
   })
 })
 
-describe("the release in CI", () => {
+describe("a release in CI", () => {
   const workflow = workflowOf("release.yml")
 
-  it("begins with the tag of a version", () => assert.deepStrictEqual(workflow.on, { push: { tags: ["v*"] } }))
+  it("starts with a version's tag", () => assert.deepStrictEqual(workflow.on, { push: { tags: ["v*"] } }))
 
-  it("publishes only after all checks and the scan of the image", () => {
+  it("publishes only after all checks and the image scan", () => {
     const publishing = Object.keys(workflow.jobs).filter((job) =>
       runsOf(workflow, job).some((run) => run.includes("npm run release") && !run.includes("--dry-run"))
     )
@@ -195,7 +200,7 @@ describe("the release in CI", () => {
     assert.match(image.at(-1)?.uses ?? "", /^aquasecurity\/trivy-action@/)
   })
 
-  it("attaches what was published, with the SBOMs and the notes", () => {
+  it("attaches the published packages, with the SBOMs and the notes", () => {
     assert.strictEqual(workflow.jobs.describe?.needs, "publish")
     const [run = ""] = runsOf(workflow, "describe")
     for (const part of ["release/*.tgz", "release/*.json", "--notes-file release/notes.md"]) assert.include(run, part)

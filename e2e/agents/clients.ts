@@ -3,7 +3,7 @@ import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js
 import { StreamableHTTPClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import { Effect, type Scope } from "effect"
 
-/** The official clients, each as it negotiates. */
+/** The official clients, one for each way to negotiate a revision. */
 export const kinds = ["2.4.0, default", "2.4.0, auto", "2.4.0, pinned", "1.32.2"] as const
 export type Kind = (typeof kinds)[number]
 

@@ -4,20 +4,20 @@ import { passed, run, surprises } from "./conformance.ts"
 import { conformanceTools } from "./conformanceTools.ts"
 import { AgentHosts, agentHosts } from "./host.ts"
 
-/** What a server of tools must pass, in any revision. */
+/** The scenarios that a tool server must pass in any revision. */
 const always = [
   ...["tools-list", "tools-call-simple-text", "tools-call-image", "tools-call-audio", "tools-call-embedded-resource"],
   ...["tools-call-mixed-content", "tools-call-error", "tools-call-with-progress", "json-schema-2020-12"],
   "dns-rebinding-protection"
 ]
 
-/** What a server that asks the person questions must pass, in the revision without a handshake. */
+/** The scenarios that a server that asks the person questions must pass, in the revision without a handshake. */
 const questions = [
   ...["basic-elicitation", "request-state", "multi-round", "missing-input-response", "result-type", "tampered-state"],
   ...["validate-input", "unsupported-methods"]
 ].map((name) => `input-required-result-${name}`)
 
-/** What a server with a handshake must pass. */
+/** The scenarios that a server with a handshake must pass. */
 const handshake = ["server-initialize", "ping", "tools-call-elicitation"]
 
 const musts = {

@@ -24,7 +24,7 @@ const commands: Readonly<Record<Suite, ReadonlyArray<string>>> = {
 export const run = async (suite: Suite, url: string): Promise<ReadonlyMap<string, ReadonlyArray<Check>>> => {
   const folder = mkdtempSync(join(tmpdir(), "quotewire-conformance-"))
   try {
-    // Its exit code says that something failed; its files say what.
+    // The exit code says only that something failed; the files say what.
     await new Promise((resolve) =>
       execFile(process.execPath, [...commands[suite], "--url", url, "-o", folder], resolve)
     )

@@ -44,10 +44,10 @@ const tasks = [
 ].map((name) => `tasks-${name}`)
 
 /**
- * What a server of tools cannot pass, and why.
+ * What a tool server cannot pass, and why.
  *
- * `scenario` excuses every check of a scenario, `scenario:check` a single one. A listed check that passes is an error
- * too.
+ * `scenario` excuses every check of a scenario, `scenario:check` a single check. A listed check that passes is also an
+ * error.
  */
 export const expectedFailures: Readonly<Record<Suite, Readonly<Record<string, string>>>> = {
   "0.1.16": handshake,

@@ -1,4 +1,4 @@
-// As the command does on startup.
+// The command does the same on startup.
 import "effect/schema/SchemaJITCompiler/enable"
 import { Access, Allowance, operations, PublicUrl, Quotewire, Seal, WebhookSender } from "@quotewire/core"
 import { Http, MessageRoute, NodeCrypto, type ServiceApi } from "@quotewire/http"
@@ -15,9 +15,9 @@ export class AgentHosts extends Context.Service<
   }
 >()("e2e/AgentHosts") {}
 
-/** How the hosts differ from those without options. */
+/** How the hosts differ from the defaults. */
 export interface AgentHostOptions {
-  /** Tools in addition to those of the service. */
+  /** Tools in addition to the service's own. */
   readonly tools?: ReadonlyArray<Tool.Tool>
   /** How many hosts there are; one by default. */
   readonly hosts?: number

@@ -19,7 +19,7 @@ const asking = (protocolVersion: string, sent: Sent) => (url: string | URL, init
   return fetch(url, { ...init, body: JSON.stringify({ ...body, params: { ...body.params, protocolVersion } }) })
 }
 
-/** What older programs read of a result: its texts. */
+/** What older programs read from a result: its text. */
 const Result = Schema.Struct({
   content: Schema.NonEmptyArray(Schema.Struct({ text: Schema.String })),
   isError: Schema.Boolean

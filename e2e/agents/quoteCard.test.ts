@@ -6,7 +6,7 @@ import { agentHosts } from "./host.ts"
 
 const program = Layer.provideMerge(cardProgram, agentHosts())
 
-/** A part of the tool's page as a person reads it who has unfolded everything. */
+/** The text of a part of the tool's page, as a person reads it after expanding everything. */
 const textOf = Effect.fnUntraced(function* (part: string) {
   const { card } = yield* CardProgram
   yield* Effect.promise(() =>
@@ -92,7 +92,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
       )
       assert.match(page, /Policy fee\s+\$5\s+The price includes them\./)
       assert.match(page, /\$13\.84 a month\s+\$166\.04 for 12 months/)
-      // What all names and prices have in common is said once.
+      // What all names and prices have in common is shown once.
       assert.match(page, /^3 quotes \(sandbox\)\s/)
       assert.lengthOf(page.match(/\(sandbox\)/g) ?? [], 1)
       assert.lengthOf(page.match(/Per month of cover, for comparing offers/g) ?? [], 1)

@@ -24,7 +24,9 @@ const { values } = parseArgs({
 })
 const seconds = Number(values.seconds)
 
-/** The most memory that an attack may take, in bytes, and the longest p99 of calls with a key, in milliseconds. */
+/**
+ * The most memory that an attack may take, in bytes, and the longest p99 latency of calls with a key, in milliseconds.
+ */
 const most = { bytes: 400e6, p99_ms: 2_000 }
 
 const attacker = fileURLToPath(new URL("Attacker.ts", import.meta.url))

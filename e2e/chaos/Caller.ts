@@ -63,7 +63,7 @@ export class Caller {
     throw new Error(`No answer to ${path}; the last one was ${this.repeats.at(-1)}`)
   }
 
-  /** The answer, or the reason why there is none. */
+  /** The answer, or why there is no answer. */
   private async once(path: string, sent: Sent): Promise<Answer | string> {
     const { method = "GET", body, idempotency_key, within_ms = answersWithinMs } = sent
     const baseUrl = this.base_urls[this.turn++ % this.base_urls.length]

@@ -16,7 +16,7 @@ interface Cell {
   moves_to: Place | null
 }
 
-/** The cells of a service: the files that hosts and commands read, and the databases that they name. */
+/** A service's cells: the files that hosts and commands read, and the databases that these files name. */
 export class CellPlaces {
   readonly names: ReadonlyArray<string>
   private readonly folder = mkdtempSync(join(tmpdir(), "quotewire-cells-"))
@@ -34,7 +34,7 @@ export class CellPlaces {
     this.names = this.cells.map(({ name }) => name)
   }
 
-  /** The file of cells for one viewer. */
+  /** The cells file for one viewer. */
   file(viewer: Viewer): string {
     return join(this.folder, `${viewer}.json`)
   }
@@ -47,7 +47,7 @@ export class CellPlaces {
     return places
   }
 
-  /** The servers that calls for a cell need: its own (two while it moves), and those of the first cell. */
+  /** The servers that calls for a cell need: the cell's own (two while it moves), and the first cell's. */
   serversFor(name: string): ReadonlyArray<number> {
     const needed = this.cells.filter((cell, place) => place === 0 || cell.name === name)
     return needed.flatMap(({ at, moves_to }) => (moves_to === null ? [at.server] : [at.server, moves_to.server]))

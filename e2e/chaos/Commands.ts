@@ -14,7 +14,7 @@ export interface Ended {
 export interface Running {
   /** Resolves when it prints this to standard error, or when it ends. */
   readonly says: (text: string) => Promise<unknown>
-  /** Kills it at once, as a power failure would. */
+  /** Kills it immediately, as a power failure would. */
   readonly kill: () => void
   readonly ended: Promise<Ended>
 }

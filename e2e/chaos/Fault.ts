@@ -18,7 +18,7 @@ export interface Fault {
   readonly strike: Strike
 }
 
-/** Picks one of several, preferably one that no other fault affects now. */
+/** Picks an item, preferably one that no other fault affects now. */
 export const pickFree = <A>(all: readonly [A, ...ReadonlyArray<A>], lockOf: (one: A) => Lock, chance: Chance): A => {
   const drawn = chance.pick(all)
   return lockOf(drawn).isFree ? drawn : (all.find((one) => lockOf(one).isFree) ?? drawn)

@@ -3,7 +3,7 @@ import { after } from "./Hosts.ts"
 
 /** Longer than job leases, which last 30 seconds. */
 export const pastLeaseMs = [31_000, 34_000] as const
-/** The same for the lease of a consumer, which `consumer.ts` sets. */
+/** Longer than a consumer's lease, which `consumer.ts` sets. */
 const pastConsumerLeaseMs = [2_500, 4_500] as const
 const jumpMs = 3_600_000
 

@@ -11,7 +11,7 @@ export interface Host {
   readonly base_url: string
   /** Held by the fault that affects the host as a whole. */
   readonly lock: Lock
-  /** Kills it at once, as a power failure would. */
+  /** Kills it immediately, as a power failure would. */
   readonly kill: () => Promise<void>
   /** Pauses it, as if its machine were suspended, and resumes it after this many milliseconds. */
   readonly pause: (ms: number) => Promise<void>

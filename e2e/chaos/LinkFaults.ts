@@ -5,7 +5,7 @@ import { deadConnectionsMs } from "./Outages.ts"
 import type { Server, Viewer } from "./Server.ts"
 import type { Service } from "./Service.ts"
 
-/** Whose links fail: those of one viewer, or of two at once. */
+/** The viewers whose links fail: one viewer, or two at the same time. */
 const struck: readonly [ReadonlyArray<Viewer>, ...ReadonlyArray<ReadonlyArray<Viewer>>] = [
   ["host-1"],
   ["host-2"],

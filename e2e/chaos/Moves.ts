@@ -52,7 +52,7 @@ const moveCell =
     return `move of ${name}, ${ending} after ${told.join(", ")}`
   }
 
-/** Restarts hosts and consumers one by one, so that they reread the file of cells. */
+/** Restarts hosts and consumers one by one, so that they reread the cells file. */
 const restartHosts = async ({ consumers, hosts, outages }: Service): Promise<void> => {
   for (const host of hosts) {
     await host.lock.alone(async () => {

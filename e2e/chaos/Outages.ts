@@ -6,7 +6,10 @@ interface Outage {
 
 /** How long calls may still fail after a server is back: a host waits ten seconds for an answer, on a busy machine. */
 const recoveryMs = 20_000
-/** The same after lost bytes: every old connection is dead, and a host notices only when it uses one. */
+/**
+ * How long calls may still fail after lost bytes: every old connection is dead, and a host notices only when it uses
+ * one.
+ */
 export const deadConnectionsMs = 30_000
 
 /** What is unavailable, or was until recently. Only this excuses a 503 from a host. */

@@ -35,7 +35,7 @@ export interface Draw {
   readonly faults: ReadonlyArray<Fault>
 }
 
-/** The percentage of cycles in which two faults strike at once. */
+/** The percentage of cycles in which two faults strike at the same time. */
 const twoAtOncePercent = 25
 
 /**
@@ -83,7 +83,7 @@ export const draw = ({ cycles, cycles_per_round, faults, grounds: on, seed }: Dr
   return rounds
 }
 
-/** How often each fault was played, and how often two at once. */
+/** How often each fault was played, and how often two faults struck at the same time. */
 export const countsOf = (cycles: ReadonlyArray<Cycle>): ReadonlyMap<string, number> => {
   const counts = new Map(allFaults.map(({ name }) => [name, 0]))
   counts.set("two at once", cycles.filter(({ faults }) => faults.length > 1).length)

@@ -14,7 +14,7 @@ import { workspace } from "../../packages/storage-pg/test/support/hosts.ts"
 import { scopedDatabase } from "../../test/support/TestDatabase.ts"
 
 /*
- * Work that shares a statement. A member that storage never accepts does not affect the others.
+ * Work that shares a statement. A record that storage never accepts does not affect the others.
  */
 
 /**

@@ -11,7 +11,7 @@ import { list, pass, testInWorld, world } from "../../packages/core/test/quoting
 
 const away = Effect.fail(new Storage.StorageUnavailable({ retry_after_seconds: 1 }))
 
-/** A storage without a free connection: each query fails at once, or waits for a connection until it times out. */
+/** A storage without a free connection: each query fails immediately, or waits for a connection until it times out. */
 const database: { state: "well" | "full" | "slow" } = { state: "well" }
 const busy = <A, E>(question: Effect.Effect<A, E>): Effect.Effect<A, E | Storage.StorageUnavailable> =>
   Effect.suspend((): Effect.Effect<A, E | Storage.StorageUnavailable> => {

@@ -24,7 +24,7 @@ import {
 const dayMs = 86_400_000
 const movedTo = "https://hooks.acme.dev/moved"
 
-/** The indexes of the secrets that signed the newest POST. It must carry exactly one signature for each. */
+/** The indexes of the secrets that signed the latest POST. It must carry exactly one signature for each. */
 const signersOf = Effect.fnUntraced(function* (sent: ReadonlyArray<Sent>, secrets: ReadonlyArray<string | null>) {
   const { body, headers } = sent.at(-1)?.request ?? assert.fail("nothing was sent")
   const now_seconds = Number(headers["webhook-timestamp"])

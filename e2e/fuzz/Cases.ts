@@ -17,7 +17,7 @@ export interface Case {
   readonly path: string
   readonly query: ReadonlyArray<readonly [name: string, encoded: string]>
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
-  /** Members of the body as JSON texts, in order, or a text for the whole body; null for no body. */
+  /** The body's members as JSON text, in order, or text for the whole body; null for no body. */
   readonly body: ReadonlyArray<readonly [name: string, json: string]> | string | null
   readonly expect: Expectation
 }

@@ -1,4 +1,4 @@
-// As the command does on startup.
+// The command does the same on startup.
 import "effect/schema/SchemaJITCompiler/enable"
 import { Access, Allowance, operations, Quotewire, Seal, type Storage, WebhookSender } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"

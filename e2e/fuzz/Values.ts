@@ -3,7 +3,7 @@ import addFormats from "ajv-formats"
 import fc from "fast-check"
 import { at, list, type Node, text } from "../../packages/http/src/documents/JsonNode.ts"
 
-/** A mark in every refused text, so that an answer that repeats a refused value gives itself away. */
+/** A mark in every refused string, so that an answer that repeats a refused value gives itself away. */
 export const marker = "zq7marker"
 
 const ajv = new Ajv2020({ strict: false })
@@ -64,7 +64,7 @@ const textOf = (schema: Node): fc.Arbitrary<string> => {
 }
 
 /**
- * JSON texts of values that do not match a schema: wrong types, wrong bounds, broken and endless texts, deep nesting.
+ * JSON text of values that do not match a schema: wrong types, wrong bounds, malformed and endless text, deep nesting.
  */
 export const unfitting = (document: Node, schema: Node): fc.Arbitrary<string> => {
   const isFitting = validatorOf(document, schema)
@@ -81,7 +81,7 @@ export const unfitting = (document: Node, schema: Node): fc.Arbitrary<string> =>
     .filter((json) => isFitting(JSON.parse(json)) !== true)
 }
 
-/** JSON texts that no field accepts, whatever its schema: what no storage can hold, and endless nesting. */
+/** JSON text that no field accepts, whatever its schema: text that no storage can hold, and endless nesting. */
 export const unsafe: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom("\\u0000", "\\ud800", "\\udc00\\ud800").map((it) => `"${marker}${it}"`),
   fc.constantFrom(40, 400, 4_000).map((levels) => `${"[".repeat(levels)}${"]".repeat(levels)}`),

@@ -46,7 +46,7 @@ export const findIn = (sentinels: Sentinels, text: string): ReadonlyArray<string
   )
 }
 
-/** The places that a search looks at, and what each has shown. */
+/** The places that a search looks at, and the text that each has shown. */
 export class Places<Name extends string> {
   private readonly seen: Map<Name, Array<string>>
 
@@ -54,12 +54,12 @@ export class Places<Name extends string> {
     this.seen = new Map(names.map((name) => [name, []]))
   }
 
-  /** Records a text that a place has shown. */
+  /** Records text that a place has shown. */
   note(place: Name, ...texts: ReadonlyArray<unknown>): void {
     for (const text of texts) this.seen.get(place)?.push(typeof text === "string" ? text : JSON.stringify(text))
   }
 
-  /** How many texts each place has shown, and how many characters. */
+  /** How many strings and how many characters each place has shown. */
   list(): ReadonlyArray<{ readonly place: Name; readonly texts: number; readonly characters: number }> {
     return Array.from(this.seen, ([place, texts]) => ({
       place,

@@ -77,7 +77,7 @@ export const expected: ReadonlyArray<string> = [
   "outdated: a lease, in a pause"
 ]
 
-/** What is wrong with what this many seeds have reached. */
+/** The gaps in what this many seeds have reached. */
 export const gaps = (reached: Reached, seeds: number): ReadonlyArray<string> => [
   ...expected
     .filter((name) => !reached.has(name) && seeds >= (rare.has(name) ? enoughForRare : enoughSeeds))
@@ -88,7 +88,7 @@ export const gaps = (reached: Reached, seeds: number): ReadonlyArray<string> => 
   ...[...reached.keys()].filter((name) => !isListed(name)).map((name) => `${name} (reached, but not listed)`)
 ]
 
-/** How often each was reached, one line each. */
+/** How often each state, transition or fault was reached, one per line. */
 export const tableOf = (reached: Reached): ReadonlyArray<string> =>
   [...new Set([...expected, ...reached.keys()])]
     .toSorted()

@@ -50,7 +50,7 @@ const copies = (first: Copyable): (() => Ground) => {
   }
 }
 
-/** Stories with even seeds are played on the storage in memory, the others on the storage model. */
+/** Stories with even seeds are played on the in-memory storage, the others on the storage model. */
 export const inMemory = (): NewGround => {
   const memory = copies(MemoryStorage.copyable())
   const model = copies(ModelStorage.copyable())

@@ -25,7 +25,7 @@ export interface HostParts {
   readonly story: Story
 }
 
-/** The slot of a host: of the current one, or of its successor after it has died. */
+/** A slot for a host: the current host, or its successor after it has died. */
 export interface Host {
   readonly number: number
   readonly isUp: () => boolean
@@ -39,7 +39,7 @@ export interface Host {
   readonly start: () => void
   /** Kills the host after this many more of its steps, and starts another one after a while. */
   readonly kill: (down_ms: number, after_steps: number) => void
-  /** Stops the host as an operator does: it finishes running work. Then another one starts after a while. */
+  /** Stops the host as an operator does: it finishes running work. Another host starts after a while. */
   readonly stop: (down_ms: number) => void
   readonly pause: (for_ms: number) => void
   readonly setClockApart: (apart_ms: number) => void

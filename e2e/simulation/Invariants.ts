@@ -175,7 +175,7 @@ const ofCarriers = ({ actions }: Story, { asks }: Ledger.Ledger): ReadonlyArray<
       ? [`${all[0]?.carrier_id} was asked ${all.length} times for request ${all[0]?.request}`]
       : []
   )
-  // If clocks differ, hosts disagree on which calls of a dead one have ended.
+  // If clocks differ, hosts disagree on which calls of a dead host have ended.
   if (actions.some((action) => action.do === "set the clock")) return twice
   // A call that hangs in a paused host continues for longer than the host reserves room for it.
   const mayHang = actions.some((action) => action.do === "pause")

@@ -78,7 +78,7 @@ export interface Begun {
   readonly sent: Moment
 }
 
-/** One that was answered. */
+/** A control or a deed that was answered. */
 export interface Done extends Begun {
   readonly answered: Moment
 }

@@ -20,7 +20,7 @@ interface Timer extends Step {
   readonly order: number
 }
 
-/** A simulated process: if it is killed, everything in it stops at once, without finalizers. */
+/** A simulated process: if it is killed, everything in it stops immediately, without finalizers. */
 export interface Process {
   readonly name: string
   readonly isAlive: () => boolean

@@ -11,7 +11,7 @@ interface StoredJob extends Job.NewJob {
   readonly number: number
   lease: number
   expired_leases: number
-  /** When its newest lease ends; null if it has none or released it. */
+  /** When its latest lease expires; null if the job has no lease or the lease was released. */
   leased_until: number | null
 }
 
@@ -52,12 +52,12 @@ const workspaceOf = ({ workspaces }: State, id: Ids.WorkspaceId): Workspace => {
 const versionsOf = (workspace: Workspace, kind: string, id: string): ReadonlyArray<Change.StoredRecord> =>
   workspace.records.get(kind)?.get(id) ?? []
 
-/** The newest versions of the records of a kind. */
+/** The latest versions of a kind's records. */
 const newestOf = (workspace: Workspace, kind: string): ReadonlyArray<Change.StoredRecord> =>
   [...(workspace.records.get(kind)?.values() ?? [])].flatMap((versions) => versions.at(-1) ?? [])
 
 /**
- * Whether a lease is the newest of its job and was not released. It stays valid after its end until a new one is
+ * Whether a lease is its job's latest and was not released. It stays valid after it expires, until a new lease is
  * granted.
  */
 const holds = (job: StoredJob, lease: Job.Lease) =>
@@ -157,7 +157,9 @@ const feed = (state: State, query: Page.FeedQuery): Page.FeedPage => {
 
 const isUrgent = ({ lane }: Job.NewJob) => lane?.urgent === true
 
-/** Whether two jobs of a workspace are in the same queue: both ordered, or in the same lane. Other jobs are in none. */
+/**
+ * Whether two jobs of a workspace are in the same queue: both ordered, or in the same lane. Other jobs are in no queue.
+ */
 const isQueuedWith = (one: StoredJob, other: StoredJob) =>
   one.workspace_id === other.workspace_id &&
   (one.ordered ? other.ordered : one.lane !== undefined && one.lane.name === other.lane?.name)

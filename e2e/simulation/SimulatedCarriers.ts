@@ -39,7 +39,7 @@ const terms: Carrier.CarrierLine = {
   max_concurrent: 1_000
 }
 
-/** How many calls the carrier with little room accepts at once. */
+/** How many concurrent calls the carrier with little room accepts. */
 export const narrowRoom = 2
 
 /** How often the carrier with little room may be asked per minute, in a story with limits. */
@@ -230,7 +230,7 @@ export const make = (
         seen.was_refused = behaviour.answer === "is busy" && ask.attempt === 1
         return yield* answerOf(ask, request)
       })
-      // A host that cuts off a call closes its connection.
+      // A host that aborts a call closes its connection.
       return yield* Effect.ensuring(answering, Effect.sync(end))
     })
 

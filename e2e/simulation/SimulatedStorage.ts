@@ -151,7 +151,7 @@ export const passHint = (
   machine.later(fault === "late" ? chance.below(20_000) : chance.below(4), process, deliver)
 }
 
-/** Checks who holds which job: only the newest lease may finish it, and only once. */
+/** Checks who holds which job: only the latest lease may finish it, and only once. */
 export interface Fence {
   readonly claimed: (leases: ReadonlyArray<Job.Lease>) => void
   readonly released: (leases: ReadonlyArray<Job.Lease>) => void
@@ -180,7 +180,7 @@ export const makeFence = ({ ledger }: StorageParts): Fence => {
   }
 }
 
-/** Shares a storage whose calls return at once. */
+/** Shares a storage whose calls return immediately. */
 export const share =
   (shared: Storage.Storage["Service"]): Open =>
   (parts) => {

@@ -11,7 +11,7 @@ import type { WorkspaceName } from "./World.ts"
  * the same bytes.
  */
 
-/** Attempts of a delivery until it is given up (api.md, Retry schedule). */
+/** How many attempts a delivery gets before it fails (api.md, Retry schedule). */
 const attemptsOfSchedule = 8
 
 /** Everything that is wrong with the webhooks of a workspace, in sentences. */

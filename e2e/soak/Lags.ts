@@ -5,7 +5,7 @@ export interface Lags {
   readonly take: () => number | null
 }
 
-/** Makes empty lags, which keep the newest 10,000 values. */
+/** Makes empty lags, which keep the latest 10,000 values. */
 export const make = (): Lags => {
   let all: Array<number> = []
   return {

@@ -1,9 +1,12 @@
 import { defineCarrier, defineConfig, Money, Reply } from "@quotewire/core"
 
-/** How long an offer lasts, in milliseconds: shorter than quotes are kept, so that none expires after its erasure. */
+/**
+ * How long an offer is valid, in milliseconds: shorter than quotes are kept, so that no offer expires after its
+ * erasure.
+ */
 const lastsMs = Number(process.env.SOAK_OFFERS_MS)
 
-/** For the live work of a soak: one carrier that answers at once. */
+/** For the live work of a soak: one carrier that answers immediately. */
 export default defineConfig({
   carriers: [
     defineCarrier({

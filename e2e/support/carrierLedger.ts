@@ -13,7 +13,7 @@ export interface Entry {
   /** The ZIP code of the request, by which a test recognizes it. */
   readonly zip: string
   readonly what: "asked" | "offered" | "declined" | "throttled" | "failed"
-  /** The price of an offer, in cents; no two offers have the same. */
+  /** The price of an offer, in cents; no two offers have the same price. */
   readonly cents?: number
   /** When it happened, in milliseconds of a monotonic clock. */
   readonly at: number

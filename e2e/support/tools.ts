@@ -7,7 +7,7 @@ import { operationOf } from "./rest.ts"
 
 const names = new Set(Tools.of<ServiceApi.Services>(operations).map(({ name }) => name))
 
-/** What REST sends elsewhere is an argument of a tool, and some arguments have different names. */
+/** A tool takes as arguments what REST sends outside the body, and some arguments have different names. */
 const argumentsOf = (name: string, input: object, more: { readonly read_handle?: string | undefined }, key: string) => {
   const { idempotent, route } = operationOf(name)
   const { id, ...rest }: { readonly id?: unknown } = { ...input }

@@ -6,7 +6,7 @@ import { xmlPolls } from "./xml-polls.ts"
 
 /** Where `npx node examples/carriers/server.ts` listens. */
 const base_url = "http://localhost:8799"
-/** The practice carrier accepts any. */
+/** The practice carrier accepts any credentials. */
 const values = { client_id: "practice", client_secret: "practice" }
 
 export default defineConfig({

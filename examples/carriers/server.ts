@@ -27,7 +27,7 @@ export interface PracticeCarrier {
   readonly url: string
   /** Changes the weather for all requests from now on. */
   readonly turn: (weather: Weather) => void
-  /** Where callbacks are sent; until it is set, none are sent. */
+  /** Where callbacks are sent; until it is set, no callbacks are sent. */
   readonly callBackTo: (url: string) => void
   /**
    * The requests that the carrier received, and the answers to its callbacks, in order: `POST /json/quotes 201`,

@@ -42,7 +42,7 @@ const replyOf = ({ ACORD }: typeof Answer.Type, RqUID: string) => {
   ])
 }
 
-/** A carrier that is asked with one XML message, modeled on those of ACORD. */
+/** A carrier that is asked with one XML message, modeled on ACORD messages. */
 export const xml = (base_url: string, terms: Partial<CarrierDefinition.LineTerms<"renters">> = {}) =>
   defineCarrier({
     id: "naic:10002",

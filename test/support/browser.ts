@@ -9,7 +9,9 @@ const installed = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/g
 const unpacked = (): Promise<string> | undefined =>
   process.platform === "linux" && process.arch === "x64" ? chromium.executablePath() : undefined
 
-/** Unpacks Chromium before a test run: two files that did so at once would start one that is still being written. */
+/**
+ * Unpacks Chromium before a test run: two files that did so concurrently would start one that is still being written.
+ */
 export const setup = async (): Promise<void> => void (await unpacked())
 
 /**

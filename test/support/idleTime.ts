@@ -11,7 +11,7 @@ interface Timer {
   readonly ring: () => void
 }
 
-/** Sets a timer. It can be stopped, and made to fire at once. */
+/** Sets a timer. It can be stopped, and made to fire immediately. */
 type SetTimer = (millis: number, ring: () => void) => { readonly ring: () => void; readonly stop: () => void }
 
 /** The clock of this time, in milliseconds. */

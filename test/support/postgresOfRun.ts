@@ -15,7 +15,7 @@ import { startFailure } from "./TestDatabase.ts"
 
 /**
  * Gives a test run a folder for its servers; the first test that needs one starts it there. Returns a function that
- * stops them. If PostgreSQL cannot run, or a server does not start, the run ends at once.
+ * stops them. If PostgreSQL cannot run, or a server does not start, the run ends immediately.
  */
 export const setup = (project: TestProject) => {
   checkBinaries()

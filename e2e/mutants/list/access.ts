@@ -114,7 +114,7 @@ export const access = inPackage("core")({
       to: "",
       found_by: test(
         "packages/core/test/webhooks/subscriptions.test.ts",
-        "returns the first answer without the secret, which is nowhere in storage"
+        "returns the first answer without the secret, which is stored nowhere"
       )
     },
     {

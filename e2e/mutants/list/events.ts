@@ -64,14 +64,14 @@ export const events = inPackage("core")({
       to: "!Delivery.isOpen(delivery)) return null",
       found_by: test(
         "packages/core/test/webhooks/testsAndReplays.test.ts",
-        "restarts the schedule of a failed delivery, and of one that is being retried"
+        "restarts the schedule of a delivery that failed or is being retried"
       )
     },
     {
       name: "only the newest secret signs",
       from: "Endpoint.validSecrets(subscription, at)) {",
       to: "Endpoint.validSecrets(subscription, at).slice(0, 1)) {",
-      found_by: test(rotation, "returns the new secret once, and both sign for a day of workspace time")
+      found_by: test(rotation, "returns the new secret once, and both secrets sign for a day of workspace time")
     }
   ],
   "consuming/Dispatcher.ts": [
@@ -87,19 +87,13 @@ export const events = inPackage("core")({
       name: "a retry schedule that is shifted",
       from: "retriesAfterMs[delivery.retries]",
       to: "retriesAfterMs[delivery.retries + 1]",
-      found_by: test(
-        delivering,
-        "is retried after the waits of the schedule, counted from the end of the previous attempt, then failed"
-      )
+      found_by: test(delivering, "is retried on the schedule, counted from the end of the previous attempt, then fails")
     },
     {
       name: "waits for retries count from the start of an attempt",
       from: "next_attempt_at: outcome.ended_at + waitMs",
       to: "next_attempt_at: outcome.attempted_at + waitMs",
-      found_by: test(
-        delivering,
-        "is retried after the waits of the schedule, counted from the end of the previous attempt, then failed"
-      )
+      found_by: test(delivering, "is retried on the schedule, counted from the end of the previous attempt, then fails")
     }
   ],
   "webhooks/records/Endpoint.ts": [
@@ -109,14 +103,14 @@ export const events = inPackage("core")({
       to: "at - health.failing_since > Delivery.shutOffAfterMs",
       found_by: test(
         "packages/core/test/webhooks/turningOff.test.ts",
-        "turn delivery off and cancel pending deliveries; a PATCH with the url turns it on"
+        "turn delivery off and cancel pending deliveries; a PATCH with the url turns delivery on again"
       )
     },
     {
       name: "a secret signs at the moment it expires",
       from: "expires_at === null || at < expires_at)",
       to: "expires_at === null || at <= expires_at)",
-      found_by: test(rotation, "returns the new secret once, and both sign for a day of workspace time")
+      found_by: test(rotation, "returns the new secret once, and both secrets sign for a day of workspace time")
     }
   ],
   "webhooks/WebhookSender.ts": [
@@ -134,7 +128,7 @@ export const events = inPackage("core")({
       to: "if (!(ageSeconds <= tolerance + 60))",
       found_by: test(
         "packages/core/test/webhooks/signature.test.ts",
-        "accepts five minutes in either direction, and not a second more"
+        "accepts a difference of five minutes in either direction, and not a second more"
       )
     }
   ],

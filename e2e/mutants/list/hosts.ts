@@ -52,7 +52,7 @@ const ofHttp = inPackage("http")({
       name: "a cached token outlives its expiry",
       from: "found !== undefined && now < found.expires_at",
       to: "found !== undefined",
-      found_by: test("packages/mcp/test/oauth.test.ts", "expires although it is cached, with a small leeway")
+      found_by: test("packages/mcp/test/oauth.test.ts", "expires even if it is cached, with a small leeway")
     }
   ],
   "oauth/TokenVerifier.ts": [
@@ -85,7 +85,7 @@ const ofMcp = inPackage("mcp")({
       name: "an agreement in the arguments",
       from: 'answer.action === "cancel") return "pending"',
       to: 'answer.action === "cancel") return "agreed"',
-      found_by: test(elicitation, "shows the disclosure word for word, and the start continues when the person agrees")
+      found_by: test(elicitation, "shows the disclosure word for word, and continues the start when the person agrees")
     }
   ],
   "catalogue/OperationTool.ts": [

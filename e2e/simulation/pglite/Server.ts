@@ -27,7 +27,7 @@ export const start = (): Promise<PGlite> => PGlite.create({ postgresqlconf: sett
 
 /** A server with one session. */
 export interface Server {
-  /** Runs a statement at once, at a time of the machine. */
+  /** Runs a statement immediately, at the machine's time. */
   readonly run: (now: number, sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, SqlError>
   /** The payloads that statements have announced to hosts since the last call. */
   readonly takeNotifications: () => ReadonlyArray<string>
@@ -99,7 +99,7 @@ export const make = (database: PGlite): Server => {
       now(`truncate ${names.map((name) => `quotewire.${name}`).join(", ")}`)
       for (const name of names) now(`insert into quotewire.${name} select * from beginning.${name}`)
       now("select setval('simulated.drawn', 1)")
-      // Empties the log of changes, which is kept in memory.
+      // Empties the WAL, which is kept in memory.
       now("checkpoint")
     }
   }

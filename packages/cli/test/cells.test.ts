@@ -15,7 +15,7 @@ const folder = Effect.acquireRelease(
   (path) => Effect.sync(() => rmSync(path, { recursive: true }))
 )
 
-/** A file of cells with this content, and the variables that name it. */
+/** A cells file with this content, and the variables that name it. */
 const fileOf = Effect.fnUntraced(function* (text: string) {
   const path = join(yield* folder, "cells.json")
   writeFileSync(path, text)

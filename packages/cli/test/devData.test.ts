@@ -69,7 +69,7 @@ const killedWhileItCreates = async (folder: string) => {
   await stopped(child)
 }
 
-/** Sends reports, several at once, until so many are acknowledged; returns the ids of all that are by then. */
+/** Sends concurrent reports until this many are acknowledged; returns the ids of all reports acknowledged by then. */
 const sendReports = async ({ call }: Sandbox, count: number, acknowledged: Set<string>) => {
   const until = acknowledged.size + count
   const sender = async () => {
@@ -83,7 +83,7 @@ const sendReports = async ({ call }: Sandbox, count: number, acknowledged: Set<s
   await Promise.all([sender(), sender(), sender()])
 }
 
-/** Kills a host while calls are running, after so many acknowledged reports. */
+/** Kills a host while calls are running, after this many acknowledged reports. */
 const killWhileSending = async (host: Sandbox, count: number, acknowledged: Set<string>) => {
   await sendReports(host, count, acknowledged)
   // These are in progress when the host is killed; answers that still arrive count.

@@ -107,7 +107,7 @@ describe("quotewire erase", () => {
       assert.lengthOf(yield* older, 0)
       const after = yield* Effect.promise(() => client.get_quote_request({ id, wait_seconds: 0 }))
       assert.notInclude(JSON.stringify(after), "Wuschelbart")
-      // The carrier's texts are erased, its prices remain.
+      // The carrier's text is erased, its prices remain.
       const remains = after.quotes.find((quote) => quote.id === quotes[0]?.id)?.price
       assert.deepStrictEqual(remains, { ...price, billing_cycle: null })
       const dryAgain = report(yield* erase(["--dry-run", "--json", id]))

@@ -72,7 +72,7 @@ const recorder = (said: Array<string>): Console.Console => {
   })
 }
 
-/** The typed arguments and the environment variables. */
+/** The command-line arguments and the environment variables. */
 interface Attempt {
   readonly args: ReadonlyArray<string>
   readonly env: Record<string, string>

@@ -9,7 +9,7 @@ import * as Wire from "./support/wire.ts"
 const conforms = Conforms.make(OpenApi.document(operations, "https://api.quotewire.dev"))
 
 describe("answers", () => {
-  it.live("have the operation's bytes with their exact length", () =>
+  it.live("have the operation's bytes and their exact length", () =>
     Effect.gen(function* () {
       const { keys, port, send } = yield* start()
       const answer = yield* send("GET", "/v1/things/th_1")
@@ -46,7 +46,7 @@ describe("answers", () => {
     })
   )
 
-  it.live("to HEAD are those to GET without the body", () =>
+  it.live("to HEAD equal those to GET without the body", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const get = yield* send("GET", "/v1/things/th_1")

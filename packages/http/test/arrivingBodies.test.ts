@@ -39,7 +39,7 @@ const begin = Effect.fnUntraced(function* (port: number, head: string, part: str
 })
 
 describe("bodies that are still arriving", () => {
-  it.live("share one limit, above which the oldest is refused", () =>
+  it.live("share one limit, above which the oldest body is refused", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ max_arriving_bytes: 300_000 })
       const head = post(keys, "/v1/things", "Content-Length: 200000")
@@ -55,7 +55,7 @@ describe("bodies that are still arriving", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("give up their room when their callers disconnect", () =>
+  it.live("free their room when their callers disconnect", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ max_arriving_bytes: 400_000 })
       const head = post(keys, "/v1/things", "Content-Length: 200000")
@@ -69,7 +69,7 @@ describe("bodies that are still arriving", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("arrive whole in chunks of any size", () =>
+  it.live("arrive completely in chunks of any size", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const sends = (name: string, sizes: ReadonlyArray<number>) => {
@@ -122,7 +122,7 @@ describe("bodies that are still arriving", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("have a limit that leaves room for one", () =>
+  it.live("need a limit that leaves room for at least one body", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const wrong = { max_arriving_bytes: 256 * 1024 - 1 }

@@ -90,7 +90,7 @@ const startWith = (send: Send, key: string, request_key: string) =>
     }
   )
 
-describe("over HTTP", () => {
+describe("over HTTP,", () => {
   for (const kind of kinds) {
     it.live(`a ${kind} key may call what the table allows, and nothing else`, () =>
       Effect.gen(function* () {
@@ -105,7 +105,7 @@ describe("over HTTP", () => {
     )
   }
 
-  it.live("a partner link may call its own reads, and nothing else", () =>
+  it.live("a partner link may be used only for its own reads", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })
       const { id: shared_id } = yield* startWith(send, keys.server, "shared")
@@ -129,7 +129,7 @@ describe("over HTTP", () => {
     })
   )
 
-  it.live("nothing can be called without a key, or with a wrong one", () =>
+  it.live("nothing can be called without a key or with a wrong key", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })
       for (const key of [null, "", `${keys.server.slice(0, -1)}-`]) {
@@ -149,7 +149,7 @@ describe("Read-Handle", () => {
       ["POST", `/v1/quote-requests/${id}/cancel`]
     ] as const
 
-  it.live("opens its own request to a widget or platform key, and no other", () =>
+  it.live("lets a widget or platform key open its own request, and no other", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })
       for (const kind of ["widget", "platform"] as const) {
@@ -181,7 +181,7 @@ describe("Read-Handle", () => {
     })
   )
 
-  it.live("is neither returned to nor required from a server key, and a repeated start returns the same one", () =>
+  it.live("is neither returned to nor required from a server key, and a repeated start returns the same handle", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })
       const started = yield* startWith(send, keys.server, "server")
@@ -197,7 +197,7 @@ describe("Read-Handle", () => {
   )
 })
 
-describe("pages of allowed origins", () => {
+describe("pages from allowed origins", () => {
   it.live("can call what a widget key can call, and nothing else", () =>
     Effect.gen(function* () {
       const origin = "https://shop.example"

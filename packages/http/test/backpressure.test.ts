@@ -72,7 +72,7 @@ const closed = (socket: Socket | undefined) =>
 const answersIn = (text: string) => text.match(/HTTP\/1\.1 200/g)?.length ?? 0
 
 describe("pipelined requests whose answers are not read", () => {
-  it.live("are answered a few at a time, all of them in order", () =>
+  it.live("are answered a few at a time, in order", () =>
     Effect.gen(function* () {
       const { port, noted, open } = yield* serving()
       const wire = yield* Wire.open(port)
@@ -88,7 +88,7 @@ describe("pipelined requests whose answers are not read", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("close their connection if there are many, and no more of them are answered", () =>
+  it.live("close their connection if there are too many, and no more of them are answered", () =>
     Effect.gen(function* () {
       const { port, noted } = yield* serving()
       const shapes = [
@@ -108,7 +108,7 @@ describe("pipelined requests whose answers are not read", () => {
     }).pipe(Effect.scoped, Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("end when the caller disconnects, even behind a pending answer", () =>
+  it.live("are dropped when the caller disconnects, even behind a pending answer", () =>
     Effect.gen(function* () {
       const { port, hungUp } = yield* serving()
       const wire = yield* Wire.open(port)
@@ -119,7 +119,7 @@ describe("pipelined requests whose answers are not read", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("are answered before a refusal of a later one", () =>
+  it.live("are answered before a later request is refused", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const { port } = yield* start({ routes: routesOf({ started: 0 }, Deferred.await(gate), Effect.void) })
@@ -134,7 +134,7 @@ describe("pipelined requests whose answers are not read", () => {
 })
 
 describe("unread answers", () => {
-  it.live("close their connection after a time, and few of them are made", () =>
+  it.live("close their connection after a timeout, and few of them are produced", () =>
     Effect.gen(function* () {
       const { port, noted, sockets } = yield* serving({
         read_timeout_ms: 300,
@@ -146,7 +146,7 @@ describe("unread answers", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("also close their connection if they were written in pieces", () =>
+  it.live("close their connection even if they were written in pieces", () =>
     Effect.gen(function* () {
       const { port, sockets } = yield* serving({ read_timeout_ms: 300 })
       yield* sendUnread(port, get("/streamed"))
@@ -177,7 +177,7 @@ describe("unread answers", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("close the connections with the most unread bytes if there are too many in all", () =>
+  it.live("close the connections with the most unread bytes if there are too many in total", () =>
     Effect.gen(function* () {
       const { port, sockets } = yield* serving({ max_unread_bytes: 4 * large.length })
       yield* sendUnread(port, get("/large"))
@@ -207,7 +207,7 @@ describe("large answers", () => {
 })
 
 describe("a refused connection", () => {
-  it.live("ends, even if the caller keeps its side open", () =>
+  it.live("closes, even if the caller keeps its side open", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => {})

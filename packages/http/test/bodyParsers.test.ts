@@ -66,7 +66,7 @@ describe("behind a body parser", () => {
     ["express.text()", expressBehind(express.text({ type: json }))],
     ["express.urlencoded(), which leaves JSON alone", expressBehind(express.urlencoded({ extended: true }))],
     ["Fastify's own", fastifyBehindItsParser((raw, body) => Object.assign(raw, { body }))]
-  ] as const)("a body is taken from the request: %s", ([, serve]) =>
+  ] as const)("a parsed body is taken from the request: %s", ([, serve]) =>
     Effect.gen(function* () {
       const { send, logged } = yield* start(serve)
       for (const body of [thing, streamed(thing)]) {
@@ -80,7 +80,7 @@ describe("behind a body parser", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("a body is refused as without one", () =>
+  it.live("a body is refused as it is without a parser", () =>
     Effect.gen(function* () {
       const everything = express().use(express.json({ limit: "1mb", strict: false }), express.urlencoded())
       const { send, logged } = yield* start(expressBehind(everything))
@@ -102,7 +102,7 @@ describe("behind a body parser", () => {
   it.live.each([
     ["Express", expressBehind((request, _, next) => void request.resume().once("end", () => next()))],
     ["Fastify", fastifyBehindItsParser(() => {})]
-  ] as const)("a consumed body is our fault, and the log says what to do: %s", ([, serve]) =>
+  ] as const)("a consumed body is reported as a host error, and the log says what to do: %s", ([, serve]) =>
     Effect.gen(function* () {
       const { send, logged } = yield* start(serve)
       const { status, text } = yield* send("POST", "/v1/things", json, thing)

@@ -11,7 +11,7 @@ interface Case {
 
 const networks = "10.0.0.0/8,fd00::/8"
 
-describe("the address that a caller is counted by", () => {
+describe("the address by which a caller is counted", () => {
   it.each<Case>([
     // By default no header is trusted.
     { trust: null, remote: "192.0.2.1", says: "198.51.100.7", is: "192.0.2.1" },
@@ -60,7 +60,7 @@ describe("the address that a caller is counted by", () => {
     assert.strictEqual(addressOf(remote, ClientAddress.headerIn(headers)), is)
   })
 
-  it.each(["0", "17", "-1", "all", "10.0.0.0", "10.0.0.0/33", ""])("cannot be found by trusting %s", (trust) => {
+  it.each(["0", "17", "-1", "all", "10.0.0.0", "10.0.0.0/33", ""])("cannot be determined by trusting %s", (trust) => {
     assert.isNull(ClientAddress.readTrusted(trust))
   })
 })

@@ -23,7 +23,7 @@ const assertToldToRetry = ({ headers, status, text }: ReturnType<typeof Wire.par
 }
 
 describe("connections", () => {
-  it.live("are limited: one more is closed, and accepted once another has ended", () =>
+  it.live("are limited: an extra connection is closed, and accepted once another has ended", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ connections: 2 })
       const get = head(keys, "GET /v1/things/thing_1")
@@ -68,7 +68,7 @@ describe("large bodies", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("are refused with an answer that reaches a caller that sends everything before it reads", () =>
+  it.live("send a refusal that arrives even if the caller reads only after sending everything", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const answer = yield* send("POST", "/v1/things", {
@@ -79,7 +79,7 @@ describe("large bodies", () => {
     })
   )
 
-  it.live("of exactly the limit are read", () =>
+  it.live("of exactly the maximum size are read", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const json = '{"name":"a"}'
@@ -94,7 +94,7 @@ describe("large bodies", () => {
     })
   )
 
-  it.live("are refused before they are sent if the caller asks first", () =>
+  it.live("are refused before they are sent if the caller expects 100-continue", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const refused = yield* Wire.open(port)
@@ -133,7 +133,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("of callers that disconnect end the wait at once", () =>
+  it.live("of callers that disconnect end the wait immediately", () =>
     Effect.gen(function* () {
       const { keys, notes, port } = yield* start()
       const wire = yield* Wire.open(port)
@@ -192,7 +192,7 @@ describe("broken requests", () => {
   )
 })
 
-describe("starting", () => {
+describe("starting a host", () => {
   it.live("on a port in use fails with one sentence", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
@@ -211,7 +211,7 @@ describe("starting", () => {
   )
 })
 
-describe("stopping", () => {
+describe("stopping a host", () => {
   it.live("wakes pending long polls, answers them and closes", () =>
     Effect.gen(function* () {
       const woken = yield* Deferred.make<void>()
@@ -231,7 +231,7 @@ describe("stopping", () => {
     })
   )
 
-  it.live("interrupts what does not end in time, and says so", () =>
+  it.live("interrupts calls that do not end in time, and reports them", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { notes, send } = yield* start({ grace_ms: 100 }).pipe(Scope.provide(scope))
@@ -247,8 +247,8 @@ describe("stopping", () => {
   )
 
   it.live.each([
-    ["a call that changes something and hangs", "POST", "/v1/things"],
-    ["a route that cannot be broken off", "GET", "/stuck"]
+    ["a hanging call that changes data", "POST", "/v1/things"],
+    ["a route that cannot be interrupted", "GET", "/stuck"]
   ] as const)("is not delayed by %s", ([, method, path]) =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
@@ -264,7 +264,7 @@ describe("stopping", () => {
     })
   )
 
-  it.live("answers a late request on an idle connection, and closes it with the answer", () =>
+  it.live("answers a late request on an idle connection, and closes the connection with the answer", () =>
     Effect.gen(function* () {
       const stopping = yield* Deferred.make<void>()
       const scope = yield* Scope.make()

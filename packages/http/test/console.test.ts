@@ -31,7 +31,7 @@ const emptyFolder = Effect.acquireRelease(
 )
 
 describe("the console", () => {
-  it.live("is one page at every address below /console, which loads only files of its host", () =>
+  it.live("is one page at every path below /console, and loads only its host's files", () =>
     Effect.gen(function* () {
       const { url } = yield* start({ console: {} })
       const page = yield* get(`${url}/console`)
@@ -52,7 +52,7 @@ describe("the console", () => {
     })
   )
 
-  it.live("has files with a tag, compressed as the browser accepts", () =>
+  it.live("has files with an ETag, compressed as the browser accepts", () =>
     Effect.gen(function* () {
       const { url } = yield* start({ console: {} })
       const types = { "console.js": "text/javascript; charset=utf-8", "console.css": "text/css; charset=utf-8" }
@@ -72,7 +72,7 @@ describe("the console", () => {
     })
   )
 
-  it.live("is off by default, and only pages are read", () =>
+  it.live("is off by default, and serves only reads", () =>
     Effect.gen(function* () {
       const off = yield* start()
       for (const path of ["/console", "/console/", "/console/console.js"]) {
@@ -84,7 +84,7 @@ describe("the console", () => {
     })
   )
 
-  it.live("knows the path below which it is reached, on every handler", () =>
+  it.live("knows the base path below which it is served, on every handler", () =>
     Effect.gen(function* () {
       const service = yield* embedded({ public_url: "https://shop.example/insurance" })
       const node = yield* serving(nodeHandler(service.quotewire, { base_path: "/insurance", console: true }))
@@ -112,7 +112,7 @@ describe("the console", () => {
     })
   )
 
-  it.live("can be read from a copy of its files", () =>
+  it.live("can be served from a copy of its files", () =>
     Effect.gen(function* () {
       const folder = new URL("../dist/console", import.meta.url)
       const service = yield* embedded()
@@ -121,7 +121,7 @@ describe("the console", () => {
     })
   )
 
-  it.live("refuses a wrong option with its name", () =>
+  it.live("rejects an invalid option by name", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const options = JSON.parse('{ "console": "yes" }')

@@ -24,7 +24,7 @@ const host = Effect.gen(function* () {
   return { code: Redacted.value(link.code), signIn, url }
 })
 
-describe("the link of the console", () => {
+describe("a console link", () => {
   it.live("gives the key once", () =>
     Effect.gen(function* () {
       const { code, signIn } = yield* host
@@ -36,7 +36,7 @@ describe("the link of the console", () => {
     })
   )
 
-  it.live("is not used up by a wrong code or a page of another site", () =>
+  it.live("is not used up by a wrong code or a page from another site", () =>
     Effect.gen(function* () {
       const { code, signIn, url } = yield* host
       for (const wrong of ["", "x", `${code}x`, code.slice(1)]) {
@@ -58,7 +58,7 @@ describe("the link of the console", () => {
     })
   )
 
-  it.live("refuses other bodies with the name of the field", () =>
+  it.live("rejects malformed bodies with the field's name", () =>
     Effect.gen(function* () {
       const { code, signIn } = yield* host
       for (const body of [{}, { link: 1 }, { link: null }]) {
@@ -74,7 +74,7 @@ describe("the link of the console", () => {
     })
   )
 
-  it.live("exists only where the host made one", () =>
+  it.live("exists only where the host created one", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ console: {} })
       const answer = yield* send("POST", "/console/session", { key: null, json: { link: "x" }, headers: fromPage })
@@ -82,7 +82,7 @@ describe("the link of the console", () => {
     })
   )
 
-  it.effect("ends after ten minutes", () =>
+  it.effect("expires after ten minutes", () =>
     Effect.gen(function* () {
       const [early, late] = [yield* makeLink, yield* makeLink]
       assert.notStrictEqual(Redacted.value(early.code), Redacted.value(late.code))

@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { count, duration, money, shortId, visible } from "../console/words/format.ts"
 
-describe("the words of the console", () => {
-  it("never let a hidden or bidirectional character through, and change no other text", () => {
+describe("the console's text", () => {
+  it("never contains a hidden or bidirectional character from data, and changes no other text", () => {
     const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
@@ -13,7 +13,7 @@ describe("the words of the console", () => {
     )
   })
 
-  it("write money to the cent, and never take an unknown amount for zero", () => {
+  it("shows money to the cent, and never shows an unknown amount as zero", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 100_000_000 }), (cents) => {
         const [dollars = "", rest = "00"] = money({ amount_minor: cents }).replaceAll(/[$,]/g, "").split(".")
@@ -23,7 +23,7 @@ describe("the words of the console", () => {
     assert.strictEqual(money(null), "unknown")
   })
 
-  it("name every duration and count, and keep both ends of an id", () => {
+  it("describes every duration and count, and keeps both ends of an id", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4_000_000_000 }), (ms) => {
         assert.match(duration(ms), /^[\d.]+ (?:ms|s|min|h|days)$/)

@@ -99,7 +99,7 @@ describe("the contract", () => {
     }
   })
 
-  it("refuses an unknown value in inputs, and accepts it in answers where values can be added", () => {
+  it("rejects an unknown value in inputs, and accepts it in answers where values can be added", () => {
     const event = {
       id: "evt_01kafzsk000000000000000000",
       type: "quote.renewed",
@@ -118,7 +118,7 @@ describe("the contract", () => {
     assert.isFalse(isCreate({ url: "https://hooks.example.com", event_types: ["quote.renewed"] }))
   })
 
-  it("says that an update of a subscription must change something, like the service", () => {
+  it("says, like the service, that an update must change something", () => {
     const body = JsonNode.at(document, call("update_event_subscription"), "requestBody")
     const json = JsonNode.at(document, JsonNode.at(document, body, "content"), "application/json")
     assert.strictEqual(body.required, true)
@@ -181,7 +181,7 @@ describe("the contract", () => {
     }
   })
 
-  it("lists the header Retry-After on every 429 and 503", () => {
+  it("lists the Retry-After header on every 429 and 503", () => {
     for (const { name, part, call } of calls.filter(({ part }) => part === "paths")) {
       const responses = JsonNode.at(document, call, "responses")
       for (const status of ["429", "503"]) {
@@ -191,7 +191,7 @@ describe("the contract", () => {
     }
   })
 
-  it("is correct for a host under a different path", () => {
+  it("is correct for a host below a different path", () => {
     const text = JSON.stringify(document)
     assert.deepStrictEqual(document.servers, [{ url: baseUrl }])
     assert.notInclude(text, OpenApi.recorded_at)

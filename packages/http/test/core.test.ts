@@ -21,7 +21,7 @@ const calls = [
   ["POST", "/v1/quote-requests", 400]
 ] as const
 
-describe("the operations of the core", () => {
+describe("the core's operations", () => {
   it.live.each(calls)("%s %s answers %i as documented", ([method, target, status]) =>
     Effect.gen(function* () {
       const { send } = yield* start({ operations })

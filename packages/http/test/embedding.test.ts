@@ -16,7 +16,7 @@ const serving = Effect.fnUntraced(function* (handle: RequestListener) {
   return `http://127.0.0.1:${typeof bound === "object" && bound !== null ? bound.port : 0}`
 })
 
-describe("embedding", () => {
+describe("embedding in a server", () => {
   it.live("serves inside an existing server, and leaves other paths to it", () =>
     Effect.gen(function* () {
       const { handle } = yield* Http.handler({ operations, base_url: "https://api.quotewire.dev" })
@@ -60,7 +60,7 @@ describe("embedding", () => {
     { base_url: "https://host.example", docs_url: "https://host.example/docs?secret" },
     { base_url: "https://host.example", cors_origins: ["https://shop.example/secret"] },
     { base_url: "https://host.example", cors_origins: ["https://shop.example\r\nsecret: a"] }
-  ])("says which address it cannot use, and does not repeat it: %j", (addresses) =>
+  ])("names an address that it cannot use, without repeating it: %j", (addresses) =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(Http.handler({ operations, ...addresses }))
       const [name = ""] = Object.keys(addresses).slice(-1)
@@ -70,7 +70,7 @@ describe("embedding", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("accepts origins as browsers write them", () =>
+  it.live("accepts origins as browsers send them", () =>
     Effect.gen(function* () {
       const { handle } = yield* Http.handler({
         operations,
@@ -96,7 +96,7 @@ describe("embedding", () => {
     ]
   }
 
-  it.live.each(["GET /now", "GET /soon", "POST /body"])("is idle when its requests are answered: %s", (line) =>
+  it.live.each(["GET /now", "GET /soon", "POST /body"])("is idle once its requests are answered: %s", (line) =>
     Effect.gen(function* () {
       const { handle, idle } = yield* Http.handler(settings)
       const idleAfter = yield* Deferred.make<boolean>()
@@ -114,7 +114,7 @@ describe("embedding", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("has answered what it interrupts", () =>
+  it.live("answers the calls that it interrupts", () =>
     Effect.gen(function* () {
       const { handle, interruptAll } = yield* Http.handler(settings)
       const broken = yield* Deferred.make<number>()
@@ -131,7 +131,7 @@ describe("embedding", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("ignores a request that someone else has answered, and answers the others", () =>
+  it.live("ignores a request that another handler has answered, and answers the others", () =>
     Effect.gen(function* () {
       const first = yield* Deferred.make<ServerResponse>()
       const answerFirst = () => Effect.runFork(Effect.map(Deferred.await(first), (response) => response.end("first")))

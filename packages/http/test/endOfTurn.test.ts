@@ -7,8 +7,8 @@ const written = () => {
   return { items, write: atEndOfTurn<number>((item) => items.push(item)) }
 }
 
-describe("what is ready in one turn", () => {
-  it("is written when the turn ends, in order", async () => {
+describe("answers that are ready in one event-loop turn", () => {
+  it("are written when the turn ends, in order", async () => {
     const { items, write } = written()
     for (const item of [1, 2, 3]) write(item)
     expect(items).toEqual([])
@@ -19,7 +19,7 @@ describe("what is ready in one turn", () => {
     expect(items).toEqual([1, 2, 3, 4])
   })
 
-  it("waits for at most seven others", async () => {
+  it("wait for at most seven others", async () => {
     const { items, write } = written()
     for (let item = 1; item <= 7; item++) write(item)
     expect(items).toEqual([])
@@ -30,7 +30,7 @@ describe("what is ready in one turn", () => {
     expect(items).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
   })
 
-  it("is written even if one before it fails", () => {
+  it("are written even if an earlier one fails", () => {
     const items: Array<number> = []
     const write = atEndOfTurn<number>((item) => {
       if (item === 3) throw new Error(`not ${item}`)

@@ -11,7 +11,7 @@ interface Case {
   /** With `SERVER` and `WIDGET` as placeholders for keys. */
   readonly headers?: ReadonlyArray<string>
   readonly body?: string | Uint8Array
-  /** The header, with the same placeholders; null omits it. */
+  /** The Authorization header, with the same placeholders; null omits it. */
   readonly authorization?: string | null
   readonly status: number
   readonly code: ApiError.ErrorCode
@@ -41,26 +41,26 @@ const cases: ReadonlyArray<Case> = [
   { what: "doubled slashes", line: "GET //v1//things/th_1", status: 404, code: "not_found" },
   { what: "dots", line: "GET /v1/../v1/things/th_1", status: 404, code: "not_found" },
   { what: "an id that cannot exist", line: "GET /v1/things/%2e%2e%2fetc", status: 404, code: "not_found" },
-  { what: "an id of the object's prototype", line: "GET /v1/things/__proto__", status: 404, code: "not_found" },
+  { what: "an id named like an Object.prototype member", line: "GET /v1/things/__proto__", status: 404, code: "not_found" },
   { what: "a very long id", line: `GET /v1/things/${"a".repeat(8_000)}`, status: 404, code: "not_found" },
   { what: "a NUL in an id", line: "GET /v1/things/th_%00", status: 422, code: "invalid_input", fields: ["id"] },
-  { what: "an address without end", line: `GET /v1/things/${"a".repeat(20_000)}`, status: 413, code: "request_too_large" },
-  { what: "headers without end", line: "GET /v1/things/th_1", headers: [`X: ${"a".repeat(20_000)}`], status: 413, code: "request_too_large" },
-  { what: "what is not HTTP", line: "HELLO", status: 400, code: "invalid_json" },
+  { what: "an endless URL", line: `GET /v1/things/${"a".repeat(20_000)}`, status: 413, code: "request_too_large" },
+  { what: "endless headers", line: "GET /v1/things/th_1", headers: [`X: ${"a".repeat(20_000)}`], status: 413, code: "request_too_large" },
+  { what: "data that is not HTTP", line: "HELLO", status: 400, code: "invalid_json" },
   // Query
-  { what: "a number that is none", line: "GET /v1/things/th_1?version=abc", status: 422, code: "invalid_input", fields: ["version"] },
+  { what: "a malformed number", line: "GET /v1/things/th_1?version=abc", status: 422, code: "invalid_input", fields: ["version"] },
   { what: "a number with a fraction", line: "GET /v1/things/th_1?version=1.5", status: 422, code: "invalid_input", fields: ["version"] },
-  { what: "a number too small", line: "GET /v1/things/th_1?version=0", status: 422, code: "invalid_input", fields: ["version"] },
-  { what: "a whole number of something that is not there, however long", line: `GET /v1/things/nothing?version=${"9".repeat(40)}`, status: 404, code: "not_found" },
-  { what: "a whole number too small, however long", line: `GET /v1/things/th_1?version=-${"9".repeat(40)}`, status: 422, code: "invalid_input", fields: ["version"] },
+  { what: "a number that is too small", line: "GET /v1/things/th_1?version=0", status: 422, code: "invalid_input", fields: ["version"] },
+  { what: "a very long number for a missing resource", line: `GET /v1/things/nothing?version=${"9".repeat(40)}`, status: 404, code: "not_found" },
+  { what: "a very long number that is too small", line: `GET /v1/things/th_1?version=-${"9".repeat(40)}`, status: 422, code: "invalid_input", fields: ["version"] },
   { what: "an empty number", line: "GET /v1/things/th_1?version=", status: 422, code: "invalid_input", fields: ["version"] },
   { what: "a repeated parameter", line: "GET /v1/things/th_1?version=1&version=2", status: 422, code: "invalid_input", fields: ["version"] },
   { what: "an unknown parameter", line: "GET /v1/things/th_1?sort=x", status: 422, code: "invalid_input", fields: ["sort"] },
-  { what: "the prototype as a parameter", line: "GET /v1/things/th_1?__proto__=x", status: 422, code: "invalid_input", fields: ["__proto__"] },
-  { what: "a parameter of the path in the query", line: "GET /v1/things/th_1?id=th_2", status: 422, code: "invalid_input", fields: ["id"] },
+  { what: "a parameter named like an Object.prototype member", line: "GET /v1/things/th_1?__proto__=x", status: 422, code: "invalid_input", fields: ["__proto__"] },
+  { what: "a path parameter in the query", line: "GET /v1/things/th_1?id=th_2", status: 422, code: "invalid_input", fields: ["id"] },
   { what: "several wrong parameters", line: "GET /v1/things/th_1?version=x&sort=y", status: 422, code: "invalid_input", fields: ["sort", "version"] },
   { what: "broken encoding in a query", line: "GET /v1/things/th_1?version=%zz", status: 422, code: "invalid_input", fields: ["version"] },
-  { what: "a field of the body in the query", line: "POST /v1/things?name=x", headers: [key], body: "{}", status: 422, code: "invalid_input", fields: ["name"] },
+  { what: "a body field in the query", line: "POST /v1/things?name=x", headers: [key], body: "{}", status: 422, code: "invalid_input", fields: ["name"] },
   // Keys
   { what: "no key", line: "GET /v1/things/th_1", authorization: null, status: 401, code: "authentication_failed" },
   { what: "an empty key", line: "GET /v1/things/th_1", authorization: "", status: 401, code: "authentication_failed" },
@@ -79,7 +79,7 @@ const cases: ReadonlyArray<Case> = [
   // Bodies
   { what: "no body where fields are required", line: "POST /v1/things", headers: [key], status: 400, code: "invalid_json" },
   { what: "a body that is not JSON", line: "POST /v1/things", headers: [key, json], body: "{", status: 400, code: "invalid_json" },
-  { what: "a body of blanks", line: "POST /v1/things", headers: [key, json], body: "  ", status: 400, code: "invalid_json" },
+  { what: "a body of spaces", line: "POST /v1/things", headers: [key, json], body: "  ", status: 400, code: "invalid_json" },
   { what: "two JSON values", line: "POST /v1/things", headers: [key, json], body: "{}{}", status: 400, code: "invalid_json" },
   { what: "a NaN", line: "POST /v1/things", headers: [key, json], body: '{"count":NaN}', status: 400, code: "invalid_json" },
   { what: "a body that is not UTF-8", line: "POST /v1/things", headers: [key, json], body: new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), status: 400, code: "invalid_json" },
@@ -91,21 +91,21 @@ const cases: ReadonlyArray<Case> = [
   { what: "null", line: "POST /v1/things", headers: [key, json], body: "null", status: 422, code: "invalid_input", fields: [""] },
   { what: "text", line: "POST /v1/things", headers: [key, json], body: '"name"', status: 422, code: "invalid_input", fields: [""] },
   { what: "an unknown field", line: "POST /v1/things", headers: [key, json], body: '{"name":"a","x":1}', status: 422, code: "invalid_input", fields: ["x"] },
-  { what: "the prototype as a field", line: "POST /v1/things", headers: [key, json], body: '{"name":"a","__proto__":{"x":1}}', status: 422, code: "invalid_input", fields: ["__proto__"] },
+  { what: "a field named like an Object.prototype member", line: "POST /v1/things", headers: [key, json], body: '{"name":"a","__proto__":{"x":1}}', status: 422, code: "invalid_input", fields: ["__proto__"] },
   { what: "several wrong fields", line: "POST /v1/things", headers: [key, json], body: '{"count":"many","x":1}', status: 422, code: "invalid_input", fields: ["x", "name", "count"] },
-  { what: "a number without end", line: "POST /v1/things", headers: [key, json], body: '{"name":"a","count":1e999}', status: 422, code: "invalid_input", fields: ["count"] },
+  { what: "an endless number", line: "POST /v1/things", headers: [key, json], body: '{"name":"a","count":1e999}', status: 422, code: "invalid_input", fields: ["count"] },
   { what: "an unpaired surrogate", line: "POST /v1/things", headers: [key, json], body: '{"name":"\\ud800"}', status: 422, code: "invalid_input", fields: ["name"] },
-  { what: "a field of the path in the body", line: "PATCH /v1/things/th_1", headers: [json], body: '{"id":"th_2"}', status: 422, code: "invalid_input", fields: ["id"] },
-  { what: "a field where none is taken", line: "POST /v1/things/th_1/poke", headers: [json], body: '{"x":1}', status: 422, code: "invalid_input", fields: ["x"] },
-  { what: "nonsense where no field is taken", line: "POST /v1/things/th_1/poke", headers: [json], body: "hello", status: 400, code: "invalid_json" },
-  { what: "nonsense to a method that needs no body", line: "DELETE /v1/things/th_1", headers: [json], body: "{", status: 400, code: "invalid_json" },
-  { what: "a field to a method that takes none", line: "DELETE /v1/things/th_1", headers: [json], body: '{"x":1}', status: 422, code: "invalid_input", fields: ["x"] },
+  { what: "a path parameter in the body", line: "PATCH /v1/things/th_1", headers: [json], body: '{"id":"th_2"}', status: 422, code: "invalid_input", fields: ["id"] },
+  { what: "a field for an operation without fields", line: "POST /v1/things/th_1/poke", headers: [json], body: '{"x":1}', status: 422, code: "invalid_input", fields: ["x"] },
+  { what: "malformed JSON for an operation without fields", line: "POST /v1/things/th_1/poke", headers: [json], body: "hello", status: 400, code: "invalid_json" },
+  { what: "malformed JSON for a method without a body", line: "DELETE /v1/things/th_1", headers: [json], body: "{", status: 400, code: "invalid_json" },
+  { what: "a field for a method without a body", line: "DELETE /v1/things/th_1", headers: [json], body: '{"x":1}', status: 422, code: "invalid_input", fields: ["x"] },
   { what: "no Idempotency-Key", line: "POST /v1/things", headers: [json], body: '{"name":"a"}', status: 422, code: "invalid_input", fields: ["Idempotency-Key"] },
   { what: "deep nesting", line: "POST /v1/things", headers: [key, json], body: deep(1_000), status: 422, code: "invalid_input" },
   { what: "an announced body that is too large", line: "POST /v1/things", headers: [key, json, "Content-Length: 262145"], status: 413, code: "request_too_large" },
-  { what: "a body that is announced twice", line: "POST /v1/things", headers: [key, json, "Content-Length: 2", "Content-Length: 3"], status: 400, code: "invalid_json" },
-  { what: "a length that is none", line: "POST /v1/things", headers: [key, json, "Content-Length: -1"], status: 400, code: "invalid_json" },
-  { what: "a length beside chunks", line: "POST /v1/things", headers: [key, json, "Content-Length: 2", "Transfer-Encoding: chunked"], status: 400, code: "invalid_json" }
+  { what: "two content lengths", line: "POST /v1/things", headers: [key, json, "Content-Length: 2", "Content-Length: 3"], status: 400, code: "invalid_json" },
+  { what: "an invalid content length", line: "POST /v1/things", headers: [key, json, "Content-Length: -1"], status: 400, code: "invalid_json" },
+  { what: "a content length with chunked encoding", line: "POST /v1/things", headers: [key, json, "Content-Length: 2", "Transfer-Encoding: chunked"], status: 400, code: "invalid_json" }
 ]
 
 const bytesOf = (it: Case, keys: Keys): Uint8Array => {
@@ -127,7 +127,7 @@ const bytesOf = (it: Case, keys: Keys): Uint8Array => {
 
 const isEnvelope = Schema.is(ApiError.ErrorEnvelope)
 
-describe("hostile input", () => {
+describe("hostile input:", () => {
   it.live.each(cases)("$what", (it) =>
     Effect.gen(function* () {
       const { keys, port, url } = yield* start()
@@ -166,11 +166,11 @@ describe("hostile input", () => {
   it.live.each([
     { what: "without a Host", head: "GET /v2 HTTP/1.1\r\nConnection: close" },
     {
-      what: "with an expectation of its own",
+      what: "with an unknown expectation",
       head: "GET /v2 HTTP/1.1\r\nHost: a\r\nExpect: 200-ok\r\nConnection: close"
     },
     { what: "for a tunnel", head: "CONNECT /v1/things HTTP/1.1\r\nHost: a" }
-  ])("a request $what has an answer with its envelope", ({ head }) =>
+  ])("a request $what gets an answer with an envelope", ({ head }) =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const { headers, status, text } = Wire.parse(yield* Wire.exchange(port, `${head}\r\n\r\n`))

@@ -35,7 +35,9 @@ const textOf = ({
 const path = "/v1/messages"
 const pages: MessageRoute.Origins = { allowed: ["https://a.example"], loopback: false }
 
-/** An endpoint that answers with events: one at once, and no end until the caller disconnects or `end` is called. */
+/**
+ * An endpoint that answers with events: one immediately, and no end until the caller disconnects or `end` is called.
+ */
 const telling = (hungUp: Deferred.Deferred<void>): MessageRoute.MessageEndpoint => ({
   ...echo,
   answer: ({ body }) =>
@@ -55,8 +57,8 @@ const telling = (hungUp: Deferred.Deferred<void>): MessageRoute.MessageEndpoint 
 
 const serve = (origins = pages) => start({ operations, routes: MessageRoute.make(echo, origins) })
 
-describe("an endpoint of messages", () => {
-  it.live("gets the JSON of a body, the caller, and its headers", () =>
+describe("a message endpoint", () => {
+  it.live("gets a body's JSON, the caller, and the headers", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       const headers = { "echo-topic": "ducks", "user-agent": "curl/8", "x-other": "x" }
@@ -111,7 +113,7 @@ describe("an endpoint of messages", () => {
     })
   )
 
-  it.live("gets a failure for a body that is compressed or not JSON in UTF-8, and answers it", () =>
+  it.live("gets an error for a body that is compressed or not UTF-8 JSON, and answers it", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       const json = { "content-type": "application/json" }
@@ -157,7 +159,7 @@ describe("an endpoint of messages", () => {
     })
   )
 
-  it.live("logs requests without a message, and none with a wrong key", () =>
+  it.live("logs requests without a message, but no requests with a wrong key", () =>
     Effect.gen(function* () {
       const calls: Array<FinishedCall.FinishedCall> = []
       const onFinishedCall = Layer.succeed(FinishedCall.OnFinishedCall, (call) => void calls.push(call))
@@ -186,11 +188,11 @@ describe("an endpoint of messages", () => {
   )
 })
 
-describe("pages, of an endpoint of messages,", () => {
+describe("web pages that call a message endpoint", () => {
   const statusOf = (host: Pick<TestHost, "send">, origin: string) =>
     Effect.map(host.send("POST", path, { json: 1, headers: { origin } }), ({ status }) => status)
 
-  it.live("are refused with 403 if their origin is not allowed, including pages of this machine", () =>
+  it.live("are refused with 403 if their origin is not allowed, even pages on this machine", () =>
     Effect.gen(function* () {
       const host = yield* serve()
       for (const origin of [
@@ -207,7 +209,7 @@ describe("pages, of an endpoint of messages,", () => {
     })
   )
 
-  it.live("of this machine may call from any port if the host allows it", () =>
+  it.live("may use any port on this machine if the host allows it", () =>
     Effect.gen(function* () {
       const host = yield* serve({ allowed: [], loopback: true })
       for (const origin of [
@@ -224,7 +226,7 @@ describe("pages, of an endpoint of messages,", () => {
     })
   )
 
-  it.live("of an allowed origin pass a preflight, and can read the answers", () =>
+  it.live("pass a preflight and can read the answers if their origin is allowed", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       const origin = "https://a.example"

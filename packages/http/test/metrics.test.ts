@@ -39,9 +39,9 @@ const measured = Effect.gen(function* () {
 const itMeasures = (name: string, body: Effect.Effect<void, unknown, Effect.Services<typeof measured>>) =>
   it.live(name, () => Effect.provideService(body, Metric.MetricRegistry, new Map()).pipe(Effect.scoped))
 
-describe("the metrics of a host", () => {
+describe("a host's metrics", () => {
   itMeasures(
-    "count its answers by operation and status, also for unknown callers and paths, and time them",
+    "count answers by operation and status, even for unknown callers and paths, and time them",
     Effect.gen(function* () {
       const { host, base_url } = yield* measured
       const sent: ReadonlyArray<readonly [string, string, SendOptions?]> = [
@@ -102,8 +102,8 @@ const probe = Route.make("GET", "/probe", () =>
   Effect.map(References.TracerEnabled, (enabled) => Answer.json(200, JSON.stringify({ enabled }), ""))
 )
 
-describe("a host", () => {
-  it.live("makes no span without a tracer, and one for each request with one", () =>
+describe("a host's traces", () => {
+  it.live("have no span without a tracer, and one span per request with a tracer", () =>
     Effect.gen(function* () {
       const names: Array<string> = []
       const tracer = Tracer.make({
@@ -123,7 +123,7 @@ describe("a host", () => {
   )
 })
 
-describe("a host's hook that fails", () => {
+describe("a failing host hook", () => {
   it.live.each<readonly [string, () => unknown]>([
     [
       "throws",
@@ -132,7 +132,7 @@ describe("a host's hook that fails", () => {
       }
     ],
     ["rejects", () => Promise.reject(new Error("no"))]
-  ])("because it %s is logged, and calls are still answered", ([, onAnswered]) =>
+  ])("that %s is logged, and calls are still answered", ([, onAnswered]) =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const logger = Logger.make(({ cause, message }) => lines.push(`${message} ${Cause.pretty(cause)}`))

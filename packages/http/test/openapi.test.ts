@@ -20,7 +20,7 @@ describe("the OpenAPI document", () => {
     assert.isTrue(code === 0 && !/warning/i.test(printed), printed)
   })
 
-  it.live("is served by the host, for its own address", () =>
+  it.live("is served by the host, with the host's own address", () =>
     Effect.gen(function* () {
       const { send, url } = yield* start()
       const answer = yield* send("GET", "/openapi.json", { key: null })

@@ -103,7 +103,7 @@ describe("the operators' API", () => {
     })
   )
 
-  it.live("needs the scope of each operation, and records who lacked it", () =>
+  it.live("needs each operation's scope, and records who lacked it", () =>
     Effect.gen(function* () {
       const host = yield* start
       const { all, send, tokens } = host
@@ -142,7 +142,7 @@ describe("the operators' API", () => {
     })
   )
 
-  it.live("shows a token of one organization nothing of another", () =>
+  it.live("shows an organization's token nothing of another organization", () =>
     Effect.gen(function* () {
       const host = yield* start
       const { all, other, send, tokens } = host
@@ -161,7 +161,7 @@ describe("the operators' API", () => {
     })
   )
 
-  it.live("opens nothing of the public API to a token", () =>
+  it.live("gives a token no access to the public API", () =>
     Effect.gen(function* () {
       const { all, send, tokens } = yield* start
       const { token } = yield* tokens.create({ name: "everything", scopes: all })
@@ -173,7 +173,7 @@ describe("the operators' API", () => {
     })
   )
 
-  it.live("is absent unless it is requested", () =>
+  it.live("is absent unless it is enabled", () =>
     Effect.gen(function* () {
       const context = yield* Layer.build(
         Http.layer({ ...ServiceApi.of(), port: 0, drain_ms: 0 }).pipe(Layer.provideMerge(whole))

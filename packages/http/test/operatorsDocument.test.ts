@@ -6,13 +6,13 @@ import { lint } from "./support/lint.ts"
 const document = OperatorsDocument.document(operatorOperations, "https://quotes.agency.example")
 
 describe("the OpenAPI document for operators", () => {
-  it("is valid, and its examples are", async () => {
+  it("is valid, and so are its examples", async () => {
     const { code, printed } = await lint(JSON.parse(JSON.stringify(document)))
     assert.strictEqual(code, 0, printed)
     assert.notMatch(printed, /You have \d+ (?:warning|error)/)
   }, 60_000)
 
-  it("says of every operation which scope it needs", () => {
+  it("states the scope that every operation needs", () => {
     const text = JSON.stringify(document)
     for (const { name, scope, summary } of operatorOperations) {
       assert.include(text, `"operationId":"${name}","summary":"${summary}"`)
@@ -20,7 +20,7 @@ describe("the OpenAPI document for operators", () => {
     }
   })
 
-  it("is below one path, which no operation for callers uses", () => {
+  it("is below one path, which no public operation uses", () => {
     for (const { route } of operatorOperations) assert.match(route.path, /^\/operator\/v1\//)
   })
 })

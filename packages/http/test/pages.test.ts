@@ -12,8 +12,8 @@ const destinations: Record<string, Quotewire.Destination> = {
   dead: { _tag: "page", status: 410, title: "Gone", message: "<script>alert('x')</script>" }
 }
 
-describe("pages", () => {
-  it.live("of error codes exist for every code", () =>
+describe("HTML pages", () => {
+  it.live("exist for every error code", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const index = yield* send("GET", "/docs/v1/errors", { key: null })
@@ -31,7 +31,7 @@ describe("pages", () => {
     })
   )
 
-  it.live("of error codes say which operations return them", () =>
+  it.live("show which operations return an error code", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ operations: everyOperation })
       const pageOf = (code: string) =>
@@ -60,7 +60,7 @@ describe("pages", () => {
     })
   )
 
-  it("insert texts and numbers unchanged, and never as markup", () => {
+  it("insert text and numbers unchanged, and never as markup", () => {
     assert.strictEqual(
       Page.html`<b>${"<&>\"'"}${3}${[Page.html`<i>`]}</b>`.html,
       "<b>&#60;&#38;&#62;&#34;&#39;3<i></b>"
@@ -70,8 +70,8 @@ describe("pages", () => {
 
 const readBody = async (response: Response) => new Uint8Array(await response.arrayBuffer())
 
-describe("the reference", () => {
-  it.live("is rendered by a script of the host, and may call no other host", () =>
+describe("the API reference page", () => {
+  it.live("is rendered by a script from the host, and may call no other host", () =>
     Effect.gen(function* () {
       const { send, url } = yield* start()
       const page = yield* send("GET", "/docs", { key: null })
@@ -98,7 +98,7 @@ describe("the reference", () => {
     })
   )
 
-  it.live("is not sent again to a caller that has it", () =>
+  it.live("is not resent to a caller that has it", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       for (const path of ["/docs", "/openapi.json"]) {
@@ -204,7 +204,7 @@ describe("other routes", () => {
     })
   )
 
-  it.live("that fail are answered like a defect, even if their headers are invalid", () =>
+  it.live("are answered like a defect if they fail, even if their headers are invalid", () =>
     Effect.gen(function* () {
       const { send } = yield* start({
         routes: [

@@ -12,8 +12,8 @@ const versionOf = ({ headers, status }: Pick<TestAnswer, "headers" | "status">) 
 
 const named = (date: string) => ({ headers: { "service-version": date } })
 
-describe("Service-Version", () => {
-  it.live("selects the revision of an answer and of a refusal; a 404 is in the newest", () =>
+describe("the Service-Version header", () => {
+  it.live("selects the revision of an answer or a refusal, while a 404 uses the newest", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* serving
       const revisionOf = (target: string, options = {}) =>
@@ -29,7 +29,7 @@ describe("Service-Version", () => {
     })
   )
 
-  it.live("that is empty, repeated or not served is refused with the served ones, newest first", () =>
+  it.live("is refused if it is empty, repeated or not served, with the served revisions, newest first", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* serving
       const head = `GET /v1/sandbox HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${keys.server}\r\nConnection: close\r\n`
@@ -50,7 +50,7 @@ describe("Service-Version", () => {
     })
   )
 
-  it.live("is documented on every operation, optional, with the served ones, and on every answer", () =>
+  it.live("is documented on every operation as optional, with the served revisions, and on every answer", () =>
     Effect.gen(function* () {
       const { send } = yield* serving
       const document = JSON.parse((yield* send("GET", "/openapi.json")).text)

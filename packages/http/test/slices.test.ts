@@ -47,8 +47,8 @@ const hashing = Effect.gen(function* () {
   return typeof bound === "object" && bound !== null ? bound.port : 0
 })
 
-describe("what a connection receives", () => {
-  it.live("is no longer parsed when it holds too many requests", () =>
+describe("data received on a connection", () => {
+  it.live("is no longer parsed when it contains too many requests", () =>
     Effect.gen(function* () {
       const { port } = yield* wary()
       const made = yield* requestsMade
@@ -59,7 +59,7 @@ describe("what a connection receives", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("is read in slices once any connection has sent what takes long to parse", () =>
+  it.live("is read in slices once any connection has sent data that is slow to parse", () =>
     Effect.gen(function* () {
       const many = Array.from({ length: 150 }, (_, number) => `X-${number}: x\r\n`).join("")
       const pieces = "POST /v1/feedback HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n\r\n"
@@ -94,7 +94,7 @@ describe("what a connection receives", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("is answered completely, however many requests of usual size arrive at once", () =>
+  it.live("is answered completely, however many requests of usual size arrive together", () =>
     Effect.gen(function* () {
       const { port } = yield* wary()
       const text = yield* Wire.exchange(port, get(padding).repeat(300) + last)
@@ -102,7 +102,7 @@ describe("what a connection receives", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("takes turns with that of other connections", () =>
+  it.live("alternates with the data of other connections", () =>
     Effect.gen(function* () {
       const { port } = yield* wary()
       const made = yield* requestsMade
@@ -117,7 +117,7 @@ describe("what a connection receives", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("arrives unchanged, in pieces of any size, even if the caller has closed its side", () =>
+  it.live("arrives unchanged in pieces of any size, even if the caller has closed its side", () =>
     Effect.gen(function* () {
       const port = yield* hashing
       const sends = async (pieces: ReadonlyArray<Uint8Array>) => {

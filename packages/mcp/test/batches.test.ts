@@ -9,7 +9,7 @@ const ping = { jsonrpc: "2.0", id: "p", method: "ping" }
 const note = { jsonrpc: "2.0", method: "notifications/initialized" }
 const pets = { ...toolsCall("get_capabilities", { line: "pet" }), id: 7 }
 
-describe("a batch", () => {
+describe("a JSON-RPC batch", () => {
   for (const headers of [{}, { "mcp-protocol-version": "2025-03-26" }]) {
     it.effect(`is answered message by message, in order: ${JSON.stringify(headers)}`, () =>
       Effect.gen(function* () {
@@ -30,14 +30,14 @@ describe("a batch", () => {
     )
   }
 
-  it.effect("of notifications only is answered with 202 and nothing else", () =>
+  it.effect("with only notifications is answered with 202 and nothing else", () =>
     Effect.gen(function* () {
       const { body, status } = yield* send({ as: "server", message: [note, note] })
       assert.deepStrictEqual([status, body], [202, null])
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("of ten messages is accepted; an empty or longer one is refused before anything runs", () =>
+  it.effect("of ten messages is accepted; an empty or longer batch is refused before anything runs", () =>
     Effect.gen(function* () {
       const of = (length: number) => send({ as: "server", message: Array.from({ length }, () => ping) })
       assert.lengthOf((yield* of(10)).body, 10)
@@ -48,7 +48,7 @@ describe("a batch", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("cannot contain a handshake or a message of a revision without one", () =>
+  it.effect("cannot contain a handshake or a message of the revision without a handshake", () =>
     Effect.gen(function* () {
       const initialize = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-03-26" } }
       const { body } = yield* send({ as: "server", message: [initialize, modern("tools/list"), ping] })

@@ -36,10 +36,10 @@ const asks = { jsonrpc: "2.0", id: "form-1", method: "elicitation/create", param
 /** JSON text that is nested too deeply to be serialized again. */
 const deep = `${"[".repeat(60_000)}${"]".repeat(60_000)}`
 
-describe("a bridge", () => {
+describe("a stdio bridge to a host", () => {
   for (const [what, text, type] of [
     ["an answer", `{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"","data":${deep}}}`, "application/json"],
-    ["an error of HTTP", `{"error":{"code":"internal_error","message":"","more":${deep}}}`, "application/json"],
+    ["an HTTP error", `{"error":{"code":"internal_error","message":"","more":${deep}}}`, "application/json"],
     ["a notification", `data: {"jsonrpc":"2.0","method":"a","params":{"a":${deep}}}\n\n`, "text/event-stream"],
     [
       "a form",
@@ -78,7 +78,7 @@ describe("a bridge", () => {
   )
 
   it.effect(
-    "passes notifications on, refuses other requests of the host, and answers if the stream has no answer",
+    "passes notifications on, refuses other requests from the host, and answers if the stream has no answer",
     () =>
       Effect.gen(function* () {
         const told: Array<unknown> = []
@@ -99,7 +99,7 @@ describe("a bridge", () => {
       })
   )
 
-  it.effect("withdraws a form that the host withdraws, and one whose call ends", () =>
+  it.effect("withdraws a form that the host withdraws, and a form whose call ends", () =>
     Effect.gen(function* () {
       const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: asks.id } }
       const result = { jsonrpc: "2.0", id: 1, result: { isError: true } }
@@ -121,8 +121,8 @@ describe("a bridge", () => {
   const result = { jsonrpc: "2.0", id: 1, result: { isError: false } }
 
   for (const [what, text] of [
-    ["no message", "<html>"],
-    ["a message that is no answer", '{"jsonrpc":"2.0"}'],
+    ["an invalid message", "<html>"],
+    ["a message that is not an answer", '{"jsonrpc":"2.0"}'],
     ["the answer to another call", JSON.stringify({ ...result, id: 2 })],
     ["a request", '{"jsonrpc":"2.0","id":1,"method":"roots/list"}']
   ] as const) {
@@ -140,11 +140,11 @@ describe("a bridge", () => {
   const events = { "content-type": "text/event-stream" }
   for (const [what, headers, text, chunk] of [
     ["JSON in one chunk", json, large, large.length],
-    ["blanks after JSON", json, JSON.stringify(result) + " ".repeat(33 * 1024 * 1024), 65_536],
+    ["spaces after JSON", json, JSON.stringify(result) + " ".repeat(33 * 1024 * 1024), 65_536],
     ["an event in one chunk", events, `data: ${large}\n\n`, Number.POSITIVE_INFINITY],
     ["an event in chunks", events, `data: ${large}\n\n`, 65_536]
   ] as const) {
-    it.effect(`says that an answer is too large if the host sends more than 32 MiB as ${what}`, () =>
+    it.effect(`reports that an answer is too large if the host sends more than 32 MiB as ${what}`, () =>
       Effect.gen(function* () {
         const bytes = new TextEncoder().encode(text)
         const size = Math.min(chunk, bytes.length)
@@ -186,7 +186,7 @@ describe("a bridge", () => {
     )
   }
 
-  it.effect("answers a call with the error of a host that could not read its id", () =>
+  it.effect("answers a call with the error of a host that could not read the call's id", () =>
     Effect.gen(function* () {
       const error = { code: -32700, message: "This is not valid JSON." }
       const answer = yield* bridgeTo(() => Effect.sync(() => Response.json({ jsonrpc: "2.0", id: null, error })))
@@ -206,7 +206,7 @@ describe("a bridge", () => {
     })
   )
 
-  it.effect("answers few forms at a time, however many a host sends without accepting the answers", () =>
+  it.effect("answers only a few forms at a time, however many a host sends without accepting the answers", () =>
     Effect.gen(function* () {
       let open = 0
       const forms = Array.from({ length: 500 }, (_, i) => ({ ...asks, id: `form-${i}` }))
@@ -225,7 +225,7 @@ describe("a bridge", () => {
     })
   )
 
-  it.effect("resends the answer to a form if the host cannot accept it now", () =>
+  it.effect("resends the answer to a form if the host cannot accept it yet", () =>
     Effect.gen(function* () {
       const sent: Array<string> = []
       const started = JSON.stringify(asks)

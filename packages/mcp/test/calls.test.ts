@@ -38,7 +38,7 @@ const advanced = Effect.fnUntraced(function* (seconds: number) {
 })
 
 describe("a call that waits", () => {
-  it.effect("over HTTP reports its progress in events to a program that asks for it", () =>
+  it.effect("reports its progress in HTTP events to a program that asks for progress", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const { id, version } = (yield* start).structuredContent
@@ -96,7 +96,7 @@ describe("a call that waits", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("answers when something has changed", () =>
+  it.effect("answers when the request has changed", () =>
     Effect.gen(function* () {
       const { read, version } = yield* readWaiting
       yield* advanced(1)
@@ -105,7 +105,7 @@ describe("a call that waits", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is dropped at once when its caller disconnects", () =>
+  it.effect("is dropped immediately when its caller disconnects", () =>
     Effect.gen(function* () {
       const { read } = yield* readWaiting
       yield* Fiber.interrupt(read)
@@ -161,7 +161,7 @@ describe("a refusal", () => {
     application: flat
   }
 
-  it.effect("for a missing consent tells a model to ask the person, and not what to send", () =>
+  it.effect("for a missing consent tells a model to ask the person, but not what to send", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const { content, isError, structuredContent } = yield* agents.call("start_quote_request", invented)
@@ -173,7 +173,7 @@ describe("a refusal", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("of thousands of arguments is short, and says how many are wrong", () =>
+  it.effect("of thousands of arguments is short, and reports how many are wrong", () =>
     Effect.gen(function* () {
       const surprises = Object.fromEntries(Array.from({ length: 4_012 }, (_, i) => [`surprise_${i}`, i]))
       const agents = yield* Agents
@@ -191,8 +191,8 @@ describe("a refusal", () => {
   )
 })
 
-describe("a thousand calls at once", () => {
-  it.effect("are each answered under their own id, valid and invalid ones mixed", () =>
+describe("a thousand concurrent calls", () => {
+  it.effect("are each answered under their own id, with valid and invalid ids mixed", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const answers = yield* Effect.forEach(
@@ -214,7 +214,7 @@ describe("a thousand calls at once", () => {
 })
 
 describe("callers without a key", () => {
-  it.effect("are counted by address, and told how long to wait", () =>
+  it.effect("are counted by address, and are told how long to wait", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const from = (address: string) =>

@@ -64,7 +64,7 @@ const started = Effect.map(
 const noStart = Effect.map(started, (requests) => assert.lengthOf(requests, 0))
 
 describe("a program that can ask the person", () => {
-  it.effect("shows the disclosure word for word, and the start continues when the person agrees", () =>
+  it.effect("shows the disclosure word for word, and continues the start when the person agrees", () =>
     Effect.gen(function* () {
       yield* at
       const question = yield* send(startWith(1))
@@ -107,7 +107,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is told that its arguments are nested too deeply, even with the state of a question", () =>
+  it.effect("is told that its arguments are nested too deeply, even when it answers a question", () =>
     Effect.gen(function* () {
       // `JSON.stringify` could not serialize it.
       const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`
@@ -122,7 +122,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("asks for missing facts with the labels of the line, and needs no argument for them", () =>
+  it.effect("asks for missing facts with the line's labels, and needs no argument for them", () =>
     Effect.gen(function* () {
       yield* at
       const { dwelling } = Applications.smallest.renters
@@ -143,7 +143,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("with a key asks for missing facts, but not for a consent that its own system records", () =>
+  it.effect("asks with a key for missing facts, but not for a consent that its own system records", () =>
     Effect.gen(function* () {
       const args = startWith(1, { consent_receipt_id: "receipt-0001", application: { dwelling: { type: "condo" } } })
       const question = yield* send(args, { as: "platform" })
@@ -208,7 +208,7 @@ describe("a program that can ask the person", () => {
     )
   }
 
-  it.effect("shows no form if too many facts are missing for one", () =>
+  it.effect("shows no form if too many facts are missing for one form", () =>
     Effect.gen(function* () {
       const application = { drivers: [{}, {}, {}], vehicles: [{}, {}] }
       const many = yield* send(startWith(1, { line: "personal_auto", application }))
@@ -217,7 +217,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("does not see the arguments about the agreement in the list of tools", () =>
+  it.effect("does not see the arguments for consent in the list of tools", () =>
     Effect.gen(function* () {
       const listed = (capabilities: object) =>
         Effect.flatMap(Agents, ({ send }) =>
@@ -264,7 +264,7 @@ describe("a person who declines", () => {
     )
   }
 
-  it.effect("declines for its request_key, even without the facts that the person gave in a form", () =>
+  it.effect("stays declined for that request_key, even if a retry omits the facts given in a form", () =>
     Effect.gen(function* () {
       const args = startWith(1, { application: { dwelling: { address: { state: "NY", zip: "10001" } } } })
       const facts = yield* send(args)
@@ -285,7 +285,7 @@ describe("a person who declines", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is not assumed when a form is closed, but nothing starts", () =>
+  it.effect("is told apart from a person who closes a form, but nothing starts", () =>
     Effect.gen(function* () {
       const question = yield* send(startWith(1))
       for (const answer of [{ action: "cancel" }, {}, "yes"].map((given) => answering(question, Object(given)))) {

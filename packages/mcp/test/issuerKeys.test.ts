@@ -29,7 +29,7 @@ const causesOf = (logged: ReadonlyArray<Logged>) =>
     return cause
   })
 
-describe("the keys of the issuer", () => {
+describe("the issuer's keys", () => {
   it.effect("are found through its metadata, and loaded once for many tokens", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ requested, token }) {
@@ -40,7 +40,7 @@ describe("the keys of the issuer", () => {
     )
   )
 
-  it.effect("are reloaded for a new key, but not for every made-up one", () =>
+  it.effect("are reloaded for a new key, but not for every made-up key", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ requested, rotate, token }) {
         assert.strictEqual((yield* sendWith(yield* token())).status, 200)
@@ -56,7 +56,7 @@ describe("the keys of the issuer", () => {
     )
   )
 
-  it.effect("no longer verify a cached token five minutes after they were removed", () =>
+  it.effect("no longer verify a cached token five minutes after their removal", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ rotate, token }) {
         const old = yield* token()
@@ -87,7 +87,7 @@ describe("the keys of the issuer", () => {
     )
   )
 
-  it.effect("are loaded once, although the caller that needed them first has left", () =>
+  it.effect("are loaded once, even if the caller that first needed them has left", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ answerWith, keys, requested, token }) {
         let open = () => {}
@@ -109,7 +109,7 @@ describe("the keys of the issuer", () => {
     )
   )
 
-  it.effect("are not waited for longer than five seconds", () =>
+  it.effect("are given up after five seconds of loading", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ answerWith, requested, token }) {
         yield* answerWith(() => new Promise(() => {}))
@@ -137,16 +137,16 @@ describe("the keys of the issuer", () => {
       "names a different issuer"
     ],
     [
-      "that would arrive in the clear",
+      "over plain http",
       async () => Response.json({ issuer: Issuer.issuerUrl, jwks_uri: "http://other.example/keys" }),
       "no https address"
     ],
     [
-      "of a host that only looks like this machine",
+      "of a host whose name only looks local",
       async () => Response.json({ issuer: Issuer.issuerUrl, jwks_uri: "http://127.other.example/keys" }),
       "no https address"
     ],
-    ["that is no JSON", async () => new Response("<html>"), "not the expected JSON"],
+    ["that is not JSON", async () => new Response("<html>"), "not the expected JSON"],
     [
       "with too many keys",
       async () => Response.json({ ...moved, keys: Array.from({ length: 101 }, () => ({})) }),
@@ -172,8 +172,8 @@ const statusOf = (made: Effect.Effect<string>) =>
 const notPublished = "An access token is signed with a key that the OAuth issuer does not publish"
 const severalFit = "Several keys of the OAuth issuer fit an access token, so none is used"
 
-describe("a token that the keys of the issuer do not verify", () => {
-  it.effect("is logged as a warning with its cause: a key that is not published, once a minute", () =>
+describe("a token that the issuer's keys do not verify", () => {
+  it.effect("is logged as a warning with its cause, an unpublished key, once a minute", () =>
     withLog((logged) =>
       withIssuer(
         Effect.fnUntraced(function* ({ token }) {
@@ -196,7 +196,7 @@ describe("a token that the keys of the issuer do not verify", () => {
     ["is not ASCII", "ключ"],
     ["is long", "k".repeat(101)],
     ["is empty", ""]
-  ])("is logged as a warning without its kid if that %s", ([, kid]) =>
+  ])("is logged as a warning without its kid if the kid %s", ([, kid]) =>
     withLog((logged) =>
       withIssuer(
         Effect.fnUntraced(function* ({ token }) {
@@ -209,20 +209,22 @@ describe("a token that the keys of the issuer do not verify", () => {
     )
   )
 
-  it.effect("is logged as a warning if several keys match: two have its kid, or it has none", () =>
-    Effect.forEach([{ kid: "k1" }, { kid: null }], (options) =>
-      withLog((logged) =>
-        withIssuer(
-          Effect.fnUntraced(function* ({ answerWith, keys, token }) {
-            yield* answerWith(async () => Response.json({ ...moved, keys: [...keys, ...keys] }))
-            const made = token({}, options)
-            assert.deepStrictEqual([yield* statusOf(made), yield* statusOf(made)], [401, 401])
-            const { kid } = options
-            assert.deepStrictEqual(causesOf(logged), [{ text: severalFit, kid: kid ?? "none", alg: "ES256" }])
-          })
+  it.effect(
+    "is logged as a warning if several keys match: two keys share the token's kid, or the token has no kid",
+    () =>
+      Effect.forEach([{ kid: "k1" }, { kid: null }], (options) =>
+        withLog((logged) =>
+          withIssuer(
+            Effect.fnUntraced(function* ({ answerWith, keys, token }) {
+              yield* answerWith(async () => Response.json({ ...moved, keys: [...keys, ...keys] }))
+              const made = token({}, options)
+              assert.deepStrictEqual([yield* statusOf(made), yield* statusOf(made)], [401, 401])
+              const { kid } = options
+              assert.deepStrictEqual(causesOf(logged), [{ text: severalFit, kid: kid ?? "none", alg: "ES256" }])
+            })
+          )
         )
       )
-    )
   )
 
   it.effect("is accepted without a kid if the issuer has one key", () =>

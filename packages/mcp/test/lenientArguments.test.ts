@@ -55,7 +55,7 @@ describe("null", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("for a required argument means that it is missing, and does not make an unknown one known", () =>
+  it.effect("for a required argument means that it is missing, and does not make an unknown argument known", () =>
     Effect.gen(function* () {
       const refused = yield* call("get_quote_request", { id: null, text: null })
       assert.sameMembers([...wrongOf(refused)], ["id: This field is required.", "text: This field is not known."])
@@ -67,7 +67,7 @@ describe("null", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is never an agreement", () =>
+  it.effect("is never treated as agreement", () =>
     Effect.gen(function* () {
       const keyless = { line: "renters", request_key: "0b6d7f6e-3c1f-4f0e-9a53-0a8f0f6f2a11", application: facts }
       for (const quote_disclosure_accepted of [null, "true", "false", 1]) {
@@ -79,8 +79,8 @@ describe("null", () => {
   )
 })
 
-describe("the JSON text of an object", () => {
-  it.effect("is parsed as the object, and is the same start", () =>
+describe("an object sent as JSON text", () => {
+  it.effect("is parsed as the object, and repeats the same start", () =>
     Effect.gen(function* () {
       const first = yield* call("start_quote_request", {
         ...start,
@@ -95,7 +95,7 @@ describe("the JSON text of an object", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is refused at its path if it contains no object or is too long, and is not repeated", () =>
+  it.effect("is rejected at its path if it contains no object or is too long, and is not repeated", () =>
     Effect.gen(function* () {
       const long = JSON.stringify({ ...facts, padding: "secret".repeat(11_000) })
       for (const application of ["secret", "", "[1]", "null", '"{}"', '{"secret":', "{secret}", long]) {
@@ -118,7 +118,7 @@ describe("the JSON text of an object", () => {
   )
 })
 
-describe("a whole number as text", () => {
+describe("a whole number sent as text", () => {
   it.effect("is parsed as the number, within its bounds", () =>
     Effect.gen(function* () {
       const { id, version } = (yield* call("start_quote_request", start)).structuredContent

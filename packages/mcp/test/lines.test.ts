@@ -22,8 +22,8 @@ const shown = Effect.gen(function* () {
 const shownWith = (lines: Lines.LineSet) =>
   Effect.provide(shown, Layer.provide(layer(), Layer.succeed(Lines.Lines, lines)))
 
-describe("the lines of a host", () => {
-  it.effect("are in the tools and the instructions, and change nothing else in them", () =>
+describe("a host's lines", () => {
+  it.effect("appear in the tools and the instructions, and change nothing else there", () =>
     Effect.gen(function* () {
       const usual = yield* Effect.provide(shown, layer())
       assert.include(usual, '"enum":["personal_auto","renters","pet"]')
@@ -38,7 +38,7 @@ describe("the lines of a host", () => {
     })
   )
 
-  it.effect("have their facts in the declared application, including a host's own line", () =>
+  it.effect("have their facts in the declared application, including a custom line's", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const { body } = yield* send({ as: "server", message: ask("tools/list") })
@@ -56,7 +56,7 @@ describe("the lines of a host", () => {
     )
   )
 
-  it.effect("can be without credit disclosure and fees", () =>
+  it.effect("can lack a credit disclosure and fees", () =>
     Effect.gen(function* () {
       const text = yield* shownWith(Lines.linesOf([bicycle]))
       assert.include(text, "no line has a credit disclosure")

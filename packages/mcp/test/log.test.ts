@@ -23,7 +23,7 @@ const hello = {
 }
 
 describe("the request log", () => {
-  it.effect("logs a tool's call with the tool's name, the HTTP status and the refusal's code", () =>
+  it.effect("records a tool call with the tool's name, the HTTP status and the refusal's code", () =>
     Effect.gen(function* () {
       yield* send({ message: toolsCall("get_capabilities", { line: "pet" }), headers: { "user-agent": "curl/8" } })
       yield* send({ message: toolsCall("get_quote", { id: "qt_x" }) })
@@ -61,7 +61,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("logs a call of an unknown tool once, whether it is answered with events or not", () =>
+  it.effect("records a call to an unknown tool once, whether it is answered with events or not", () =>
     Effect.gen(function* () {
       const call = toolsCall("no_such_tool")
       const message = { ...call, params: { ...call.params, _meta: { progressToken: 1 } } }
@@ -74,7 +74,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("names the client of every era by its own description, on any host", () =>
+  it.effect("names the client of every protocol era by its own description, on any host", () =>
     Effect.gen(function* () {
       const { headers } = yield* send({ message: hello })
       const session = headers["mcp-session-id"] ?? ""
@@ -100,7 +100,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("names the client of an initialize request, and logs protocol refusals", () =>
+  it.effect("names the client of an initialize request, and records protocol refusals", () =>
     Effect.gen(function* () {
       yield* send({ message: hello })
       yield* send({ method: "GET" })
@@ -110,7 +110,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("logs requests that reached no tool, but none with an invalid key", () =>
+  it.effect("records requests that reached no tool, but no requests with an invalid key", () =>
     Effect.gen(function* () {
       yield* send({ message: { jsonrpc: "2.0", id: 1, method: "tools/list" } })
       yield* send({ body: "{" })

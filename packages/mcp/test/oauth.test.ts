@@ -15,8 +15,8 @@ const toolNames = (token: string) =>
 
 const listRequests = toolsCall("list_quote_requests")
 
-describe("a token of the issuer", () => {
-  it.effect("allows what its scope says (the widest of several), in the workspace of its organization", () =>
+describe("an issuer's token", () => {
+  it.effect("allows what its scope allows (the widest of several), in its organization's workspace", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const agents = yield* Agents
@@ -42,7 +42,7 @@ describe("a token of the issuer", () => {
     )
   )
 
-  it.effect("allows what a platform key may if there are no scopes", () =>
+  it.effect("allows what a platform key may do if there are no scopes", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const names = yield* toolNames(yield* token({ scope: undefined }))
@@ -87,7 +87,7 @@ describe("a token of the issuer", () => {
     )
   )
 
-  it.effect("expires although it is cached, with a small leeway", () =>
+  it.effect("expires even if it is cached, with a small leeway", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const used = yield* token()
@@ -101,7 +101,7 @@ describe("a token of the issuer", () => {
     )
   )
 
-  it.effect("is refused with 403 if it lacks every scope, and the challenge names the least one", () =>
+  it.effect("is refused with 403 if it has no valid scope, and the challenge names the narrowest scope", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const { headers, status } = yield* sendWith(yield* token({ scope: "openid toString" }))
@@ -128,7 +128,7 @@ describe("a token of the issuer", () => {
     )
   )
 
-  it.effect("counts against the limits of its subject, and is logged under a hash of it", () => {
+  it.effect("counts against its subject's limits, and is logged under a hash of the subject", () => {
     const calls: Array<FinishedCall.FinishedCall> = []
     const limits = Allowance.readLimits('{"keys":{"sandbox":{"read":{"per_minute":2}}}}')
     return withIssuer(
@@ -150,7 +150,7 @@ describe("a token of the issuer", () => {
 })
 
 describe("callers without a token", () => {
-  it.effect("are admitted as before: with a key, and without one if the host has a workspace for them", () =>
+  it.effect("are admitted with a key, or without a key if the host has a workspace for them", () =>
     withIssuer(
       Effect.fnUntraced(function* () {
         const agents = yield* Agents
@@ -163,18 +163,20 @@ describe("callers without a token", () => {
     )
   )
 
-  it.effect("are asked to sign in for a tool that needs it, and those with a token for a scope that allows it", () =>
-    withIssuer(
-      Effect.fnUntraced(function* ({ token }) {
-        const keyless = yield* sendWith(null, listRequests)
-        const challenge = `Bearer scope="quotes:all", resource_metadata="${metadataUrl}"`
-        assert.deepStrictEqual([keyless.status, keyless.headers["www-authenticate"]], [401, challenge])
-        const platform = yield* sendWith(yield* token(), listRequests)
-        assert.deepStrictEqual([platform.status, platform.body.error.code], [403, "forbidden"])
-        assert.include(platform.headers["www-authenticate"], 'error="insufficient_scope"')
-        assert.include(platform.headers["www-authenticate"], 'scope="quotes:all"')
-      })
-    )
+  it.effect(
+    "are asked to sign in for a tool that needs it, and callers with a token are asked for a scope that allows it",
+    () =>
+      withIssuer(
+        Effect.fnUntraced(function* ({ token }) {
+          const keyless = yield* sendWith(null, listRequests)
+          const challenge = `Bearer scope="quotes:all", resource_metadata="${metadataUrl}"`
+          assert.deepStrictEqual([keyless.status, keyless.headers["www-authenticate"]], [401, challenge])
+          const platform = yield* sendWith(yield* token(), listRequests)
+          assert.deepStrictEqual([platform.status, platform.body.error.code], [403, "forbidden"])
+          assert.include(platform.headers["www-authenticate"], 'error="insufficient_scope"')
+          assert.include(platform.headers["www-authenticate"], 'scope="quotes:all"')
+        })
+      )
   )
 
   it.effect("get a plain refusal for such a tool if no scope would allow it", () =>
@@ -204,7 +206,7 @@ describe("callers without a token", () => {
 })
 
 describe("an address", () => {
-  it.effect("that sends too many wrong tokens is refused with 429, and valid tokens that are cached still pass", () =>
+  it.effect("that sends too many wrong tokens is refused with 429, while cached valid tokens still work", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const good = yield* token()
@@ -233,7 +235,7 @@ describe("an address", () => {
   )
 })
 
-describe("the metadata of the endpoint", () => {
+describe("the endpoint's metadata", () => {
   it.effect("tells clients the issuer and the scopes, wherever they look", () =>
     withIssuer(
       Effect.fnUntraced(function* () {
@@ -257,8 +259,8 @@ describe("the metadata of the endpoint", () => {
   )
 })
 
-describe("wrong options", () => {
-  it("are listed with what they must be", () => {
+describe("invalid options", () => {
+  it("are listed with their requirements", () => {
     const good = { issuer: "https://login.example", environment: "sandbox", organization_id: `org_${"0".repeat(26)}` }
     const cases: ReadonlyArray<readonly [object, RegExp]> = [
       [{ ...good, issuer: "http://login.example" }, /^oauth\.issuer: Must be an https address/],

@@ -9,7 +9,7 @@ import { baseUrl } from "./support/agents.ts"
 import * as Issuer from "./support/issuer.ts"
 
 /*
- * Tokens of an issuer at the operators' API. They are here because the issuer of tests is.
+ * An issuer's tokens at the operators' API. The tests are here because the test issuer is.
  */
 
 const audience = `${baseUrl}/operator/v1`
@@ -61,8 +61,8 @@ const test = (
     })
   )
 
-describe("a token of the issuer, for the operators' API", () => {
-  test("allows what its scopes say, under the name of its subject", (issuer) =>
+describe("an issuer's token for the operators' API", () => {
+  test("allows what its scopes allow, under its subject's name", (issuer) =>
     Effect.gen(function* () {
       const token = yield* issuer.token({ aud: audience, scope, sub: "ann@support.example" })
       const listed = yield* call("list_organizations", token)
@@ -73,7 +73,7 @@ describe("a token of the issuer, for the operators' API", () => {
       assert.include(log, '"operation":"create_organization","scope":"write"')
     }))
 
-  test("is refused if it is for another resource, has no such scope, or is not the issuer's", (issuer) =>
+  test("is refused if it is for another resource, has no operator scope, or comes from another issuer", (issuer) =>
     Effect.gen(function* () {
       const cases = [
         ["authentication_failed", yield* issuer.token({ scope })],

@@ -84,7 +84,7 @@ describe("a program on standard input and output that shows forms", () => {
     }).pipe(Effect.provide(world))
   )
 
-  it.effect("may disconnect while a form is open, and may refuse to show one", () =>
+  it.effect("may disconnect while a form is open, and may refuse to show a form", () =>
     Effect.gen(function* () {
       const { call, hangUp, read, send, served } = yield* connected(forms)
       yield* call(1, "start_quote_request", start)
@@ -99,7 +99,7 @@ describe("a program on standard input and output that shows forms", () => {
   )
 
   for (const [says, capabilities, revision] of [
-    ["declares no forms", {}, "2025-06-18"],
+    ["declares no form support", {}, "2025-06-18"],
     ["speaks a revision without forms", forms, "2025-03-26"]
   ] as const) {
     it.effect(`is not asked if it ${says}`, () =>
@@ -116,7 +116,7 @@ describe("a program on standard input and output that shows forms", () => {
 /** More calls than can run at once. */
 const many = Array.from({ length: 1_100 }, (_, id) => id)
 
-/** A service whose calls show the person a form, except `ping`, which is answered at once. */
+/** A service whose calls show the person a form, except `ping`, which is answered immediately. */
 const askingAlways = (begun: Array<JsonRpc.Id | null> = []): StdioServer.Settings<never> => ({
   answer: ({ id, method }, _line, peer) => {
     begun.push(id)
@@ -141,7 +141,7 @@ describe("more forms than a person can read", () => {
     })
   )
 
-  it.effect("do not keep the service alive when nobody reads what it writes, and the pipe breaks", () =>
+  it.effect("do not keep the service alive when nobody reads its output and the pipe breaks", () =>
     Effect.gen(function* () {
       const broken = yield* Deferred.make<void, PlatformError.PlatformError>()
       const begun: Array<JsonRpc.Id | null> = []
@@ -159,7 +159,7 @@ describe("more forms than a person can read", () => {
   )
 })
 
-describe("the progress of a call that waits", () => {
+describe("a waiting call's progress", () => {
   it.effect("is reported every five seconds to a program that asks for it, in numbers, until the call ends", () =>
     Effect.gen(function* () {
       const { call, read } = yield* connected({})

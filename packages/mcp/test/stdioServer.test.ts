@@ -6,7 +6,7 @@ import { program } from "./support/program.ts"
 const line = (id: unknown, method = "echo", params = {}) =>
   `${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`
 
-/** Answers `echo` at once, and `wait` when it is released. */
+/** Answers `echo` immediately, and `wait` when it is released. */
 const echoing = Effect.gen(function* () {
   const released = yield* Deferred.make<void>()
   const interrupted: Array<unknown> = []
@@ -22,8 +22,8 @@ const echoing = Effect.gen(function* () {
   }
 })
 
-describe("a pipe", () => {
-  it.effect("answers each line, in whatever chunks it arrives, and skips empty ones", () =>
+describe("a stdio server", () => {
+  it.effect("answers each line, however it is split into chunks, and skips empty lines", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write, writeBytes } = yield* program
       const { settings } = yield* echoing
@@ -70,7 +70,7 @@ describe("a pipe", () => {
     })
   )
 
-  it.effect("answers in the order in which calls end, and refuses a running id", () =>
+  it.effect("answers calls in the order in which they end, and refuses the id of a running call", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings, released } = yield* echoing
@@ -123,12 +123,12 @@ describe("a pipe", () => {
   )
 })
 
-describe("a batch on a pipe", () => {
+describe("a batch over stdio", () => {
   const initialize = (protocolVersion: string) => line("hello", "initialize", { protocolVersion })
   const batch = (...messages: ReadonlyArray<object>) =>
     `${JSON.stringify(messages.map((message) => ({ jsonrpc: "2.0", ...message })))}\n`
 
-  it.effect("is answered in one list, in its order, when all of it is done", () =>
+  it.effect("is answered in one list, in its order, when all its calls are done", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings, released } = yield* echoing
@@ -154,7 +154,7 @@ describe("a batch on a pipe", () => {
     })
   )
 
-  it.effect("of only notifications has no answer, and a single call in a batch can be cancelled", () =>
+  it.effect("with only notifications has no answer, and a single call in a batch can be cancelled", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { interrupted, settings } = yield* echoing

@@ -20,8 +20,8 @@ import {
   withoutFact
 } from "./support/streamedForms.ts"
 
-describe("a program with a handshake that shows forms, over HTTP", () => {
-  it.effect("gets the disclosure in the stream of the call, and the call continues with the answer", () =>
+describe("a program with a handshake that shows forms, over HTTP,", () => {
+  it.effect("gets the disclosure in the call's stream, and the call continues with the answer", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -135,11 +135,11 @@ describe("a program with a handshake that shows forms, over HTTP", () => {
   )
 
   for (const [says, capabilities, protocolVersion] of [
-    ["declares no forms", {}, "2025-11-25"],
-    ["shows addresses only", { elicitation: { url: {} } }, "2025-11-25"],
+    ["declares no form support", {}, "2025-11-25"],
+    ["supports only URL forms", { elicitation: { url: {} } }, "2025-11-25"],
     ["speaks a revision without forms", forms, "2025-03-26"]
   ] as const) {
-    it.effect(`is answered with JSON as before if it ${says}`, () =>
+    it.effect(`is answered with JSON if it ${says}`, () =>
       inWorld(
         Effect.gen(function* () {
           const { begin } = yield* connected(capabilities, { protocolVersion })
@@ -152,7 +152,7 @@ describe("a program with a handshake that shows forms, over HTTP", () => {
     )
   }
 
-  it.effect("does not see the arguments about the agreement in the list of tools, and may also ask for progress", () =>
+  it.effect("does not see the arguments for consent in the list of tools, and may also ask for progress", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin, headers } = yield* connected()
@@ -167,7 +167,7 @@ describe("a program with a handshake that shows forms, over HTTP", () => {
     )
   )
 
-  it.effect("is not asked in a session from before forms existed, which can still be read", () =>
+  it.effect("is not asked in a session from before forms existed, which is still readable", () =>
     inWorld(
       Effect.gen(function* () {
         const { begin } = yield* connected(forms, { as: "server" })
@@ -197,7 +197,7 @@ describe("a program with a handshake that shows forms, over HTTP", () => {
 })
 
 describe("the answer to a form", () => {
-  it.effect("counts once: the first one wins", () =>
+  it.effect("counts once: the first answer wins", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -240,21 +240,19 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect(
-    "counts only with the fields that a form can have: others are dropped, however deeply they are nested",
-    () =>
-      inWorld(
-        Effect.gen(function* () {
-          const { begin, headers } = yield* connected()
-          const { send } = yield* Agents
-          const calling = yield* begin(start)
-          const id = JSON.stringify((yield* next(calling)).id)
-          const content = `{"agree":true,"list":["text"],"deep":${"[".repeat(50_000)}${"]".repeat(50_000)}}`
-          const body = `{"jsonrpc":"2.0","id":${id},"result":{"action":"accept","content":${content}}}`
-          assert.strictEqual((yield* send({ headers, body })).status, 202)
-          assert.isFalse((yield* resultOf(calling)).isError)
-        })
-      )
+  it.effect("counts only the fields that a form can have: others are dropped, however deeply they are nested", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { begin, headers } = yield* connected()
+        const { send } = yield* Agents
+        const calling = yield* begin(start)
+        const id = JSON.stringify((yield* next(calling)).id)
+        const content = `{"agree":true,"list":["text"],"deep":${"[".repeat(50_000)}${"]".repeat(50_000)}}`
+        const body = `{"jsonrpc":"2.0","id":${id},"result":{"action":"accept","content":${content}}}`
+        assert.strictEqual((yield* send({ headers, body })).status, 202)
+        assert.isFalse((yield* resultOf(calling)).isError)
+      })
+    )
   )
 
   const twoCallsAMinute = {
@@ -265,7 +263,7 @@ describe("the answer to a form", () => {
   }
 
   it.effect(
-    "costs nothing the first time, because its call already counted, and counts as a call each time after that",
+    "is free the first time, because its call was already counted, and counts as a call each further time",
     () =>
       inWorld(
         Effect.gen(function* () {

@@ -4,8 +4,8 @@ import { TestClock } from "effect/testing"
 import { Agents, layer, modern, modernHeaders } from "./support/agents.ts"
 import { measured } from "./support/journey.ts"
 
-describe("what a model has to read, in tokens of four characters", () => {
-  it.effect("is under 3,000 for the tools without a key and 6,000 with one, and under 8,000 for a journey", () =>
+describe("the text that a model reads, at four characters per token,", () => {
+  it.effect("is under 3,000 tokens for the tools without a key, 6,000 with a key, and 8,000 for a journey", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
       const { journey, lists } = yield* measured
@@ -26,7 +26,7 @@ const withoutDescriptions = (schema: object): string =>
 
 describe("the declaration of a start", () => {
   it.effect(
-    "stays complete in Codex without a key, which empties the objects inside a declaration of over 5,000 bytes",
+    "stays complete in Codex without a key, although Codex empties nested objects in declarations over 5,000 bytes",
     () =>
       Effect.gen(function* () {
         const { send } = yield* Agents
@@ -42,7 +42,7 @@ describe("the declaration of a start", () => {
       }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("has no formats: Gemini refuses every tool in a list that has a format it does not know", () =>
+  it.effect("has no formats, because Gemini refuses every tool in a list with an unknown format", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       for (const as of ["server", "platform"] as const) {

@@ -22,7 +22,7 @@ const keyless = {
   quote_disclosure_accepted: true
 }
 
-describe("a model that sees structuredContent alone", () => {
+describe("a model that sees only structuredContent", () => {
   it.effect("sees the summary of every answer", () =>
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
@@ -58,7 +58,7 @@ describe("a model that sees structuredContent alone", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reads limits, deductibles, what is not covered, and fees", () =>
+  it.effect("reads limits, deductibles, exclusions and fees", () =>
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
       const { summary } = (yield* call("get_quote_request", { id })).structuredContent
@@ -74,7 +74,7 @@ describe("a model that sees structuredContent alone", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reads a deductible of the whole home once", () =>
+  it.effect("reads a deductible for the whole home once", () =>
     Effect.gen(function* () {
       yield* at
       const start = { line: "renters", request_key: "a-home", consent_receipt_id: "receipt-0001" }
@@ -110,7 +110,7 @@ describe("a model that sees structuredContent alone", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is not sent to an empty list of carriers when a request could not start", () =>
+  it.effect("is not pointed to an empty list of carriers when a request could not start", () =>
     Effect.gen(function* () {
       const id = yield* played("cannot_start")
       const { quote_request, summary } = (yield* call("get_quote_request", { id })).structuredContent
@@ -120,7 +120,7 @@ describe("a model that sees structuredContent alone", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reads the link to the carrier at the end of a line, and that no tool opens it", () =>
+  it.effect("reads the carrier's link at the end of a line, and that no tool opens it", () =>
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
       const [{ id: quote_id }] = (yield* call("get_quote_request", { id })).structuredContent.quotes
@@ -131,7 +131,7 @@ describe("a model that sees structuredContent alone", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reads the texts of the disclosures", () =>
+  it.effect("reads the text of the disclosures", () =>
     Effect.gen(function* () {
       for (const line of ["personal_auto", "renters", "pet"]) {
         const { capabilities } = (yield* call("get_capabilities", { line })).structuredContent
@@ -142,7 +142,7 @@ describe("a model that sees structuredContent alone", () => {
 })
 
 describe("a model that asks what a line needs", () => {
-  it.effect("counts alternatives once, and learns about facts that others make necessary", () =>
+  it.effect("counts alternatives once, and learns about facts that other facts make necessary", () =>
     Effect.gen(function* () {
       const auto = (yield* call("get_capabilities", { line: "personal_auto" })).structuredContent.summary
       assert.include(auto, "Ask the person 6 things")
@@ -181,7 +181,7 @@ describe("a model that asks what a line needs", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is asked for missing facts with each alternative once, with the path to write to", () =>
+  it.effect("is asked for missing facts with each alternative once, with the path to fill in", () =>
     Effect.gen(function* () {
       yield* at
       const start = startOf("quotes_ready")
@@ -232,7 +232,7 @@ describe("a model without a key", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is told that a tool needs a key, and not that its key has no authority", () =>
+  it.effect("is told that a tool needs a key, and not that its key lacks authority", () =>
     Effect.gen(function* () {
       const { message } = (yield* callKeyless("list_quote_requests", {})).structuredContent.error
       assert.include(message, "this call has no key")
@@ -246,7 +246,7 @@ describe("reads with only_changes", () => {
   type Read = Resource.QuoteRequestWithQuotes
 
   it.effect.each(["quotes_ready", "some_carriers_silent", "zero_quotes", "price_update", "late_answer"])(
-    "together hold every result and every quote: %s",
+    "together contain every result and every quote: %s",
     (scenario) =>
       Effect.gen(function* () {
         yield* at
@@ -310,7 +310,7 @@ describe("reads with only_changes", () => {
   )
 
   it.effect.each([1, 99])(
-    "contain everything for a caller that cannot have read it, and what quotes share only once: %s",
+    "contain everything for a caller that cannot have read it, with shared parts of quotes only once: %s",
     (version) =>
       Effect.gen(function* () {
         const id = yield* played("quotes_ready")

@@ -40,14 +40,14 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it("have the names of their operations", () => {
+  it("have their operations' names", () => {
     assert.deepStrictEqual(
       Tools.of<OperationServices>(operations).map(({ name }) => name),
       present(all)
     )
   })
 
-  it.effect("of an operation that the host omits are neither listed nor callable", () =>
+  it.effect("for an operation that the host omits are neither listed nor callable", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(namesOf(yield* list("server")), ["get_capabilities"])
       const agents = yield* Agents
@@ -114,7 +114,7 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("tell each caller how consent works: receipts with a key, agreement without one", () =>
+  it.effect("tell each caller how consent works: receipts with a key, agreement without a key", () =>
     Effect.gen(function* () {
       const startOf = Effect.fnUntraced(function* (as?: Sent["as"]) {
         const tool = (yield* list(as)).find(({ name }: { name: string }) => name === "start_quote_request")
@@ -150,8 +150,8 @@ describe("the tools", () => {
   )
 })
 
-describe("the arguments of a tool", () => {
-  it.effect("are refused under their own names, whatever the operation calls them", () =>
+describe("a tool's arguments", () => {
+  it.effect("are rejected under their own names, whatever the operation calls them", () =>
     Effect.gen(function* () {
       const refused = yield* call("send_test_event", { id: "sub_x", request_key: 7 }, "server")
       assert.isTrue(refused.isError)
@@ -172,7 +172,7 @@ describe("the arguments of a tool", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("with wrong types are all reported in one refusal, without their values", () =>
+  it.effect("are all reported in one refusal if they have wrong types, without their values", () =>
     Effect.gen(function* () {
       const args = { id: 5, wait_seconds: "long-secret", since_version: -1, read_handle: true, cursor: null }
       const refused = yield* call("get_quote_request", args, "server")
@@ -185,7 +185,7 @@ describe("the arguments of a tool", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("of a caller without authority are refused as forbidden, whatever they are", () =>
+  it.effect("are refused as forbidden for a caller without authority, whatever they are", () =>
     Effect.gen(function* () {
       for (const as of ["platform", "widget", undefined] as const) {
         const refused = yield* call("list_quote_requests", { nonsense: 1 }, as)
@@ -194,7 +194,7 @@ describe("the arguments of a tool", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("that were renamed are accepted under their old names for six months, and then refused", () =>
+  it.effect("are accepted under old names for six months after a rename, and then rejected", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2027-03-31T23:59:59Z")))
       const before = yield* call("get_capabilities", { insurance_line: "renters" }, "server")

@@ -53,7 +53,7 @@ const subscribed = Effect.gen(function* () {
 const { answers, operations: recorded } = recording()
 
 describe("structuredContent", () => {
-  it.effect("holds every field of the REST answer unchanged, for every tool", () =>
+  it.effect("contains every field of the REST answer unchanged, for every tool", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
       const called: Array<string> = []

@@ -42,8 +42,8 @@ const isPage = ({ contents }: { readonly contents: ReadonlyArray<Record<string, 
   assert.notMatch(page?.text ?? "", /\b(?:src|href)=|url\(|@import|https?:\/\//)
 }
 
-describe("the pages of tools", () => {
-  it.effect("are offered to programs that show pages, and to no others", () =>
+describe("the tools' pages", () => {
+  it.effect("are offered only to programs that show pages", () =>
     Effect.gen(function* () {
       const offered = (yield* ask(shows, "server/discover")).body.result.capabilities
       assert.deepStrictEqual(offered, { tools: {}, resources: {}, extensions: { "io.modelcontextprotocol/ui": {} } })
@@ -75,7 +75,7 @@ describe("the pages of tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("are refused for an unknown address, and for a header that names a different one", () =>
+  it.effect("are refused for an unknown address, or for a header that names a different address", () =>
     Effect.gen(function* () {
       const { error } = (yield* ask(shows, "resources/read", { uri: "ui://x/y" }, "ui://x/y")).body
       assert.deepStrictEqual([error.code, error.data], [-32602, { uri: "ui://x/y" }])
@@ -86,7 +86,7 @@ describe("the pages of tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("are remembered by the session of a handshake, whichever host answers", () =>
+  it.effect("are remembered by a handshake's session, whichever host answers", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const handshake = (capabilities: object) => ({
@@ -116,7 +116,7 @@ describe("the pages of tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("can also be read over standard output", () =>
+  it.effect("can also be read over stdio", () =>
     Effect.gen(function* () {
       const pipe = yield* program
       const answer = yield* Local.make<Quotewire.Services>({

@@ -15,7 +15,7 @@ const renters = toolsCall("get_capabilities", { line: "renters" })
 const send = (sent: Sent) => Effect.flatMap(Agents, (agents) => agents.send(sent))
 
 describe("POST /v1/mcp", () => {
-  it.effect("serves a plain tools/call, without handshake and protocol headers", () =>
+  it.effect("serves a plain tools/call without a handshake or protocol headers", () =>
     Effect.gen(function* () {
       const { body, headers, status } = yield* send({ as: "server", message: renters })
       assert.strictEqual(status, 200)
@@ -29,7 +29,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("ignores Service-Version, whatever it says", () =>
+  it.effect("ignores the Service-Version header, whatever its value", () =>
     Effect.gen(function* () {
       const { body } = yield* send({ as: "server", headers: { "service-version": "1999-01-01" }, message: renters })
       assert.isFalse(body.result.isError)
@@ -85,7 +85,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("refuses a body that is compressed or not JSON in UTF-8 with 400 and -32700", () =>
+  it.effect("refuses a body that is compressed or not UTF-8 JSON with 400 and -32700", () =>
     Effect.gen(function* () {
       const wrong: ReadonlyArray<readonly [Sent, string]> = [
         [{ body: "" }, "not valid JSON"],
@@ -188,7 +188,7 @@ describe("a client with a handshake", () => {
   const initialize = (protocolVersion: unknown) =>
     rpc("initialize", { protocolVersion, capabilities: {}, clientInfo: { name: "a-client", version: "9" } })
 
-  it.effect("gets the revision that it asks for, otherwise the newest with a handshake", () =>
+  it.effect("gets the revision that it requests, otherwise the newest revision with a handshake", () =>
     Effect.gen(function* () {
       const agreed = (asked: unknown) =>
         Effect.map(send({ message: initialize(asked) }), ({ body }) => body.result.protocolVersion)
@@ -274,7 +274,7 @@ describe("a client of the revision without a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is refused with 400 and -32020 if a header is missing or different", () =>
+  it.effect("is refused with 400 and -32020 if a header is missing or differs", () =>
     Effect.gen(function* () {
       const call = modern("tools/call", { name: "get_capabilities", arguments: { line: "pet" } })
       const right = modernHeaders("tools/call", "get_capabilities")
@@ -325,7 +325,7 @@ describe("a client of the revision without a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("gets the supported revisions if it asks for a different one", () =>
+  it.effect("gets the supported revisions if it requests a different one", () =>
     Effect.gen(function* () {
       for (const requested of ["2027-01-01", "v999.0.0"]) {
         const params = { _meta: { ...discover.params._meta, "io.modelcontextprotocol/protocolVersion": requested } }
@@ -340,7 +340,7 @@ describe("a client of the revision without a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("gets 404 and -32601 for methods that its revision does not have", () =>
+  it.effect("gets 404 and -32601 for methods that its revision lacks", () =>
     Effect.gen(function* () {
       for (const method of ["initialize", "ping", "resources/list", "unknown/method"]) {
         const { body, status } = yield* send({ message: modern(method), headers: modernHeaders(method) })

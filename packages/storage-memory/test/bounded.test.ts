@@ -61,7 +61,7 @@ const drain = Effect.fnUntraced(function* (kind: string, parent?: string) {
   return ids
 })
 
-describe("memory", () => {
+describe("memory use", () => {
   it.effect(
     "stays constant under a constant load with a retention sweep",
     Effect.fnUntraced(function* () {
@@ -121,7 +121,7 @@ describe("memory", () => {
   )
 
   it.effect(
-    "does not keep erased events because of a newer one",
+    "is freed for erased events even if a newer event remains",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const before = heapUsed()
@@ -141,7 +141,7 @@ describe("memory", () => {
   )
 
   it.effect(
-    "keeps nothing of a lane whose jobs are all done",
+    "is freed for a lane whose jobs are all done",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const run = Effect.fnUntraced(function* (from: number, to: number) {
@@ -189,9 +189,9 @@ describe("memory", () => {
   )
 })
 
-describe("the storage in memory", () => {
+describe("the in-memory storage", () => {
   it.effect(
-    "reads any page of a long feed at the cost of that page",
+    "reads any page of a long feed at that page's cost",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const total = 1_000_000
@@ -218,7 +218,7 @@ describe("the storage in memory", () => {
   )
 
   it.effect(
-    "claims 100,000 waiting jobs of 10,000 workspaces in the order of real time",
+    "claims 100,000 waiting jobs from 10,000 workspaces in the order of real time",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const random = scattered(13)
@@ -287,7 +287,7 @@ describe("the storage in memory", () => {
   )
 
   it.effect(
-    "finds a record under the parent and the age of its newest version",
+    "finds a record by the parent and the age of its latest version",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const first = record("offer", "qt_1", 10, "qreq_1")

@@ -154,7 +154,7 @@ describe("a copy of a storage", () => {
     { arbitrary: { runs: 200, size: 100 } }
   )
 
-  it.effect("continues with the counts of its original, and keeps its own", () =>
+  it.effect("continues with its original's counts, and keeps its own counts", () =>
     Effect.gen(function* () {
       const original = MemoryStorage.copyable()
       const storage = yield* serviceOf(original.layer)
@@ -168,7 +168,7 @@ describe("a copy of a storage", () => {
   )
 })
 
-describe("the contract of storages, on a copy", () => {
+describe("the storage contract on a copy", () => {
   const layer = Layer.suspend(() => MemoryStorage.copyable().copy().layer)
   for (const { name, run } of StorageContract.cases) {
     it.effect(name, () => run.pipe(Effect.provide(layer)))

@@ -3,9 +3,9 @@ import { StorageModel } from "@quotewire/core/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect } from "effect"
 
-describe("random histories", () => {
+describe("in random histories,", () => {
   it.effect.prop(
-    "memory does what the model does",
+    "the in-memory storage behaves like the model",
     [StorageModel.histories],
     ([history]) => StorageModel.compare(history).pipe(Effect.provide(MemoryStorage.layer)),
     { arbitrary: { runs: 400, size: 120 }, timeout: 120_000 }

@@ -19,7 +19,7 @@ describe("opening cells", () => {
   })
   const open = (storage: Port): Effect.Effect<Port, never, Scope.Scope> => Effect.succeed(storage)
 
-  it.effect("continues without a cell that cannot be opened, and uses it once it can", () =>
+  it.effect("continues without a cell that cannot be opened, and uses the cell once it can be opened", () =>
     Effect.gen(function* () {
       const { first, second } = yield* sources
       const both = yield* join([first, second])
@@ -40,7 +40,7 @@ describe("opening cells", () => {
     })
   )
 
-  it.effect("never uses a cell of a different installation, even if it was down at startup", () =>
+  it.effect("never uses a cell from a different installation, even if the cell was down at startup", () =>
     Effect.gen(function* () {
       const { first, second } = yield* sources
       const both = yield* join([first, second])
@@ -64,7 +64,7 @@ describe("opening cells", () => {
     })
   )
 
-  it.effect("notices addresses that were exchanged", () =>
+  it.effect("detects addresses that were swapped", () =>
     Effect.gen(function* () {
       const { first, second } = yield* sources
       const error = yield* Effect.flip(
@@ -95,7 +95,7 @@ describe("opening cells", () => {
 })
 
 describe("adding a cell", () => {
-  it.effect("can be repeated, and changes the room", () =>
+  it.effect("can be repeated, and changes the cell's room", () =>
     Effect.gen(function* () {
       const home = { name: "one", storage: yield* memory }
       const other = { name: "two", storage: yield* memory }
@@ -116,7 +116,7 @@ describe("adding a cell", () => {
     })
   )
 
-  it.effect("refuses a database with data, and one that is a different cell", () =>
+  it.effect("refuses a database with data, or a database that is a different cell", () =>
     Effect.gen(function* () {
       const [first, second] = yield* fourInMemory
       if (second === undefined) return assert.fail()
@@ -131,8 +131,8 @@ describe("adding a cell", () => {
   )
 })
 
-describe("the name of a cell", () => {
-  it("is lower-case letters, digits and hyphens", () => {
+describe("a cell's name", () => {
+  it("consists of lower-case letters, digits and hyphens", () => {
     assert.deepStrictEqual(["a", "eu-1", "A", "", "-a", "a b", "a".repeat(41)].map(PgCells.isCellName), [
       true,
       true,

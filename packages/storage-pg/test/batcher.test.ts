@@ -46,8 +46,8 @@ const batching = Effect.fnUntraced(function* (takesMs: number, options: Partial<
 
 const unavailable = (name: string) => `${name} fails: Error: unavailable`
 
-describe("items of a batcher", () => {
-  it.effect("are sent at once while nothing is in progress, otherwise together in order", () =>
+describe("a batcher's items", () => {
+  it.effect("are sent immediately while nothing is in progress, otherwise together in order", () =>
     Effect.gen(function* () {
       const { answers, askAll, sent } = yield* batching(100)
       yield* askAll("a")
@@ -78,7 +78,7 @@ describe("items of a batcher", () => {
     })
   )
 
-  it.effect("are sent in batches of limited number and size, a large item alone", () =>
+  it.effect("are sent in batches of limited number and size, with a large item alone", () =>
     Effect.gen(function* () {
       const size = { of: (item: Item) => item.size ?? 1, max: 10 }
       const { ask, askAll, sent } = yield* batching(100, { max_batch: 3, size })
@@ -107,7 +107,7 @@ describe("items of a batcher", () => {
 })
 
 describe("a batcher that cannot keep up", () => {
-  it.effect("refuses an item at once if too many wait, and still sends the others", () =>
+  it.effect("refuses an item immediately if too many wait, and still sends the others", () =>
     Effect.gen(function* () {
       const { answers, askAll, sent } = yield* batching(100, { max_waiting: 2 })
       yield* askAll("a")
@@ -120,7 +120,7 @@ describe("a batcher that cannot keep up", () => {
     })
   )
 
-  it.effect("gives up an item that has waited too long, and does not send it", () =>
+  it.effect("drops an item that has waited too long, and does not send it", () =>
     Effect.gen(function* () {
       const { answers, ask, sent } = yield* batching(10_000, { max_batch: 2 })
       yield* ask({ name: "a" })
@@ -136,8 +136,8 @@ describe("a batcher that cannot keep up", () => {
   )
 })
 
-describe("callers of a batcher", () => {
-  it.effect("drop an unsent item when they are interrupted, but not a sent one", () =>
+describe("a batcher's callers", () => {
+  it.effect("drop an unsent item when they are interrupted, but not a sent item", () =>
     Effect.gen(function* () {
       let finished = 0
       const { ask, sent } = yield* batching(100, {
@@ -172,7 +172,7 @@ describe("callers of a batcher", () => {
     })
   )
 
-  it.effect("all get the failure of their batch, and the next batch is sent", () =>
+  it.effect("all get their batch's failure, and the next batch is sent", () =>
     Effect.gen(function* () {
       const failing: ReadonlyArray<ReturnType<Options["send"]>> = [
         Effect.fail("lost"),
@@ -214,7 +214,7 @@ describe("a batcher whose scope closes", () => {
     })
   )
 
-  it.effect("fails an item that was to be sent in the same turn", () =>
+  it.effect("fails an item that was about to be sent in the same turn", () =>
     Effect.gen(function* () {
       const { answers, askAll, close, sent } = yield* batching(100)
       yield* askAll("a b")

@@ -118,7 +118,7 @@ describe("three hosts on one database", () => {
     })
   )
 
-  it.effect("do not ask a carrier whose circuit one of them has opened", () =>
+  it.effect("do not ask a carrier whose circuit another host has opened", () =>
     Effect.gen(function* () {
       const [one, two, three_] = yield* three
       const of = callTo(() => Effect.succeed(Reply.unavailable("carrier_error")))

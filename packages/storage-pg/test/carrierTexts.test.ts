@@ -9,7 +9,7 @@ import { options, story } from "../../core/test/quoting/carrierTextStory.ts"
 import { beginning } from "../../core/test/quoting/support.ts"
 
 describe("text from carriers in PostgreSQL", () => {
-  it.effect("is sealed in every table, whichever field it is in, and erased completely", () =>
+  it.effect("is sealed in every table and field, and erased completely", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const database = yield* scopedDatabase

@@ -68,7 +68,7 @@ describe("cells that do not match their databases", () => {
     )
   )
 
-  it.effect("are refused if a plain database or a cell of another installation is among them", () =>
+  it.effect("are refused if a plain database or another installation's cell is among them", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const [home, other, strange, plain] = [
@@ -106,7 +106,7 @@ describe("cells that do not match their databases", () => {
   )
 })
 
-describe("a map of cells", () => {
+describe("a cell map", () => {
   const mark = (name: string): Cell.Mark => ({ name, first: "c0", map: "map" })
   const named = (name: string, is: string): CellMap.Named => ({
     name,
@@ -114,7 +114,7 @@ describe("a map of cells", () => {
   })
   const all = ["c0", "c1", "c2", "c3", "c4"]
 
-  it("matches the settings only if each cell is the right one, the first is first, and none is missing", () => {
+  it("matches the settings only if every cell is correct, the first cell is first, and no cell is missing", () => {
     const order = fc.shuffledSubarray(all, { minLength: 1 })
     fc.assert(
       fc.property(order, order, (names, places) => {

@@ -7,7 +7,7 @@ import { type All, claimAt, claimed, contents, job, losable, placedIn, work } fr
 import { fourInMemory, join, memory } from "./support/cells.ts"
 import { type Port, workspace } from "./support/hosts.ts"
 
-describe("the choice of a cell for a new workspace", () => {
+describe("choosing a cell for a new workspace", () => {
   const placesIn = (cells: ReadonlyArray<Cell.Cell>) => {
     const counts = new Map<string | null, number>()
     for (let place = 0; place < 4_000; place++) {
@@ -17,7 +17,7 @@ describe("the choice of a cell for a new workspace", () => {
     return counts
   }
 
-  it("gives each cell its share, by its room", () => {
+  it("gives each cell a share in proportion to its room", () => {
     const counts = placesIn([
       { name: "small", room: 1 },
       { name: "large", room: 3 },
@@ -28,14 +28,14 @@ describe("the choice of a cell for a new workspace", () => {
     assert.isUndefined(counts.get("full"))
   })
 
-  it("is null if no cell has room", () => {
+  it("returns null if no cell has room", () => {
     assert.isNull(chooseCell([{ name: "full", room: 0 }], workspace(1)))
     assert.isNull(chooseCell([], workspace(1)))
   })
 })
 
-describe("a storage of cells", () => {
-  it.effect("keeps each workspace entirely in one cell, and spreads workspaces over all", () =>
+describe("a storage with cells", () => {
+  it.effect("keeps each workspace entirely in one cell, and spreads workspaces over all cells", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const storage = yield* join(cells)
@@ -76,7 +76,7 @@ describe("a storage of cells", () => {
   const count = { name: "calls", window_start: 0, window_ms: 1_000, added: 2 }
   const countOf = (workspace_id: Ids.WorkspaceId) => ({ ...count, workspace_id })
 
-  it.effect("adds counts in the cells of their workspaces, and those without a workspace in the first cell", () =>
+  it.effect("adds a workspace's counts in its cell, and counts without a workspace in the first cell", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const storage = yield* join(cells)
@@ -98,7 +98,7 @@ describe("a storage of cells", () => {
     })
   )
 
-  it.effect("adds the counts of a lost cell in the first cell", () =>
+  it.effect("adds a lost cell's counts in the first cell", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()
@@ -112,7 +112,7 @@ describe("a storage of cells", () => {
     })
   )
 
-  it.effect("leaves workspaces that existed before the cells where they are", () =>
+  it.effect("leaves workspaces from before the cells where they are", () =>
     Effect.gen(function* () {
       const home = yield* memory
       const record = Change.record({
@@ -136,7 +136,7 @@ describe("a storage of cells", () => {
     })
   )
 
-  it.effect("places new workspaces elsewhere if a cell has no room, and keeps its old ones", () =>
+  it.effect("places new workspaces elsewhere if a cell has no room, and keeps its existing workspaces", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const [first, second] = cells
@@ -152,7 +152,7 @@ describe("a storage of cells", () => {
     })
   )
 
-  it.effect("refuses to finish a job of a different workspace", () =>
+  it.effect("refuses to finish a job from a different workspace", () =>
     Effect.gen(function* () {
       const storage = yield* Effect.flatMap(fourInMemory, join)
       yield* storage.commit(work(1, 10))
@@ -164,7 +164,7 @@ describe("a storage of cells", () => {
   )
 })
 
-describe("a host whose list of cells differs from that of others", () => {
+describe("a host whose cell list differs from other hosts' lists", () => {
   it.effect("finds workspaces that another host has placed since it read the list", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
@@ -182,7 +182,7 @@ describe("a host whose list of cells differs from that of others", () => {
     })
   )
 
-  it.effect("refuses the workspaces of a cell that its settings lack, and places no new ones there", () =>
+  it.effect("refuses the workspaces of a cell missing from its settings, and places no new workspaces there", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()
@@ -197,7 +197,7 @@ describe("a host whose list of cells differs from that of others", () => {
 })
 
 describe("a host that works for some of the cells", () => {
-  it.effect("claims only the jobs of these cells, and answers calls for all", () =>
+  it.effect("claims jobs only from these cells, and answers calls for all cells", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const [first, second] = cells
@@ -212,8 +212,8 @@ describe("a host that works for some of the cells", () => {
   )
 })
 
-describe("claims of several cells", () => {
-  it.effect("take turns, so that a busy cell does not delay the others", () =>
+describe("claims on several cells", () => {
+  it.effect("alternate, so that a busy cell does not delay the others", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const storage = yield* join(cells)
@@ -227,7 +227,7 @@ describe("claims of several cells", () => {
     })
   )
 
-  it.effect("skip a cell that has nothing due, until it does", () =>
+  it.effect("skip a cell without due work until it has some", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()

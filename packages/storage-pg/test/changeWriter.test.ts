@@ -6,8 +6,8 @@ import { workspace } from "./support/hosts.ts"
 
 const lost = Effect.fail(new Storage.StorageUnavailable({ retry_after_seconds: 1 }))
 
-describe("changes of a statement that one of them makes fail", () => {
-  it.effect("all fail at once when the database is lost, instead of waiting for it one after another", () =>
+describe("changes that share a statement which one of them makes fail", () => {
+  it.effect("all fail immediately when the database is lost, instead of waiting one after another", () =>
     Effect.gen(function* () {
       let statements = 0
       const write = () => Effect.suspend(() => (++statements === 1 ? Effect.die("a statement that cannot be") : lost))

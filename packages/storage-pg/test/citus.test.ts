@@ -63,7 +63,7 @@ describe.skipIf(citusUrl === undefined)(`on Citus (${needed})`, () => {
     })
   })
 
-  it.live("a cell moves to another server while it is written, and no change is refused or lost", () =>
+  it.live("a cell moves to another server during writes, and no change is refused or lost", () =>
     Effect.gen(function* () {
       const cell = yield* scopedSchema
       const storage = yield* openCells(cellsOf(cell))
@@ -89,7 +89,7 @@ describe.skipIf(citusUrl === undefined)(`on Citus (${needed})`, () => {
     })
   )
 
-  it.live("a cell on Citus is not moved by a command, which names the call that moves it", () =>
+  it.live("the move command refuses a cell on Citus, and names the call that moves it", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedSchema
       const call = `select citus_schema_move('${options.schema}', 'host', port)`
@@ -132,7 +132,7 @@ describe.skipIf(citusUrl === undefined)(`on Citus (${needed})`, () => {
     })
   )
 
-  it.live("a migration that waits for a table does not stop the calls of hosts", () =>
+  it.live("a migration that waits for a table does not stop the hosts' calls", () =>
     Effect.gen(function* () {
       const cell = yield* scopedSchema
       const storage = yield* openCells(cellsOf(cell))
@@ -165,7 +165,7 @@ describe.skipIf(citusUrl === undefined)(`on Citus (${needed})`, () => {
     })
   )
 
-  it.live("is not used while a function is not distributed, until it is migrated", () =>
+  it.live("a database is not used while a function is not distributed, until it is migrated", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedSchema
       const sql = `create function ${options.schema}.later() returns integer language plpgsql as $$ begin return 1; end $$`
@@ -178,7 +178,7 @@ describe.skipIf(citusUrl === undefined)(`on Citus (${needed})`, () => {
     })
   )
 
-  it.live("is refused by a storage without cells", () =>
+  it.live("a database is refused by a storage without cells", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedSchema
       const refusals = [
@@ -192,7 +192,7 @@ describe.skipIf(citusUrl === undefined)(`on Citus (${needed})`, () => {
     })
   )
 
-  it.live("reports an internal error as a fault, not as a temporarily unavailable database", () =>
+  it.live("an internal error is reported as a fault, not as a temporarily unavailable database", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedSchema
       const storage = yield* openCells(cellsOf({ options }))

@@ -35,8 +35,8 @@ const toMillis = (clock: Clock.Clock) => Number(clock.currentTimeNanosUnsafe() /
 const nearMs = 10_000
 const isNear = (clock: Clock.Clock) => Math.abs(clock.currentTimeMillisUnsafe() - Date.now()) < nearMs
 
-describe("a host that uses the clock of its database", () => {
-  it.effect("has the database's time, whatever its own clock says", () =>
+describe("a host that uses its database's clock", () => {
+  it.effect("has the database's time, whatever the host's own clock says", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* Clock.currentTimeMillis, 0)
       const clock = yield* clockOf((yield* scopedDatabase).options)
@@ -45,7 +45,7 @@ describe("a host that uses the clock of its database", () => {
     })
   )
 
-  it.effect("is not moved by jumps of its own clock", () =>
+  it.effect("is not affected by jumps of its own clock", () =>
     Effect.gen(function* () {
       const jump = fc.integer({ min: -86_400_000, max: 86_400_000 })
       const { options } = yield* scopedDatabase
@@ -70,7 +70,7 @@ describe("a host that uses the clock of its database", () => {
     })
   )
 
-  it.effect("asks the database at once when its machine resumes after a suspension", () =>
+  it.effect("asks the database immediately when its machine resumes from suspension", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const own = movableClock()
@@ -94,7 +94,7 @@ describe("a host that uses the clock of its database", () => {
     })
   )
 
-  it.live("keeps its own time if it matches the database's", () =>
+  it.live("keeps its own time if that matches the database's", () =>
     Effect.gen(function* () {
       const clock = yield* clockOf((yield* scopedDatabase).options)
       const before = Date.now()

@@ -44,7 +44,7 @@ const follow = Effect.fnUntraced(function* (storage: Port, limit: number) {
 
 describe("a feed with many writers on two hosts", () => {
   it.effect(
-    "is read in one order, each event once, and nothing appears behind a reader",
+    "is read in one order, with each event once, and no event appears behind a reader",
     () =>
       Effect.gen(function* () {
         const { options } = yield* scopedDatabase
@@ -72,13 +72,13 @@ describe("a feed with many writers on two hosts", () => {
 })
 
 describe("changes that are sent together", () => {
-  it.effect("number the events and jobs of each workspace without gaps, whichever of them are refused", () =>
+  it.effect("number each workspace's events and jobs without gaps, whichever changes are refused", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const storage = yield* open({ ...options, writers: 1 })
       const change = (n: number) => {
         const id = String(n).padStart(2, "0")
-        // There is no first version for the second one to follow.
+        // No first version exists for the second version to follow.
         const version = n % 3 === 0 ? 2 : 1
         return Change.make(workspace(1 + (n % 4)), {
           writes: [

@@ -47,7 +47,7 @@ const waitFor = Effect.fnUntraced(function* (storage: Port, id: string, version:
 }, Effect.scoped)
 
 describe("two hosts on one database", () => {
-  it.effect("get each other's hints: a commit on one wakes what waits on the other", () =>
+  it.effect("get each other's hints: a commit on one host wakes waiting reads on the other", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       yield* one.commit(request("qreq_1"))
@@ -58,7 +58,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("tell operators which processes are connected, and that nothing is being moved", () =>
+  it.effect("tell operators which processes are connected, and that no cell is being moved", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       for (const storage of [one, other]) {
@@ -132,7 +132,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("keep announcing after the database has refused a notification", () =>
+  it.effect("keep sending notifications after the database has refused one", () =>
     Effect.gen(function* () {
       const { options, url } = yield* scopedDatabase
       const sql = (...texts: ReadonlyArray<string>) => Effect.promise(() => statements(url, ...texts))
@@ -159,7 +159,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("ignore anything on their channel that is not a hint", () =>
+  it.effect("ignore everything on their channel that is not a hint", () =>
     Effect.gen(function* () {
       const { one, other, url } = yield* two
       const heard: Array<string> = []
@@ -175,7 +175,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("share the due work, each job going to one of them", () =>
+  it.effect("share the due work, with each job going to one host", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       const count = 500
@@ -219,7 +219,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("leave jobs of unknown kinds unclaimed for a newer host, and do the rest", () =>
+  it.effect("leave jobs of unknown kinds to a newer host, and do the rest", () =>
     Effect.gen(function* () {
       const { one, url } = yield* two
       const sql = (text: string) => Effect.promise(() => statements(url, text))
@@ -246,7 +246,7 @@ describe("two hosts on one database", () => {
           ])
           .toSorted()
       )
-      // The ordered jobs wait behind one of a kind that this host does not know, and so do callers that want them
+      // The ordered jobs wait behind a job of a kind that this host does not know, and so do callers that want them
       // done.
       const behind = yield* claim(200, { workspace_id: workspace(1) })
       assert.deepStrictEqual([behind.jobs, behind.busy], [[], true])
@@ -268,7 +268,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("keep working while one erases old records: writers of the workspace do not fail", () =>
+  it.effect("keep working while one host erases old records: writers to the workspace do not fail", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       const old = Array.from({ length: 1_200 }, (_, place) => request(`qreq_old_${place}`))
@@ -301,7 +301,7 @@ describe("two hosts on one database", () => {
 })
 
 describe("two ids that are equal in the database", () => {
-  it.effect("are one record, and a write next to the first is not blocked", () =>
+  it.effect("are one record, and an adjacent write is not blocked", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const storage = yield* open(options)
@@ -333,7 +333,7 @@ describe("a host that has closed its storage", () => {
     })
   )
 
-  it.effect("refuses later calls at once", () =>
+  it.effect("refuses later calls immediately", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const storage = yield* Effect.scoped(open(options))

@@ -121,7 +121,7 @@ const unavailable = Effect.fnUntraced(function* (call: Effect.Effect<unknown, { 
 
 describe("a host whose connections are cut", () => {
   it.effect(
-    "stores each retried change once, and gets hints of other hosts again",
+    "stores each retried change once, and gets other hosts' hints again",
     () =>
       Effect.gen(function* () {
         const options = yield* fresh
@@ -139,7 +139,7 @@ describe("a host whose connections are cut", () => {
 
 describe("a host whose database crashes", () => {
   it.effect(
-    "fails every call as unavailable in the meantime, and continues with all data when it is back",
+    "fails every call as unavailable during the crash, and continues with all data afterwards",
     () =>
       Effect.gen(function* () {
         const options = yield* fresh
@@ -170,7 +170,7 @@ describe("a host whose database crashes", () => {
 })
 
 describe("a statement that takes too long", () => {
-  it.effect("is cancelled: its caller gets unavailable, and nothing of it is stored", () =>
+  it.effect("is cancelled: its caller gets unavailable, and nothing is stored", () =>
     Effect.gen(function* () {
       const options = yield* fresh
       const storage = yield* open(options)
@@ -217,7 +217,7 @@ describe("a read-only database", () => {
 })
 
 describe("a server without free connections", () => {
-  it.effect("is unavailable to calls that need another one, and serves the others", () =>
+  it.effect("is unavailable to calls that need another connection, and serves the others", () =>
     Effect.gen(function* () {
       const options = yield* fresh
       yield* sql(
@@ -228,7 +228,7 @@ describe("a server without free connections", () => {
       )
       const url = new URL(Redacted.value(options.url))
       Object.assign(url, { username: "few", password: "few" })
-      // One that listens, one that reads, one that writes.
+      // One connection that listens, one that reads, one that writes.
       const storage = yield* open({ ...options, url: Redacted.make(url.href) })
       const claim = storage.claim({ now: 0, lease_ms: 1_000, limit: 1 })
       yield* eventually(claim)

@@ -20,7 +20,7 @@ const withLosable = Effect.gen(function* () {
   return { storage, set, there, elsewhere }
 })
 
-describe("a cell that is lost", () => {
+describe("a lost cell", () => {
   it.effect("fails the calls for its workspaces, and no others", () =>
     Effect.gen(function* () {
       const { elsewhere, set, storage, there } = yield* withLosable
@@ -37,7 +37,7 @@ describe("a cell that is lost", () => {
     })
   )
 
-  it.effect("takes no new workspaces once that is noticed", () =>
+  it.effect("gets no new workspaces once the loss is detected", () =>
     Effect.gen(function* () {
       const { set, storage } = yield* withLosable
       set(true)
@@ -46,7 +46,7 @@ describe("a cell that is lost", () => {
     })
   )
 
-  it.effect("does not delay claims of others, and is asked again when it answers", () =>
+  it.effect("does not delay claims on other cells, and is asked again when it answers", () =>
     Effect.gen(function* () {
       const { elsewhere, set, storage, there } = yield* withLosable
       yield* storage.commit(work(there, 10))
@@ -60,28 +60,26 @@ describe("a cell that is lost", () => {
     })
   )
 
-  it.effect(
-    "does not delay claims of others if it does not answer at all, and loses no job that it returns too late",
-    () =>
-      Effect.gen(function* () {
-        const [first, second, ...others] = yield* fourInMemory
-        if (second === undefined) return assert.fail()
-        const plain = yield* join([first, second, ...others])
-        const there = yield* placedIn(plain, second)
-        const elsewhere = yield* placedIn(plain, first)
-        const slow: Port = {
-          ...second.storage,
-          claim: (query) => Effect.delay(second.storage.claim(query), 5_000)
-        }
-        const storage = yield* join([first, { name: second.name, storage: slow }, ...others])
-        yield* storage.commit(work(there, 10))
-        yield* storage.commit(work(elsewhere, 10))
-        const claiming = yield* Effect.forkChild(claimed(storage, 10))
-        yield* TestClock.adjust(1_000)
-        assert.deepStrictEqual(yield* Fiber.join(claiming), [workspace(elsewhere)])
-        yield* TestClock.adjust(10_000)
-        assert.deepStrictEqual(yield* claimed(plain, 20), [workspace(there)])
-      })
+  it.effect("does not delay claims on other cells if it never answers, and loses no job that it returns too late", () =>
+    Effect.gen(function* () {
+      const [first, second, ...others] = yield* fourInMemory
+      if (second === undefined) return assert.fail()
+      const plain = yield* join([first, second, ...others])
+      const there = yield* placedIn(plain, second)
+      const elsewhere = yield* placedIn(plain, first)
+      const slow: Port = {
+        ...second.storage,
+        claim: (query) => Effect.delay(second.storage.claim(query), 5_000)
+      }
+      const storage = yield* join([first, { name: second.name, storage: slow }, ...others])
+      yield* storage.commit(work(there, 10))
+      yield* storage.commit(work(elsewhere, 10))
+      const claiming = yield* Effect.forkChild(claimed(storage, 10))
+      yield* TestClock.adjust(1_000)
+      assert.deepStrictEqual(yield* Fiber.join(claiming), [workspace(elsewhere)])
+      yield* TestClock.adjust(10_000)
+      assert.deepStrictEqual(yield* claimed(plain, 20), [workspace(there)])
+    })
   )
 
   it.effect("gets its work done although each claim on it is slow", () =>

@@ -31,7 +31,7 @@ const without = <A, E, R>(end: "old" | "new", program: Effect.Effect<A, E, R>) =
 const end = ({ cells }: MovableCell, lost: "old" | "new") => PgCells.endMoveWithout(cells, "home", lost)
 
 layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a move whose server is lost", (it) => {
-  it.effect("leaves the cell usable if a host has used its new place before the old server was lost", () =>
+  it.effect("leaves the cell usable if a host has used the target database before the source server was lost", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       yield* write(movable, 1)
@@ -46,7 +46,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
   )
 
   it.effect.each(["following", "switched"] as const)(
-    "continues at the new place when an operator says that the old server is lost after it was %s",
+    "continues on the target database when an operator reports the source server lost after it was %s",
     (last) =>
       Effect.gen(function* () {
         const movable = yield* movableCell
@@ -63,13 +63,13 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
             yield* write(movable, 2)
           })
         )
-        // The old server is back, and hosts stay at the new place.
+        // The source server is back, and hosts stay on the target database.
         yield* eventually(Effect.map(feedOf(movable.cells), (ids) => assert.deepStrictEqual(ids, ["1 1", "1 2"])))
       })
   )
 
   it.effect.each(["begun", "arriving", "published"] as const)(
-    "is refused at the new place if the old server is lost after it was %s, because tables are missing there",
+    "is refused on the target database if the source server is lost after it was %s, because tables are missing there",
     (last) =>
       Effect.gen(function* () {
         const movable = yield* movableCell
@@ -81,7 +81,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       })
   )
 
-  it.effect("returns to the old place when an operator says that the new server is lost after the cutover", () =>
+  it.effect("returns to the source database when an operator reports the target server lost after the cutover", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       yield* write(movable, 1)
@@ -98,19 +98,21 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("says what to do if the new server is lost before the cutover, or after the old place was cleared", () =>
-    Effect.gen(function* () {
-      const movable = yield* movableCell
-      yield* moveUntil(movable, "following")
-      yield* without(
-        "new",
-        Effect.map(reasonOf(end(movable, "new")), ({ message }) => assert.match(message, /--undo/))
-      )
-      assert.strictEqual(yield* PgCells.move(movable.cells, "home"), "moved")
-      yield* without(
-        "new",
-        Effect.map(reasonOf(end(movable, "new")), ({ message }) => assert.match(message, /backup/))
-      )
-    })
+  it.effect(
+    "explains what to do if the target server is lost before the cutover, or after the source was cleared",
+    () =>
+      Effect.gen(function* () {
+        const movable = yield* movableCell
+        yield* moveUntil(movable, "following")
+        yield* without(
+          "new",
+          Effect.map(reasonOf(end(movable, "new")), ({ message }) => assert.match(message, /--undo/))
+        )
+        assert.strictEqual(yield* PgCells.move(movable.cells, "home"), "moved")
+        yield* without(
+          "new",
+          Effect.map(reasonOf(end(movable, "new")), ({ message }) => assert.match(message, /backup/))
+        )
+      })
   )
 })

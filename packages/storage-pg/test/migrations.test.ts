@@ -30,7 +30,7 @@ const session = Effect.fnUntraced(function* ({ url }: TestDatabase) {
     })
 })
 
-/** A version of a quote, with an event about it and a job that is due at once. */
+/** A version of a quote, with an event about it and a job that is due immediately. */
 const step = (version: number): Change.Change =>
   Change.make(workspace(1), {
     writes: [
@@ -63,7 +63,7 @@ const refusal = (program: Effect.Effect<unknown, PgStorage.DatabaseRefused, Scop
   Effect.flip(Effect.scoped(program))
 
 describe("a migration", () => {
-  it.effect("creates the schema of an empty database, once, and returns what it did", () =>
+  it.effect("creates an empty database's schema once, and returns what it did", () =>
     Effect.gen(function* () {
       const database = yield* empty
       assert.deepStrictEqual(yield* PgStorage.status(database.options), {
@@ -97,7 +97,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that is newer runs alone after the others, and with them on an empty database", () =>
+  it.effect("runs alone after earlier migrations if it is newer, and with them on an empty database", () =>
     Effect.gen(function* () {
       const [older, fresh] = [yield* empty, yield* empty]
       const later = newer({ serves_from: known, statements: ["create table quotewire.note (id text primary key)"] })
@@ -121,7 +121,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("in a dry run changes nothing, and shows whether it would run", () =>
+  it.effect("in a dry run changes nothing, and reports whether it would run", () =>
     Effect.gen(function* () {
       const database = yield* empty
       const tried = PgStorage.migrate(database.options, { dry_run: true })
@@ -136,7 +136,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that is pending says in the status whether it excludes the running hosts", () =>
+  it.effect("that is pending shows in the status whether it excludes running hosts", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -152,7 +152,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that is newer and fails leaves the schema at the previous one", () =>
+  it.effect("that is newer and fails leaves the schema at the previous migration", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -166,7 +166,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that fails for a different reason names itself and the code, but no value", () =>
+  it.effect("that fails for a different reason is named with the code, but without values", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -230,15 +230,15 @@ describe("a migration", () => {
   )
 })
 
-describe("a half-made schema", () => {
+describe("a partly created schema", () => {
   it.effect.each([
     { what: "a table without its migration", sql: "create table quotewire.job (id int)", says: /"job" already exists/ },
     {
-      what: "migrations of another kind",
+      what: "a foreign migration table",
       sql: "create table quotewire.migration (id int)",
       says: /"?number"? does not exist/
     }
-  ])("$what is told in one sentence by a migration, and stays", ({ sql: made, says }) =>
+  ])("with $what is reported in one sentence by a migration, and stays", ({ sql: made, says }) =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* sql(database, "create schema quotewire", made)
@@ -252,7 +252,7 @@ describe("a half-made schema", () => {
 })
 
 describe("a host", () => {
-  it.effect("does not start on an older schema, and says what to do", () =>
+  it.effect("does not start on an older schema, and explains what to do", () =>
     Effect.gen(function* () {
       const database = yield* empty
       const error = yield* refusal(open(database.options))
@@ -266,7 +266,7 @@ describe("a host", () => {
     })
   )
 
-  it.effect("does not start on a newer schema, and is not ready once the schema has become too new", () =>
+  it.effect("does not start on a newer schema, and stops being ready once the schema has become too new", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -282,7 +282,7 @@ describe("a host", () => {
     })
   )
 
-  it.effect("keeps serving alongside a newer one if the schema was only extended", () =>
+  it.effect("keeps serving alongside a newer host if the schema was only extended", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -321,7 +321,7 @@ describe("a host", () => {
   )
 })
 
-describe("a start", () => {
+describe("starting a host", () => {
   const changed = (url: string, change: (url: URL) => void): string => {
     const other = new URL(url)
     change(other)
@@ -329,7 +329,7 @@ describe("a start", () => {
   }
   const refused = (url: string) => refusal(open({ url: Redacted.make(url) }))
 
-  it.effect("on an unusable database says why in one sentence, without the password", () =>
+  it.effect("on an unusable database reports why in one sentence, without the password", () =>
     Effect.gen(function* () {
       const { url } = yield* empty
       const cases = [

@@ -2,9 +2,9 @@ import { layer } from "@effect/vitest"
 import { StorageModel } from "@quotewire/core/testing"
 import { onEmpty, storage } from "./support/storage.ts"
 
-layer(storage, { timeout: "60 seconds" })("random histories", (it) => {
+layer(storage, { timeout: "60 seconds" })("in random histories,", (it) => {
   it.effect.prop(
-    "PostgreSQL does what the model does",
+    "PostgreSQL behaves like the model",
     [StorageModel.histories],
     ([history]) => onEmpty(StorageModel.compare(history)),
     { arbitrary: { runs: 60, size: 80 }, timeout: 300_000 }

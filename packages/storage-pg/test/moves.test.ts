@@ -22,7 +22,7 @@ import {
 
 const writers = 16
 
-/** The cell at its new place, with another one to move to. */
+/** The cell in its target database, with another database to move to. */
 const movesOn = Effect.fnUntraced(function* ({ cells: [cell], new_url }: MovableCell) {
   const [first] = yield* TwoServers
   const cells: PgCells.AllCells = [
@@ -69,7 +69,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       const running = yield* Effect.forkChild(Effect.all(all, { concurrency: "unbounded", discard: true }))
       yield* Effect.sleep(300)
       assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
-      // The load continues at the new place: every writer, every feed reader, and the claims.
+      // The load continues on the target database: every writer, every feed reader, and the claims.
       const progress = () => [...load.accepted.values(), ...load.followed.values(), load.claimed.size]
       const before = progress()
       assert.lengthOf(before, writers + 4 + 1)
@@ -100,7 +100,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("resumes after a stop at any step, while hosts use the cell, and can move again", () =>
+  it.effect("resumes after a stop at any step while hosts use the cell, and can move again", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -143,7 +143,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("releases the cell while a backup locks it or the new place lags, and cuts over later", () =>
+  it.effect("releases the cell while a backup locks it or the target lags, and cuts over later", () =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const host = yield* openCells(cells)
@@ -176,7 +176,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("can stay where it is until the cutover, and leaves nothing behind", () =>
+  it.effect("can stay in place until the cutover, and leaves nothing behind", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -198,7 +198,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("need not be the first one, and does not affect the others", () =>
+  it.effect("need not be the first cell, and does not affect the others", () =>
     Effect.gen(function* () {
       const { cells, new_url } = yield* movableCell
       const [first] = yield* TwoServers
@@ -233,7 +233,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("locks out a second command, migrations, and hosts that open the wrong place", () =>
+  it.effect("locks out a second command, migrations, and hosts that open the wrong database", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells } = movable
@@ -259,7 +259,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
   )
 
   it.effect(
-    "is found by a host that was suspended during it, and not by a host whose settings lack the new place",
+    "is found by a host that was suspended during the move, but not by a host whose settings lack the target",
     () =>
       Effect.gen(function* () {
         const movable = yield* movableCell
@@ -285,7 +285,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       })
   )
 
-  it.effect("does not begin to move if a precondition is not met, and says what to do", () =>
+  it.effect("does not begin to move if a precondition is not met, and explains what to do", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url } = movable

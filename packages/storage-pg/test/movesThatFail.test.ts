@@ -19,7 +19,7 @@ import {
 } from "./support/moves.ts"
 import { Wire } from "./support/Wire.ts"
 
-/** Blocks the copy of the feed: it waits at the new place. */
+/** Blocks the copy of the feed: it waits on the target. */
 const holdUpCopy = [
   "create function wait() returns trigger language plpgsql as 'begin perform pg_sleep(3600); return new; end'",
   "create trigger wait before insert on eu_1.event for each row execute function public.wait()",
@@ -27,7 +27,7 @@ const holdUpCopy = [
 ]
 
 /**
- * Puts a move into a state that a crash of the new server can leave: the feed is copied and its slot is gone, but
+ * Puts a move into a state that a crash of the target server can leave: the feed is copied and its slot is gone, but
  * the server has not recorded that the feed no longer needs the slot.
  */
 const loseCopy = Effect.fnUntraced(function* ({ new_url, old_url }: MovableCell) {
@@ -45,7 +45,7 @@ const loseCopy = Effect.fnUntraced(function* ({ new_url, old_url }: MovableCell)
 })
 
 layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a move that fails", (it) => {
-  it.effect("does not continue after its replication slot was dropped, and can be moved again", () =>
+  it.effect("does not continue after its replication slot was dropped, and can be started again", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -63,7 +63,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("says at once if the old server has invalidated its slot, and can be moved again", () =>
+  it.effect("reports immediately if the source server has invalidated its slot, and can be started again", () =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const host = yield* openCells(cells)
@@ -92,7 +92,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("is copied again after its subscription was dropped", () =>
+  it.effect("copies the cell again after its subscription was dropped", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -109,7 +109,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("copies everything again if the new server has lost the copy of a table in a crash", () =>
+  it.effect("copies everything again if the target server has lost a copied table in a crash", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -130,7 +130,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("can be resumed or undone after the new server has lost the copy of a table", () =>
+  it.effect("can be resumed or undone after the target server has lost a copied table", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -149,7 +149,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("writes the password of the old place to no log if the new one cannot subscribe", () =>
+  it.effect("writes the source password to no log if the target cannot subscribe", () =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const [first, second] = yield* TwoServers
@@ -212,7 +212,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect.each(["copying", "following"] as const)("can be undone after the new server was lost while %s", (last) =>
+  it.effect.each(["copying", "following"] as const)("can be undone after the target server was lost while %s", (last) =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const [, second] = yield* TwoServers

@@ -6,7 +6,7 @@ import { Effect, Redacted } from "effect"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
 
 describe("operators on PostgreSQL", () => {
-  it.live("find requests of all organizations, newest first, and read the audit log by organization", () =>
+  it.live("find the requests of all organizations, newest first, and read the audit log by organization", () =>
     Effect.gen(function* () {
       const { url } = yield* scopedDatabase
       const quotewire = yield* Effect.acquireRelease(

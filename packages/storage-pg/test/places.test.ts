@@ -14,25 +14,25 @@ const place = (
 })
 const [empty, settled, unknown] = (["empty", "settled", "unknown"] as const).map((state): Place => ({ state }))
 
-describe("where a cell is", () => {
+describe("a cell's database", () => {
   it.each([
-    ["nothing was made anywhere", empty, null, "first"],
+    ["neither database has the schema", empty, null, "first"],
     ["it has never moved", settled, empty, "first"],
-    ["another database is there that it has not moved to", settled, settled, "first"],
+    ["another database has the schema and no move was made", settled, settled, "first"],
     ["it is being copied", place("leaving", 0, "a"), place("arriving", 1, "a"), "first"],
-    ["it is held", place("held", 0, "a"), place("arriving", 1, "a"), "held"],
-    ["the move is decided", place("left", 0, "a"), place("arriving", 1, "a"), "second"],
-    ["another move is decided", place("left", 0, "a"), place("arriving", 1, "b"), "left"],
+    ["writes are held", place("held", 0, "a"), place("arriving", 1, "a"), "held"],
+    ["the cutover is decided", place("left", 0, "a"), place("arriving", 1, "a"), "second"],
+    ["a different move is decided", place("left", 0, "a"), place("arriving", 1, "b"), "left"],
     ["it has moved", place("left"), place("live", 1), "second"],
-    ["it has moved, and the old place is gone", unknown, place("live", 1), "second"],
+    ["it has moved, and the source is gone", unknown, place("live", 1), "second"],
     ["it has moved, and an old copy was restored", place("live"), place("live", 1), "second"],
-    ["it has moved, and the settings do not say where", place("left"), null, "left"],
-    ["it is not there yet", place("arriving", 1, "a"), null, "arriving"],
-    ["the new place does not answer", settled, unknown, "first"],
-    ["it has moved to a place that does not answer", place("left"), unknown, "unknown"],
-    ["the old place does not answer, and nothing has moved", unknown, empty, "unknown"],
-    ["the old place does not answer during a move", unknown, place("arriving", 1, "a"), "unknown"]
-  ] as const)("if %s", (_, first, second, where) => {
+    ["it has moved, and the settings do not name the target", place("left"), null, "left"],
+    ["the target does not have it yet", place("arriving", 1, "a"), null, "arriving"],
+    ["the target does not answer", settled, unknown, "first"],
+    ["it has moved to a target that does not answer", place("left"), unknown, "unknown"],
+    ["the source does not answer, and nothing has moved", unknown, empty, "unknown"],
+    ["the source does not answer during a move", unknown, place("arriving", 1, "a"), "unknown"]
+  ] as const)("is determined correctly if %s", (_, first, second, where) => {
     assert.strictEqual(first && second !== undefined ? whereabouts(first, second) : null, where)
   })
 })
@@ -62,7 +62,7 @@ describe("a move", () => {
     ["older than PostgreSQL 14", old, { ...to, version: 130_000 }],
     ["max_logical_replication_workers", old, { ...to, workers: 0 }],
     ["has a schema with that name", old, { ...to, has_schema: true }]
-  ] as const)("cannot begin otherwise, and says so: %s", (words, old, to) => {
+  ] as const)("cannot begin otherwise, and explains why: %s", (words, old, to) => {
     const found = unmet({ old, new: to })
     assert.lengthOf(found, 1)
     assert.include(found[0], words)

@@ -10,7 +10,7 @@ const note = (state: string) =>
 
 layer(storage)("a storage without cells", (it) => {
   it.effect(
-    "is refused in a database that the schema has left or not yet reached, and works in one where it has arrived",
+    "is refused in a database that its schema has left or not yet reached, and works where it has arrived",
     () =>
       Effect.gen(function* () {
         const { options, url } = yield* Database

@@ -74,7 +74,7 @@ describe.skipIf(pgBouncerVersion === null)(`PgBouncer ${version}`, () => {
       })
     )
 
-    it.effect(`in ${mode} mode never cancels a write, and limits those that are overdue`, () =>
+    it.effect(`in ${mode} mode never cancels a write, and limits overdue writes`, () =>
       Effect.gen(function* () {
         const database = yield* scopedDatabase
         const options = yield* behind(database, mode)

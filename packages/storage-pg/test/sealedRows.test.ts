@@ -19,12 +19,12 @@ const rotationOn = <E>(storage: Layer.Layer<Storage.Storage, E>) =>
     yield* Effect.provide(Effect.scoped(rotationStory), World.World.layer(storage, options))
   })
 
-describe("a rotation of the seal keys", () => {
-  it.effect("in PostgreSQL changes nothing visible, and makes the older key removable", () =>
+describe("a seal key rotation", () => {
+  it.effect("in PostgreSQL changes nothing visible, and lets the older key be removed", () =>
     Effect.flatMap(scopedDatabase, ({ options }) => rotationOn(PgStorage.layer(options)))
   )
 
-  it.effect("in four cells changes nothing visible, and makes the older key removable", () =>
+  it.effect("in four cells changes nothing visible, and lets the older key be removed", () =>
     rotationOn(Layer.effect(Storage.Storage, Effect.flatMap(fourInMemory, join)))
   )
 })

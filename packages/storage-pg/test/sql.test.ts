@@ -12,7 +12,7 @@ const assignedElements = (sql: string): ReadonlyArray<string> => {
 }
 
 describe("the SQL that the package ships", () => {
-  it("never assigns an element of an array in an update, which crashes a Citus server", () => {
+  it("never assigns an array element in an update, which crashes a Citus server", () => {
     const files = sources("packages/storage-pg/src/sql", ".sql")
     assert.isAbove(files.length, 10)
     assert.deepStrictEqual(

@@ -17,7 +17,7 @@ const feedOf = (storage: Port, place: number) =>
 /** More workspaces than a host has connections, so that each write can block its own connection. */
 const places = Array.from({ length: 12 }, (_, index) => index + 1)
 
-/** Writes to every workspace at once, or to as many others. Returns the number of refused writes. */
+/** Writes to every workspace concurrently, or to as many other workspaces. Returns the number of refused writes. */
 const writeAll = (storage: Port, round: string, others = 0) =>
   Effect.map(
     Effect.forEach(
@@ -34,7 +34,7 @@ const feeds = (storage: Port) => Effect.forEach(places, (place) => feedOf(storag
 
 describe("a host whose synchronous standby stalls", () => {
   it.effect(
-    "serves nothing that is lost when the standby is promoted",
+    "returns no data that is lost when the standby is promoted",
     () =>
       inRealTime(
         Effect.gen(function* () {

@@ -53,7 +53,7 @@ const broken = [
 ] as const
 
 layer(storage)("the tables", (it) => {
-  it.effect("refuse rows that violate an invariant", () =>
+  it.effect("reject rows that violate an invariant", () =>
     Effect.gen(function* () {
       const found = yield* Effect.forEach(broken, ([, sql]) => refusalOf(sql))
       assert.deepStrictEqual(
@@ -70,7 +70,7 @@ layer(storage)("the tables", (it) => {
     })
   )
 
-  it.effect("have no CHECK that this test does not violate", () =>
+  it.effect("have no CHECK constraint that this test leaves out", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const rows = yield* Effect.promise(() =>
@@ -98,7 +98,7 @@ layer(storage)("an empty table of records", (it) => {
     ["record_age", `select ${where} and created_at < $3::bigint order by created_at, id limit 100`]
   ] as const
 
-  it.effect("is read by its key, and for an erasure by age", () =>
+  it.effect("is read by its key, and by age for an erasure", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const plans = yield* Effect.forEach(queries, ([, query]) =>
@@ -137,7 +137,7 @@ layer(storage)("empty tables", (it) => {
     ]
   ] as const
 
-  it.effect("are searched by what rows are about, in both places", () =>
+  it.effect("are searched by both subjects of their rows", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       for (const [indexes, sql, types, values] of queries) {
@@ -167,7 +167,7 @@ layer(storage)("filled tables", (it) => {
     "analyze quotewire.workspace, quotewire.job, quotewire.lane"
   ]
 
-  it.effect("are read by their indexes to count due jobs, and read no further than the limit", () =>
+  it.effect("are read by index to count due jobs, and not beyond the limit", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const plan = yield* Effect.promise(() =>

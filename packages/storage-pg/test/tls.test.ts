@@ -108,7 +108,7 @@ const cases = (files: string) => {
 }
 
 describe("a connection to PostgreSQL", () => {
-  it.live("is encrypted as the address says, and refused in one sentence if that is not possible", () =>
+  it.live("is encrypted as the address says, and refused in one sentence if that is impossible", () =>
     Effect.gen(function* () {
       const files = yield* folder
       const server = yield* encryptedServer
@@ -131,7 +131,7 @@ describe("a connection to PostgreSQL", () => {
     })
   )
 
-  it.live("fails with a sentence that says so if the server has no TLS", () =>
+  it.live("fails with a clear sentence if the server has no TLS", () =>
     Effect.gen(function* () {
       const server = yield* plainServer
       const outcome = yield* open(server, "postgres", "localhost", "?sslmode=verify-full")

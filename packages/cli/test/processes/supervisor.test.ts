@@ -121,7 +121,7 @@ describe("a supervisor", () => {
       yield* start
       yield* Effect.forkChild(keep)
       const newest = () => events.filter((event) => event.includes("starts")).length
-      /** How long it takes until the newest process is replaced, in steps of 100 ms. */
+      /** How long it takes until the latest process is replaced, in steps of 100 ms. */
       const replacing = Effect.fnUntraced(function* () {
         const before = newest()
         nth(before).end("exit code 1")

@@ -116,11 +116,7 @@ describe("quotewire listen", () => {
   const wrong: ReadonlyArray<readonly [string, ReadonlyArray<string>, RegExp]> = [
     ["an address with another scheme", ["--forward-to", "ftp://localhost/"], /^--forward-to must be an http or https/],
     ["an address with a password", ["--forward-to", "http://a:b@localhost/"], /^--forward-to must be an http or https/],
-    [
-      "a secret that is none",
-      [...to, "--signing-secret", "whsec_1"],
-      /^--signing-secret .* must be whsec_ and 24 to 64/
-    ],
+    ["a malformed secret", [...to, "--signing-secret", "whsec_1"], /^--signing-secret .* must be whsec_ and 24 to 64/],
     ["a misspelled type", [...to, "--types", "quote.create"], /the closest is quote\.created\./],
     ["a misspelled flag", [...to, "--forward-too", "x"], /^There is no such flag; the closest is --forward-to\./]
   ]

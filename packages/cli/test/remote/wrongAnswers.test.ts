@@ -58,7 +58,7 @@ describe("a host whose answer differs from the documentation", () => {
     ],
     ["quotes show", ["quotes", "show", `qt_${digits}`], { id: `qt_${digits}` }, "version: This field is required"],
     [
-      "the address of an action",
+      "an action's address",
       ["quotes", "show", `qt_${digits}`],
       { ...quote, next_actions: [{ type: "continue_on_carrier_site", url: {} }] },
       "next_actions.0.url: Must be"
@@ -70,7 +70,7 @@ describe("a host whose answer differs from the documentation", () => {
       "price.premium.currency: Must be one of the allowed values"
     ],
     [
-      "a fee in a currency that is none",
+      "a fee in an invalid currency",
       ["quotes", "show", quote.id],
       withPrice({ fees: [{ code: "policy", amount: { ...pounds, currency: "secret" } }] }),
       "price.fees.0.amount.currency: Must be one of the allowed values"

@@ -96,7 +96,7 @@ describe("a row copied to another place", () => {
   )
 })
 
-/** A storage that keeps texts, as a database does, instead of the records themselves. */
+/** A storage that stores encoded text, as a database does, instead of the record objects. */
 const keepingTexts = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,
   commit: (change) =>

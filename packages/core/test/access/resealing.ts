@@ -24,7 +24,7 @@ export const namesOf = (settings: typeof oldKeys) =>
     Effect.provide(Seal.layer.pipe(Layer.provide(settings), Layer.provide(NodeCrypto.layer), Layer.fresh))
   )
 
-/** A storage that keeps texts, as a database does, instead of the records themselves. */
+/** A storage that stores encoded text, as a database does, instead of the record objects. */
 export const writing = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,
   commit: (change) =>
@@ -37,7 +37,7 @@ export const writing = (storage: Storage["Service"]): Storage["Service"] => ({
 /** Rotates the seal keys. */
 export const rotate: Effect.Effect<SealRotation, unknown, SealedRows> = SealedRows.use(({ rotate }) => rotate())
 
-/** A record without what only memory keeps with it. */
+/** A record without the values that only memory keeps with it. */
 const plain = (record: Change.StoredRecord): Change.StoredRecord => ({
   kind: record.kind,
   id: record.id,
@@ -78,7 +78,7 @@ export const stored = Effect.gen(function* () {
   return found
 })
 
-/** The bodies with text sealed by a key. Texts are in base64, hashes in base64url of a fixed length. */
+/** The bodies with data sealed by a key. Sealed text is in base64, hashes in base64url of a fixed length. */
 export const sealedBy = (records: ReadonlyMap<string, Change.StoredRecord>, keyName: string) =>
   [...records].flatMap(([place, { body }]) =>
     body.startsWith(`${keyName}.`) || new RegExp(`"sealed":"${keyName}\\.`).test(body) ? [place] : []
@@ -135,7 +135,7 @@ export const rotationStory: InWorld<void> = Effect.gen(function* () {
   assert.isAbove(old.hashed, 0)
   const rotation = yield* rotating(rotate)
   assert.deepInclude(rotation, { key_name: newName, complete: true, left: [], removable: [oldName] })
-  // A subscription has an older secret as well; everything else is one text in one version.
+  // A subscription also has an older secret; every other record has one sealed text in one version.
   assert.strictEqual(rotation.resealed, old.sealed)
 
   const after = yield* stored

@@ -110,12 +110,12 @@ describe("a service", () => {
   const bytes = Array.from({ length: 32 }, (_, at) => at)
   const weak: ReadonlyArray<readonly [string, ReadonlyArray<number>]> = [
     ["only zeros", bytes.map(() => 0)],
-    ["one byte again and again", bytes.map(() => 0xa7)],
-    ["a word again and again", bytes.map((at) => "quotewire-seal!!".charCodeAt(at % 16))],
-    ["two bytes in turn", bytes.map((at) => (at % 2 === 0 ? 1 : 2))],
+    ["one repeated byte", bytes.map(() => 0xa7)],
+    ["a repeated word", bytes.map((at) => "quotewire-seal!!".charCodeAt(at % 16))],
+    ["two alternating bytes", bytes.map((at) => (at % 2 === 0 ? 1 : 2))],
     ["one byte among zeros", bytes.map((at) => (at === 31 ? 1 : 0))],
-    ["a count", bytes],
-    ["a count backwards, in steps", bytes.map((at) => 256 - 5 * at).map((byte) => byte & 0xff)]
+    ["counting bytes", bytes],
+    ["bytes counting down in steps", bytes.map((at) => 256 - 5 * at).map((byte) => byte & 0xff)]
   ]
   it.effect.each(weak)("does not start with a seal key of %s, old or new, and explains what to do", ([, bytes]) =>
     Effect.gen(function* () {

@@ -170,7 +170,7 @@ describe("resealing", () => {
       assert.strictEqual((yield* stored).get(place)?.body, altered.body)
       const refused = yield* Effect.flip(Effect.provide(Effect.void, hostOn(Layer.succeed(Storage, storage), newKeys)))
       assert.include(`${refused}`, oldName)
-      // A key that was given up stops no host, and what it sealed reads as lost.
+      // A key that was given up prevents no host from starting, and data sealed with it reads as lost.
       yield* rotating(SealedRows.use(({ giveUp }) => giveUp(oldName)))
       const alone = yield* anotherHost({ ...options, seal_keys: newKeys })
       assert.strictEqual((yield* alone(read(id))).quote_request.id, id)
@@ -200,7 +200,7 @@ describe("resealing", () => {
       }
       const fiber = yield* Effect.forkChild(Effect.provide(rotate, rowsOn(Layer.succeed(Storage, waiting))))
       yield* Deferred.await(begun)
-      // One host has the older key first, the other the newer one; both have both keys.
+      // Both hosts have both keys: one host lists the older key first, the other the newer key.
       const late = yield* anotherHost({ ...options, seal_keys: sealKeys(1, 2) })
       yield* anotherHost({ ...options, seal_keys: bothKeys })
       yield* Deferred.succeed(goOn, undefined)

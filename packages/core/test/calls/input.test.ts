@@ -136,11 +136,11 @@ describe("an input", () => {
     const items = (item: unknown) => Array.from({ length: 4_012 }, () => item)
     const full: ReadonlyArray<readonly [string, object]> = [
       ["unknown fields", { name: "n", ...many }],
-      ["unknown fields further in", { name: "n", parts: [{ size: 1, ...many }] }],
-      ["items of one kind", { name: "n", words: items(7) }],
-      ["items of their own", { name: "n", words: Array.from({ length: 4_012 }, (_, i) => `W${i}`) }],
-      ["items among right ones", { name: "n", words: items("W").flatMap((item) => ["right", item]) }],
-      ["texts that no storage holds", { name: "n", anything: items("\0") }]
+      ["nested unknown fields", { name: "n", parts: [{ size: 1, ...many }] }],
+      ["items with one value", { name: "n", words: items(7) }],
+      ["items with distinct values", { name: "n", words: Array.from({ length: 4_012 }, (_, i) => `W${i}`) }],
+      ["wrong items among valid ones", { name: "n", words: items("W").flatMap((item) => ["right", item]) }],
+      ["text that no storage can hold", { name: "n", anything: items("\0") }]
     ]
     for (const [says, input] of full) {
       const errors = errorsOf(input)

@@ -11,7 +11,7 @@ import { request, requests } from "./support.ts"
 
 const second = 1_000
 
-/** The operations in a workspace's log. */
+/** The operations in a workspace's request log. */
 const logged = Effect.map(requests({ limit: 100 }), (page) => page.requests.map(({ operation }) => operation))
 
 /** The parts of a change that belong to the request log. */

@@ -61,45 +61,49 @@ describe("an adapter's rules", () => {
     ["no environment", withOther({ environments: [] }), ["environments"]],
     ["an unknown environment", withOther({ environments: ["live", "test"] }), ["environments.1"]],
     ["no line", withOther({ lines: {} }), ["lines"]],
-    ["a line that nobody offers", withOther({ lines: { boats: acme.lines.renters } }), ["lines.boats"]],
+    ["an unknown line", withOther({ lines: { boats: acme.lines.renters } }), ["lines.boats"]],
     ["a line without terms", withOther({ lines: { renters: undefined } }), ["lines.renters"]],
     ["no state", withTerms({ states: [] }), ["lines.renters.states"]],
     ["a state that does not exist", withTerms({ states: ["NY", "ZZ"] }), ["lines.renters.states.1"]],
-    ["a need that is no fact", withTerms({ needs: ["applicant.e_mail"] }), ["lines.renters.needs.0"]],
-    ["a wish of another line", withTerms({ wants: ["vehicles.*.vin"] }), ["lines.renters.wants.0"]],
+    ["a need for an unknown fact", withTerms({ needs: ["applicant.e_mail"] }), ["lines.renters.needs.0"]],
+    ["a need for another line's fact", withTerms({ wants: ["vehicles.*.vin"] }), ["lines.renters.wants.0"]],
     ["a group of facts", withTerms({ wants: ["applicant"] }), ["lines.renters.wants.0"]],
-    ["no allowance", withTerms({ rate_per_minute: 0 }), ["lines.renters.rate_per_minute"]],
-    ["a negative allowance", withTerms({ max_concurrent: -1 }), ["lines.renters.max_concurrent"]],
+    ["no rate limit", withTerms({ rate_per_minute: 0 }), ["lines.renters.rate_per_minute"]],
+    ["a negative rate limit", withTerms({ max_concurrent: -1 }), ["lines.renters.max_concurrent"]],
     [
-      "a time-out beyond the engine's",
+      "a timeout longer than the engine's",
       withTerms({ attempt_timeout_ms: 180_000 }),
       ["lines.renters.attempt_timeout_ms"]
     ],
     ["half a millisecond", withTerms({ typical_ms: 0.5 }), ["lines.renters.typical_ms"]],
     ["a hedge without repeats", withTerms({ hedge_after_ms: 1_000 }), ["lines.renters.hedge_after_ms"]],
-    ["a mode that nobody knows", withTerms({ mode: "mail" }), ["lines.renters.mode"]],
-    ["polls without a poll", withTerms({ mode: "poll" }), ["poll"]],
-    ["callbacks without a callback", withTerms({ mode: "callback" }), ["callback"]],
+    ["an unknown mode", withTerms({ mode: "mail" }), ["lines.renters.mode"]],
+    ["a polled mode without a poll function", withTerms({ mode: "poll" }), ["poll"]],
+    ["a callback mode without a callback function", withTerms({ mode: "callback" }), ["callback"]],
     [
-      "a window that is no time",
+      "a maintenance window with invalid times",
       withTerms({ maintenance: [{ from: "tonight", until: "2026-12-25T00:00:00Z" }] }),
       ["lines.renters.maintenance.0.from"]
     ],
     [
-      "a window that ends before it begins",
+      "a maintenance window that ends before it begins",
       withTerms({
         maintenance: [{ from: "2026-12-25T02:00:00Z", until: "2026-12-24T23:00:00-02:00" }]
       }),
       ["lines.renters.maintenance.0.until"]
     ],
-    ["a URL for a host", withOther({ handoff_hosts: ["https://acme.example/"] }), ["handoff_hosts.0"]],
+    ["a URL as a host", withOther({ handoff_hosts: ["https://acme.example/"] }), ["handoff_hosts.0"]],
     ["a host in capitals", withOther({ handoff_hosts: ["Acme.example"] }), ["handoff_hosts.0"]],
     ["links without a host", withOther({ handoff: () => Effect.succeed(null), handoff_hosts: [] }), ["handoff_hosts"]],
-    ["a secret of an unknown sort", withOther({ connection: { api_key: "password" } }), ["connection.api_key"]],
+    ["a secret of an unknown kind", withOther({ connection: { api_key: "password" } }), ["connection.api_key"]],
     ["a connection field with spaces", withOther({ connection: { "api key": "secret" } }), ["connection"]],
-    ["a test of no connection", withOther({ testConnection: () => Effect.succeed({ ok: true }) }), ["connection"]],
-    ["no ask", withOther({ ask: undefined }), ["ask"]],
-    ["a poll that is no function", withOther({ poll: "https://acme.example" }), ["poll"]]
+    [
+      "a connection test without a connection",
+      withOther({ testConnection: () => Effect.succeed({ ok: true }) }),
+      ["connection"]
+    ],
+    ["no ask function", withOther({ ask: undefined }), ["ask"]],
+    ["a poll that is not a function", withOther({ poll: "https://acme.example" }), ["poll"]]
   ]
   for (const [what, adapter, paths] of wrong) {
     it(`refuse ${what}`, () => {

@@ -45,7 +45,7 @@ describe("a carrier's appetite", () => {
       "A carrier's adapter failed"
     ],
     [
-      "answers with a reason that nobody knows",
+      "answers with an unknown reason",
       () => JSON.parse('{ "kind": "declined", "reason": "full_moon" }'),
       "A carrier's answer breaks the rules and was dropped"
     ]

@@ -70,8 +70,8 @@ describe("a failed request", () => {
     ["429 that names no wait", () => status(429), "rate_limited"],
     ["429 with a wait that does not fit", () => status(429, { "retry-after": "30" }), "rate_limited"],
     ["503 for maintenance", () => status(503, { "retry-after": "600" }), "maintenance"],
-    ["a certificate that has expired", () => ({ code: "CERT_HAS_EXPIRED" }), "carrier_error"],
-    ["an address that is not public", () => ({ code: "REFUSED_ADDRESS" }), "carrier_error"]
+    ["an expired certificate", () => ({ code: "CERT_HAS_EXPIRED" }), "carrier_error"],
+    ["a non-public address", () => ({ code: "REFUSED_ADDRESS" }), "carrier_error"]
   ]
   for (const [name, failure, reason] of lasting) {
     it.effect(`with ${name} is not retried`, () =>

@@ -57,7 +57,7 @@ export const make = (script: Script) => {
   return { client, requests }
 }
 
-/** An answer without a body, which is read at once. */
+/** An answer without a body, which is read immediately. */
 export const status = (status: number, headers: Readonly<Record<string, string>> = {}) =>
   new Response(null, { status, headers })
 

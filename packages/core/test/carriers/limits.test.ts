@@ -7,7 +7,7 @@ import { beginning, live, outcomes, pass, read, runDue, start, testInWorld, work
 
 const seconds = Effect.map(Clock.currentTimeMillis, (now) => (now - beginning) / 1_000)
 
-/** A carrier that accepts each ask at once, answers the first poll, and records when it was called. */
+/** A carrier that accepts each ask immediately, answers the first poll, and records when it was called. */
 const accepting = (character: Character) => {
   const polls: Array<number> = []
   const scripted = carrier(

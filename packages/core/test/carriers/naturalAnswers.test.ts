@@ -25,11 +25,11 @@ const withUndefined = <A extends object>(value: A, ...names: ReadonlyArray<strin
 const undefinedMembers: ReadonlyArray<readonly [string, CarrierReply, string]> = [
   ["an offer", Reply.offers([{ ...bare, product: undefined, expires_at: undefined, fees: undefined }]), "quoted"],
   [
-    "what an offer may leave out",
+    "an offer's optional fields",
     Reply.offers([{ ...bare, refresh_after_ms: undefined, extra_actions: undefined, reason: undefined }]),
     "quoted"
   ],
-  ["what an offer may leave out, given as null", Reply.offers([JSON.parse('{"offer_ref":"1","fees":null}')]), "quoted"],
+  ["an offer's optional fields as null", Reply.offers([JSON.parse('{"offer_ref":"1","fees":null}')]), "quoted"],
   [
     "an offer without `Reply`",
     { kind: "offers", offers: [withUndefined(offer(), "refresh_after_ms", "extra_actions")] },
@@ -48,19 +48,19 @@ const undefinedMembers: ReadonlyArray<readonly [string, CarrierReply, string]> =
     },
     "quoted"
   ],
-  ["the words of a decline", Reply.decline("prior_claims", undefined), "declined prior_claims"],
-  ["the words of a decline, given as null", Reply.decline("prior_claims", null), "declined prior_claims"],
+  ["a decline's message", Reply.decline("prior_claims", undefined), "declined prior_claims"],
+  ["a decline's message as null", Reply.decline("prior_claims", null), "declined prior_claims"],
   [
-    "the words of a decline without `Reply`",
+    "a decline's message without `Reply`",
     withUndefined({ kind: "declined", reason: "prior_claims" }, "message"),
     "declined prior_claims"
   ],
   [
-    "the choices of a question",
+    "a question's choices",
     Reply.question(withUndefined({ path: "a", label: "A?" }, "allowed_values")),
     "needs_information"
   ],
-  ["a wait, given as null", Reply.unavailable("maintenance", null), "no_answer maintenance"]
+  ["a wait as null", Reply.unavailable("maintenance", null), "no_answer maintenance"]
 ]
 
 describe("undefined counts as absent in", () => {

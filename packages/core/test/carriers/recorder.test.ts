@@ -107,9 +107,9 @@ describe("an exchange with a carrier", () => {
     )
   const keeping = csv()
   for (const [what, scripted, kept] of [
-    ["only as type and length", csv(), { body: null, kept: "left_out" }],
+    ["recorded only as type and length", csv(), { body: null, kept: "left_out" }],
     [
-      "whole if the carrier says so",
+      "recorded completely if the carrier allows it",
       { ...keeping, adapter: { ...keeping.adapter, keeps_text_bodies: true } },
       { body: "Ada;40", kept: "whole" }
     ]

@@ -12,7 +12,7 @@ import { sealKeys, World } from "../../src/testing/World.ts"
 import { beginning, live, outcomes, read, runDue, start } from "../quoting/support.ts"
 import { appointing, carrierId, fields, given, logOf, remove, set, test } from "./support.ts"
 
-/** A storage that keeps texts, as a database does, and records them. */
+/** A storage that stores encoded text, as a database does, and records it. */
 const writing = (storage: Storage["Service"], texts: Array<string> = []): Storage["Service"] => ({
   ...storage,
   commit: (change) => {

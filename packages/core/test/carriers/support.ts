@@ -40,7 +40,7 @@ export const list = Effect.flatMap(place, ({ organization_id }) =>
   Effect.flatMap(Connections, ({ list }) => list(organization_id))
 )
 
-/** Runs a body, and returns everything that it logs, one text for each line. */
+/** Runs a body, and returns everything that it logs, one string per line. */
 export const logOf = (body: InWorld<unknown>) =>
   Effect.map(Log.logOf(body), (lines) =>
     lines.map(({ annotations, cause, text }) => `${text} ${cause} ${JSON.stringify(annotations)}`)

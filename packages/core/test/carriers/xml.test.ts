@@ -150,15 +150,15 @@ describe("an answer in XML", () => {
   const hostile: ReadonlyArray<readonly [string, string]> = [
     ["an external entity", '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'],
     ["an external DTD", '<!DOCTYPE a SYSTEM "https://evil.example/a.dtd"><a/>'],
-    ["entities that grow", bomb],
+    ["exponentially growing entities", bomb],
     ["a DOCTYPE that declares nothing", "<!DOCTYPE html><html/>"],
-    ["an entity of its own", "<a>&nbsp;</a>"],
-    ["elements that are nested too deep", `${"<a>".repeat(100_000)}${"</a>".repeat(100_000)}`],
+    ["a custom entity", "<a>&nbsp;</a>"],
+    ["elements nested too deeply", `${"<a>".repeat(100_000)}${"</a>".repeat(100_000)}`],
     ["too many elements", `<a>${"<b/>".repeat(200_000)}</a>`],
-    ["an end that is missing", "<a><b></b>"],
-    ["two outermost elements", "<a/><b/>"],
-    ["no element", " "],
-    ["an attribute twice", '<a b="1" b="2"/>'],
+    ["a missing end tag", "<a><b></b>"],
+    ["two root elements", "<a/><b/>"],
+    ["no root element", " "],
+    ["a duplicate attribute", '<a b="1" b="2"/>'],
     ["JSON", '{"a":1}']
   ]
   it.effect.each(hostile)("is refused with %s", ([, text]) =>
@@ -218,11 +218,11 @@ describe("a request in XML", () => {
   )
 
   const wrong: ReadonlyArray<readonly [string, XmlDocument, RegExp]> = [
-    ["no element", {}, /It must have one outermost element\./],
-    ["two outermost elements", { a: "", b: "" }, /It must have one outermost element\./],
-    ["a name that is none", { "a b": "hidden" }, /invalid element name/],
-    ["a character that XML does not have", { a: { b: "hidden\u0000" } }, /invalid character U\+0000/],
-    ["a number that is none", { a: { b: Number.NaN } }, /b must be text, a finite number/]
+    ["no root element", {}, /It must have one outermost element\./],
+    ["two root elements", { a: "", b: "" }, /It must have one outermost element\./],
+    ["an invalid name", { "a b": "hidden" }, /invalid element name/],
+    ["a character that XML forbids", { a: { b: "hidden\u0000" } }, /invalid character U\+0000/],
+    ["an invalid number", { a: { b: Number.NaN } }, /b must be text, a finite number/]
   ]
   it.effect.each(wrong)("is reported as an adapter's mistake with %s", ([, xml, message]) =>
     Effect.gen(function* () {

@@ -40,13 +40,13 @@ describe("an event whose handler kills the process", () => {
     })
   )
 
-  // Each workspace has its own consumer, and one process handles several at once: which of them killed it?
+  // Each workspace has its own consumer, and one process handles several concurrently: which of them killed it?
   for (const [what, layout] of [
-    ["one among five workspaces", [[2], [], [], [], []]],
-    ["the last of one", [[5], [], []]],
-    ["two in one workspace", [[1, 4], [], [], []]],
-    ["two in two workspaces", [[3], [], [2], []]],
-    ["the first of all", [[1], [1], [1]]]
+    ["one event in one of five workspaces", [[2], [], [], [], []]],
+    ["the last event of a workspace", [[5], [], []]],
+    ["two events in one workspace", [[1, 4], [], [], []]],
+    ["two events in two workspaces", [[3], [], [2], []]],
+    ["the very first event", [[1], [1], [1]]]
   ] as const) {
     test(
       `is parked alone, without the events that were handled concurrently: ${what}`,

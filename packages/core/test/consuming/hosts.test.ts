@@ -194,8 +194,8 @@ describe("a consumer whose events were erased", () => {
   })
 
   for (const [how, erases, isTold] of [
-    ["by their age is told so, and goes on at the oldest", erase, true],
-    ["by a reset goes on with the new feed, and is told nothing", reset, false]
+    ["because of their age is told so, and continues at the oldest event", erase, true],
+    ["by a reset continues with the new feed, and is told nothing", reset, false]
   ] as const) {
     test(
       how,

@@ -138,7 +138,7 @@ export const host = Effect.fnUntraced(function* (name: string, handled: Array<Ha
               handled.push({ host: name, place: placeOf(event), attempt: context.attempt })
               return handler(event, context)
             }),
-          // A failing test ends at once, although no more time passes.
+          // A failing test ends immediately, although no more time passes.
           { grace_ms: 0, ...options }
         ),
         scope

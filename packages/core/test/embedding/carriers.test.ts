@@ -30,14 +30,18 @@ describe("an embedded service's carriers", () => {
     })
 
   it.live.each([
-    { says: "its own beside those of the sandbox", options: defineConfig({ carriers: [acme] }), fictional: true },
     {
-      says: "its own alone if it leaves those of the sandbox out",
+      says: "the program's own along with the sandbox's",
+      options: defineConfig({ carriers: [acme] }),
+      fictional: true
+    },
+    {
+      says: "only the program's own if it omits the sandbox's",
       options: defineConfig({ carriers: [acme], fictional_carriers: false }),
       fictional: false
     },
     {
-      says: "those of a layer alone",
+      says: "only those of a given layer",
       options: { carriers: Layer.succeed(CarrierAdapters, [acme]) },
       fictional: false
     }

@@ -285,7 +285,7 @@ describe("the feed", () => {
       }
       const resumed = yield* events({ cursor: old.next_cursor, limit: 100 })
       assert.deepStrictEqual(resumed.events, left)
-      // When all events are erased, the newest cursor is still valid, and a new reader catches up at once.
+      // When all events are erased, the newest cursor is still valid, and a new reader catches up immediately.
       yield* advance(40 * day)
       assert.deepStrictEqual((yield* events({ cursor: (yield* events()).next_cursor })).events, [])
     })

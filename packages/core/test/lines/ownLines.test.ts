@@ -68,20 +68,20 @@ describe("a configuration's lines", () => {
   })
 
   it.each([
-    { what: "no list", given: bicycle, says: ["lines: Must be a list of lines."] },
+    { what: "a value that is not a list", given: bicycle, says: ["lines: Must be a list of lines."] },
     { what: "an empty list", given: [], says: ["lines: Must have at least one line."] },
     {
-      what: "something else than a line",
+      what: "an item that is not a line",
       given: [bicycle, { name: "boat" }],
       says: ["lines.1: Must be a line that defineLine returned."]
     },
     {
-      what: "two lines of one name",
+      what: "two lines with one name",
       given: [bicycle, ...standardLines, bicycle],
       says: ["lines.4.name: Must differ from the name of lines.0."]
     },
     {
-      what: "texts that cannot be served",
+      what: "text that cannot be served",
       given: [
         defineLine({
           ...boat,
@@ -126,7 +126,7 @@ describe("a configuration's lines", () => {
       ]
     },
     {
-      what: "facts whose names could not stand in a path",
+      what: "facts whose names are invalid in a path",
       given: [
         defineLine({
           ...boat,
@@ -143,7 +143,7 @@ describe("a configuration's lines", () => {
       )
     },
     {
-      what: "an example that is refused",
+      what: "an invalid example",
       given: [
         defineLine({
           ...boat,
@@ -155,7 +155,7 @@ describe("a configuration's lines", () => {
       says: ["lines.0.example.length_ft: Must not be 20."]
     },
     {
-      what: "functions that do not fit the facts",
+      what: "functions that do not match the facts",
       given: [
         defineLine({
           ...boat,

@@ -12,7 +12,7 @@ import { dayMs } from "../../src/wire/Timestamp.ts"
 import { refusal, start, testInWorld } from "../quoting/support.ts"
 import { callWith, tokenOf } from "./support.ts"
 
-/** The log, newest first, without what differs from run to run. */
+/** The log, newest first, without values that differ between runs. */
 const logged = (token: string, filters: object = {}) =>
   Effect.map(callWith(token, listAuditLog, { limit: 100, ...filters }), ({ entries }) =>
     entries.map(({ operation, outcome, error_code, resource }) => [operation, outcome, error_code, resource])

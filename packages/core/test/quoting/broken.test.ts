@@ -15,25 +15,25 @@ const rogue = (id: string, ask: () => unknown, character: Character = {}): Scrip
 const garbage: ReadonlyArray<readonly [string, unknown]> = [
   ["nothing", undefined],
   ["null", null],
-  ["a text", "offers"],
+  ["a string", "offers"],
   ["an empty object", {}],
   ["an unknown kind", { kind: "maybe" }],
-  ["offers that are no list", { kind: "offers", offers: "many" }],
-  ["an offer that is null", { kind: "offers", offers: [null] }],
-  ["an offer with half its fields", { kind: "offers", offers: [{ offer_ref: "1", premium: { amount_minor: 1 } }] }],
+  ["offers that are not a list", { kind: "offers", offers: "many" }],
+  ["a null offer", { kind: "offers", offers: [null] }],
+  ["an offer without some fields", { kind: "offers", offers: [{ offer_ref: "1", premium: { amount_minor: 1 } }] }],
   [
-    "a premium that is a text",
+    "a premium that is a string",
     { kind: "offers", offers: [{ ...offer(), premium: { amount_minor: "1", currency: "USD" } }] }
   ],
   ["an expiry that is a Date in the past", { kind: "offers", offers: [{ ...offer(), expires_at: new Date(0) }] }],
   ["a decline without a reason", { kind: "declined" }],
-  ["a decline for a reason of its own", { kind: "declined", reason: "full moon" }],
+  ["a decline with an unknown reason", { kind: "declined", reason: "full moon" }],
   ["pending without a reference", { kind: "pending", poll_after_ms: 2_000 }],
-  ["pending with a reference without an end", { kind: "pending", ref: "r".repeat(2_001), poll_after_ms: 2_000 }],
-  ["pending with a wait that is no number", { kind: "pending", ref: "r", poll_after_ms: Number.NaN }],
-  ["questions that are none", { kind: "question", questions: [{}] }],
-  ["unavailable for no reason", { kind: "unavailable" }],
-  ["unavailable, to be asked again at no time", { kind: "unavailable", reason: "timeout", retry_after_ms: Number.NaN }]
+  ["pending with an endless reference", { kind: "pending", ref: "r".repeat(2_001), poll_after_ms: 2_000 }],
+  ["pending with a wait that is not a number", { kind: "pending", ref: "r", poll_after_ms: Number.NaN }],
+  ["invalid questions", { kind: "question", questions: [{}] }],
+  ["unavailable without a reason", { kind: "unavailable" }],
+  ["unavailable with an invalid retry time", { kind: "unavailable", reason: "timeout", retry_after_ms: Number.NaN }]
 ]
 
 describe("an adapter that breaks its contract", () => {

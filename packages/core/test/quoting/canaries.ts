@@ -17,7 +17,7 @@ const fitting: Readonly<Record<string, unknown>> = {
   refresh_after_ms: 3_600_000
 }
 
-/** The text around a word, for fields that accept only some texts. */
+/** The text around a word, for fields that accept only some values. */
 const around: Readonly<Record<string, (word: string) => string>> = {
   handoff_url: (word) => `https://carrier.example/offers/${word}?mail=${word}@example.com`
 }

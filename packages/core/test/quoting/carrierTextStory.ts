@@ -59,8 +59,8 @@ export const options = {
 }
 
 /**
- * Words that are read but not kept: the choices of a question; the number of an ask, whose keyed hash is kept; and the reason in a
- * refreshed offer, which that of the refresh replaces.
+ * Words that are read but not kept: a question's choices; an ask's number, whose keyed hash is kept; and the reason in
+ * a refreshed offer, which the refresh's own reason replaces.
  */
 const notKept = /^canary_(?:reply_questions_allowed_values|reply_ref|refresh_offer_reason)$/
 

@@ -7,7 +7,10 @@ import { testInWorld } from "./support.ts"
 
 describe("text from carriers", () => {
   const texts: Array<string> = []
-  /** An in-memory storage that stores texts, as a database does, and records those of records, events and jobs. */
+  /**
+   * An in-memory storage that stores encoded text, as a database does, and records the text of records, events and
+   * jobs.
+   */
   const around = (storage: Storage["Service"]): Storage["Service"] => ({
     ...storage,
     commit: (change) =>

@@ -83,11 +83,11 @@ export const carrier = (
   return { adapter, asks }
 }
 
-/** A carrier that answers at once. */
+/** A carrier that answers immediately. */
 export const prompt = (id: string, reply: CarrierReply = offers(), character: Character = {}): ScriptedCarrier =>
   carrier(id, () => Effect.succeed(reply), character)
 
-/** A carrier that takes its time. */
+/** A carrier that answers after a delay. */
 export const slow = (
   id: string,
   millis: number,

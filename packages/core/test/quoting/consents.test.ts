@@ -32,20 +32,24 @@ const consents: ReadonlyArray<Consent> = [
     send: { consent_receipt_id: "receipt" },
     paths: ["consent_receipt_id"]
   },
-  { says: "a receipt has at most 128", send: { consent_receipt_id: "r".repeat(129) }, paths: ["consent_receipt_id"] },
+  {
+    says: "a receipt has at most 128 characters",
+    send: { consent_receipt_id: "r".repeat(129) },
+    paths: ["consent_receipt_id"]
+  },
   {
     says: "a receipt starts with a letter or digit",
     send: { consent_receipt_id: "-receipt1" },
     paths: ["consent_receipt_id"]
   },
   {
-    says: "one receipt is never sent in two fields, and both are named",
+    says: "one receipt in two fields is rejected, and both fields are named",
     line: "personal_auto",
     send: { credit_disclosure_receipt_id: "receipt-0001" },
     paths: ["consent_receipt_id", "credit_disclosure_receipt_id"]
   },
   {
-    says: "all three are named where all are the same",
+    says: "one receipt in three fields is rejected, and all three are named",
     line: "personal_auto",
     send: {
       credit_disclosure_receipt_id: "receipt-0001",
@@ -59,7 +63,7 @@ const consents: ReadonlyArray<Consent> = [
     paths: ["credit_disclosure_receipt_id"]
   },
   {
-    says: "a channel needs its consent, and is named",
+    says: "a channel without its consent is rejected by name",
     send: {
       contact_consent: { receipt_id: "receipt-0003", channels: ["email"] },
       contact_channels: { email: true, sms: true, phone: false }
@@ -68,17 +72,17 @@ const consents: ReadonlyArray<Consent> = [
   },
   { says: "channels need a consent", send: { contact_channels: { email: false } }, paths: ["contact_channels"] },
   {
-    says: "a channel of a consent is one of three",
+    says: "a consent's channel is one of three",
     send: { contact_consent: { receipt_id: "receipt-0003", channels: ["fax"] } },
     paths: ["contact_consent.channels.0"]
   },
   {
-    says: "the channels of a consent are a list",
+    says: "a consent's channels must be a list",
     send: { contact_consent: { receipt_id: "receipt-0003", channels: "sms" } },
     paths: ["contact_consent.channels"]
   },
   {
-    says: "a channel is wanted or not",
+    says: "a channel must be true or false",
     send: { contact_consent: { receipt_id: "receipt-0003", channels: ["sms"] }, contact_channels: { sms: "true" } },
     paths: ["contact_channels.sms"]
   },
@@ -208,8 +212,12 @@ describe("the consents of a start", () => {
 
   const withoutKey: ReadonlyArray<readonly [string, object, ReadonlyArray<string>]> = [
     ["the person must agree", { quote_disclosure_accepted: false }, ["quote_disclosure_accepted"]],
-    ["silence is no agreement", { quote_disclosure_accepted: undefined }, ["quote_disclosure_accepted"]],
-    ["the version is the served one", { quote_disclosure_version: "2020-01-01" }, ["quote_disclosure_version"]],
+    ["a missing answer is not agreement", { quote_disclosure_accepted: undefined }, ["quote_disclosure_accepted"]],
+    [
+      "the version must be the served version",
+      { quote_disclosure_version: "2020-01-01" },
+      ["quote_disclosure_version"]
+    ],
     ["the version is required", { quote_disclosure_version: undefined }, ["quote_disclosure_version"]],
     ["a UUID is the request_key", { request_key: "key-1" }, ["request_key"]],
     [

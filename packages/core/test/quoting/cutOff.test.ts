@@ -96,8 +96,8 @@ describe("an ask interrupted by its process's death", () => {
   }
 
   for (const [what, deaths, outcome] of [
-    ["has ended two processes", 2, "accepts no_answer carrier_error"],
-    ["has ended one process", 1, "accepts quoted"]
+    ["has crashed two processes", 2, "accepts no_answer carrier_error"],
+    ["has crashed one process", 1, "accepts quoted"]
   ] as const) {
     let polls = 0
     const accepts = carrier("accepts", () => Effect.succeed({ kind: "pending", ref: "ref-1", poll_after_ms: 2_000 }), {

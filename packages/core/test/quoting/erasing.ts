@@ -59,7 +59,7 @@ export const storedTexts = Effect.fnUntraced(function* (workspace_id: WorkspaceI
   return [...texts, ...events.map(({ body }) => body)].join("\n")
 })
 
-/** A carrier's texts that name the person's pet. */
+/** Carrier text that names the person's pet. */
 export const aboutPet = offer({ conditions: ["For Wuschelbart"], evidence_label: "Wuschelbart's price" })
 export const question: CarrierReply = {
   kind: "question",

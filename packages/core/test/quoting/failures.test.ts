@@ -33,29 +33,25 @@ const failures: ReadonlyArray<Failing<() => Effect.Effect<CarrierReply>>> = [
   ["makes no offer", () => Effect.succeed({ kind: "offers", offers: [] }), "unreadable_answer"],
   // A JavaScript program can return this.
   ["returns no reply", () => Effect.succeed(JSON.parse("{}")), "unreadable_answer"],
-  [
-    "says that the answer is unreadable",
-    () => Effect.succeed(Reply.unavailable("unreadable_answer")),
-    "unreadable_answer"
-  ],
-  ["says that it has failed for good", () => Effect.succeed(Reply.failed("maintenance")), "maintenance"],
-  ["waits for a callback that nothing reads", () => Effect.succeed(Reply.pending("r")), "unreadable_answer"],
+  ["reports an unreadable answer", () => Effect.succeed(Reply.unavailable("unreadable_answer")), "unreadable_answer"],
+  ["reports a permanent failure", () => Effect.succeed(Reply.failed("maintenance")), "maintenance"],
+  ["waits for a callback without a callback function", () => Effect.succeed(Reply.pending("r")), "unreadable_answer"],
   ["declines", () => Effect.succeed(Reply.decline("prior_claims")), "prior_claims"],
   ["never answers", () => Effect.never, null],
-  ["says that it timed out", () => Effect.succeed(Reply.unavailable("timeout")), null],
-  ["says that the carrier has an error", () => Effect.succeed(Reply.unavailable("carrier_error")), null],
-  ["says that it is limited", () => Effect.succeed(Reply.unavailable("rate_limited", 5_000)), null],
-  ["says that the carrier is closed", () => Effect.succeed(Reply.unavailable("maintenance")), null, "maintenance"],
-  ["loses the connection of a client of its own", withCode("ECONNRESET"), null],
-  ["cannot look up the name with a client of its own", withCode("EAI_AGAIN"), null],
-  ["runs into a time-out of its own", thrown(Object.assign(new Error("no"), { name: "TimeoutError" })), null],
+  ["reports a timeout", () => Effect.succeed(Reply.unavailable("timeout")), null],
+  ["reports a carrier error", () => Effect.succeed(Reply.unavailable("carrier_error")), null],
+  ["reports a rate limit", () => Effect.succeed(Reply.unavailable("rate_limited", 5_000)), null],
+  ["reports that the carrier is closed", () => Effect.succeed(Reply.unavailable("maintenance")), null, "maintenance"],
+  ["loses the connection in a custom client", withCode("ECONNRESET"), null],
+  ["fails to resolve the name in a custom client", withCode("EAI_AGAIN"), null],
+  ["hits a timeout of its own", thrown(Object.assign(new Error("no"), { name: "TimeoutError" })), null],
   [
-    "cannot reach the carrier with Effect's client",
+    "cannot reach the carrier through Effect's client",
     thrown(new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request }) })),
     null
   ],
   [
-    "gets a status for good with Effect's client",
+    "gets a permanent error status through Effect's client",
     () =>
       Effect.die(
         new HttpClientError.HttpClientError({
@@ -167,8 +163,8 @@ const endsOf = (reason: string | null, once: string) => ({
 describe("an ask that", () => {
   for (const [what, call, polled, asked] of failures) {
     const reason = asked ?? polled
-    const isLimited = what === "says that it is limited"
-    const { idempotent, other } = endsOf(reason, /never|timed out/.test(what) ? "timeout" : "carrier_error")
+    const isLimited = what === "reports a rate limit"
+    const { idempotent, other } = endsOf(reason, /never|reports a timeout/.test(what) ? "timeout" : "carrier_error")
     for (const recognizes of [true, false]) {
       const again = reason === null && (recognizes || isLimited)
       const scripted = carrier("asked", (_, nth) => (nth === 1 ? call() : Effect.succeed(offers())), {
@@ -253,8 +249,8 @@ describe("an ask over HTTP that is answered", () => {
 const callbacks: ReadonlyArray<readonly [string, CarrierReply, string]> = [
   ["a fraction of a cent", offers(offer({ premium: { amount_minor: 0.5, currency: "USD" } })), "unreadable_answer"],
   ["a term of five months", offers(offer({ term_months: 5 })), "unreadable_answer"],
-  ["an answer that cannot be read", Reply.unavailable("unreadable_answer"), "unreadable_answer"],
-  ["an error of the carrier", Reply.unavailable("carrier_error"), "carrier_error"]
+  ["an unreadable answer", Reply.unavailable("unreadable_answer"), "unreadable_answer"],
+  ["a carrier error", Reply.unavailable("carrier_error"), "carrier_error"]
 ]
 
 describe("a genuine callback with", () => {

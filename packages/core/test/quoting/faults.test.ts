@@ -45,7 +45,7 @@ describe("the log, when an adapter fails in `ask`,", () => {
     ["by a rejected promise", (ask) => Effect.promise(() => Promise.reject(telling(ask))), /^TypeError/],
     ["by dying", (ask) => Effect.die(telling(ask)), /^TypeError/],
     [
-      "with a cause and a code inside",
+      "with a cause that has a code",
       (ask) =>
         Effect.sync(() => {
           const inner = Object.assign(telling(ask), { code: "ECONNREFUSED" })
@@ -143,23 +143,23 @@ describe("the log, when an answer is refused,", () => {
   const subject = { subject_id: "vehicle-9", kind: "vehicle", label: null, coverages: [] }
   const rules: ReadonlyArray<readonly [string, unknown, string]> = [
     [
-      "a premium of nothing",
+      "a zero premium",
       offers(offer(), offer({ premium: money(0) })),
       "offers.1.premium.amount_minor: Must be a whole number of cents, at least 1 and below 100000000."
     ],
     [
-      "a fee below nothing",
+      "a negative fee",
       offers(offer({ fees: [{ code: "fee", amount: money(-1) }] })),
       "offers.0.fees.0.amount.amount_minor: Must be a whole number of cents, at least 0."
     ],
     ["a term of seven months", offers(offer({ term_months: 7 })), "offers.0.term_months: Must be one of 1, 6, 12."],
     [
-      "an end in the past and a foreign host",
+      "an expiry in the past and a foreign host",
       offers(offer({ expires_at: "2020-01-01T00:00:00.000Z", handoff_url: "https://evil.example/Ada" })),
       "offers.0.expires_at: Must be a time in the future. offers.0.handoff_url: Must be an https URL of one of the adapter's handoff_hosts, without a user name or password."
     ],
     [
-      "a subject of nobody",
+      "an unknown subject",
       offers(offer({ subjects: [subject] })),
       "offers.0.subjects.0.subject_id: Must be a subject of this application, such as vehicle-1, pet-1 or dwelling-1."
     ],
@@ -171,7 +171,11 @@ describe("the log, when an answer is refused,", () => {
       { kind: "offers", offers: [{ ...offer(), premium: { amount_minor: "12", currency: "USD" } }] },
       "offers.0.premium.amount_minor: "
     ],
-    ["half an offer", { kind: "offers", offers: [{ offer_ref: "1" }] }, "offers.0.product: This field is required."]
+    [
+      "an incomplete offer",
+      { kind: "offers", offers: [{ offer_ref: "1" }] },
+      "offers.0.product: This field is required."
+    ]
   ]
   for (const [what, answer, rule] of rules) {
     const broken = prompt("broken")
@@ -192,7 +196,7 @@ describe("the log, when an answer is refused,", () => {
 
   for (const [what, found, rule] of [
     [
-      "an offer beyond reason",
+      "an absurd offer",
       { kind: "offer", reason: "rechecked", offer: offer({ term_months: 5 }) },
       "offer.term_months: Must be one of 1, 6, 12."
     ],

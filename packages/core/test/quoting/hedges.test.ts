@@ -69,8 +69,8 @@ describe("a hedge", () => {
     ["that fails does not end the first call", [8, offers()], [1, unavailable("carrier_error")], 8, "quoted"],
     ["that throws does not end the first call", [8, offers()], [1, "broken"], 8, "quoted"],
     ["with an unreadable answer does not end the first call", [8, offers()], [1, unreadable], 8, "quoted"],
-    ["goes on if the first call fails", [5, unavailable("carrier_error")], [3, offers()], 7, "quoted"],
-    ["goes on if the first call throws", [5, "broken"], [3, offers()], 7, "quoted"],
+    ["continues if the first call fails", [5, unavailable("carrier_error")], [3, offers()], 7, "quoted"],
+    ["continues if the first call throws", [5, "broken"], [3, offers()], 7, "quoted"],
     ["that is declined ends the ask", [8, offers()], [1, declined], 5, "declined prior_claims"],
     [
       "leaves the first call's reason if both fail",

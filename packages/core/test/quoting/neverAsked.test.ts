@@ -28,8 +28,8 @@ const holding = () => {
 
 describe("a live carrier that was not asked before the deadline", () => {
   for (const [how, run] of [
-    ["one after the other", runDue],
-    ["side by side", Effect.asVoid(work)]
+    ["sequentially", runDue],
+    ["concurrently", Effect.asVoid(work)]
   ] as const) {
     const never = prompt("never")
     const { around, hold } = holding()

@@ -209,14 +209,14 @@ describe("a carrier that calls back", () => {
   }
 })
 
-/** A host that runs due jobs and is interrupted while it waits for a carrier. It releases its jobs at once. */
+/** A host that runs due jobs and is interrupted while it waits for a carrier. It releases its jobs immediately. */
 const workAndBreakOff = Effect.gen(function* () {
   const host = yield* Effect.forkChild(runDue)
   yield* pass(0)
   yield* Fiber.interrupt(host)
 })
 
-/** A carrier that never answers its first ask, and answers later ones at once. */
+/** A carrier that never answers its first ask, and answers later asks immediately. */
 const forgetful = (id: string, idempotent: boolean) =>
   carrier(id, (_, nth) => (nth === 1 ? Effect.never : Effect.succeed(offers())), { idempotent })
 
@@ -245,8 +245,8 @@ describe("an ask whose outcome may be unknown", () => {
   }
 
   for (const [what, hurdle] of [
-    ["could not be read for", Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))],
-    ["was handed back before it was made", Effect.never]
+    ["could not load its request", Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))],
+    ["was released before it was made", Effect.never]
   ] as const) {
     const scripted = prompt("careful", offers(), { idempotent: false })
     let reads = 0

@@ -320,10 +320,10 @@ describe("a carrier with a refreshed offer", () => {
   }
 
   for (const [what, found, tries] of [
-    ["has no time, however often it is asked", { kind: "unavailable", reason: "maintenance" }, 3],
+    ["is in maintenance every time", { kind: "unavailable", reason: "maintenance" }, 3],
     ["never answers", Effect.never, 3],
-    ["offers what must not be shown", { kind: "offer", reason: "price_updated", offer: offer({ term_months: 5 }) }, 1],
-    ["fails for good", { kind: "unavailable", reason: "carrier_error", final: true }, 1],
+    ["makes an invalid offer", { kind: "offer", reason: "price_updated", offer: offer({ term_months: 5 }) }, 1],
+    ["fails permanently", { kind: "unavailable", reason: "carrier_error", final: true }, 1],
     ["dies", Effect.die("no"), 1]
   ] as const) {
     const scripted = refreshing(() => found)

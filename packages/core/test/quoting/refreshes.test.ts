@@ -33,29 +33,19 @@ const refreshes: ReadonlyArray<FailingRefresh> = [
   ["offers a term of five months", () => Effect.succeed(refreshed({ term_months: 5 })), "unreadable_answer", false],
   ["returns no reply", () => Effect.succeed(JSON.parse("{}")), "unreadable_answer", false],
   [
-    "says that the answer is unreadable",
+    "reports an unreadable answer",
     () => Effect.succeed(Reply.unavailable("unreadable_answer")),
     "unreadable_answer",
     false
   ],
-  ["says that it has failed for good", () => Effect.succeed(Reply.failed("maintenance")), "maintenance", false],
+  ["reports a permanent failure", () => Effect.succeed(Reply.failed("maintenance")), "maintenance", false],
   ["never answers", () => Effect.never, "timeout", true],
-  ["says that it timed out", () => Effect.succeed(Reply.unavailable("timeout")), "timeout", true],
-  [
-    "says that the carrier has an error",
-    () => Effect.succeed(Reply.unavailable("carrier_error")),
-    "carrier_error",
-    true
-  ],
-  ["says that it is limited", () => Effect.succeed(Reply.unavailable("rate_limited", 5_000)), "rate_limited", true],
-  ["says that the carrier is closed", () => Effect.succeed(Reply.unavailable("maintenance")), "maintenance", true],
-  ["loses the connection of a client of its own", withCode("ECONNRESET"), "carrier_error", true],
-  [
-    "runs into a time-out of its own",
-    thrown(Object.assign(new Error("no"), { name: "TimeoutError" })),
-    "carrier_error",
-    true
-  ]
+  ["reports a timeout", () => Effect.succeed(Reply.unavailable("timeout")), "timeout", true],
+  ["reports a carrier error", () => Effect.succeed(Reply.unavailable("carrier_error")), "carrier_error", true],
+  ["reports a rate limit", () => Effect.succeed(Reply.unavailable("rate_limited", 5_000)), "rate_limited", true],
+  ["reports that the carrier is closed", () => Effect.succeed(Reply.unavailable("maintenance")), "maintenance", true],
+  ["loses the connection in a custom client", withCode("ECONNRESET"), "carrier_error", true],
+  ["hits a timeout of its own", thrown(Object.assign(new Error("no"), { name: "TimeoutError" })), "carrier_error", true]
 ]
 
 /** A live quote whose offer was due for a refresh after a minute, once the refresh and a retry are over. */

@@ -102,8 +102,8 @@ describe("a request_key", () => {
   for (const [what, request_key] of [
     ["empty", ""],
     ["201 characters long", "k".repeat(201)],
-    ["with a blank", "a b"],
-    ["with a letter beyond ASCII", "schlüssel"]
+    ["text with a space", "a b"],
+    ["text with a non-ASCII letter", "schlüssel"]
   ]) {
     testInWorld(
       `is rejected if it is ${what}`,

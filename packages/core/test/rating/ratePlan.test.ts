@@ -25,21 +25,26 @@ const shape: ReadonlyArray<Row> = [
   ["an unknown line", { ...example, line: "boat" }, "line", "Must be one of personal_auto, renters, pet."],
   ["an unknown rounding", { ...example, rounding: "up" }, "rounding", "Must be one of cent, dollar."],
   ["a state that does not exist", { ...example, states: ["ZZ"] }, "states.0", "Must be one of AL, "],
-  ["no factor of zero", withFactor({ name: "zero", factor: 0 }), "factors.0.factor", "Must be a factor above 0"],
+  ["a factor of zero", withFactor({ name: "zero", factor: 0 }), "factors.0.factor", "Must be a factor above 0"],
   ["a factor above the limit", withFactor({ name: "big", factor: 100.5 }), "factors.0.factor", "at most 100"],
-  ["five decimals", withFactor({ name: "fine", factor: 1.00001 }), "factors.0.factor", "with up to four decimals"],
-  ["a day that does not exist", { ...example, reviewed_on: "2026-02-30" }, "reviewed_on", "Must be a day"],
+  [
+    "a number with five decimals",
+    withFactor({ name: "fine", factor: 1.00001 }),
+    "factors.0.factor",
+    "with up to four decimals"
+  ],
+  ["a date that does not exist", { ...example, reviewed_on: "2026-02-30" }, "reviewed_on", "Must be a day"],
   ["a reason that does not exist", withRule({ reason: "mood" }), "underwriting.0.reason", "Must be one of "]
 ]
 
 const tables: ReadonlyArray<Row> = [
   [
-    "a value that a state's table lacks",
+    "a value missing from a state's table",
     { ...example, base_cents: { policy: { by: "state", values: { NY: 14_200 } } } },
     "base_cents.policy.values.TX",
     "Is missing."
   ],
-  ["a cover without base rate", { ...example, base_cents: {} }, "base_cents.policy", "Is missing."],
+  ["a cover without a base rate", { ...example, base_cents: {} }, "base_cents.policy", "Is missing."],
   [
     "a cover that the line does not have",
     { ...example, base_cents: { ...example.base_cents, hail: { cents: 1 } } },
@@ -47,7 +52,7 @@ const tables: ReadonlyArray<Row> = [
     "Must be one of policy."
   ],
   [
-    "a choice that is offered and has no factor",
+    "an offered choice without a factor",
     { ...example, coverage: { loss_of_use_percent: 20 } },
     "factors.1.values.250",
     "Is missing."
@@ -59,7 +64,7 @@ const tables: ReadonlyArray<Row> = [
     "Must be a value of deductible_usd: 250, 500, 1000, 2500."
   ],
   [
-    "a hole between bands",
+    "a gap between bands",
     withFactor({
       ...year_built,
       bands: [
@@ -83,7 +88,7 @@ const tables: ReadonlyArray<Row> = [
     "Overlaps the band before it."
   ],
   [
-    "a band after one without an end",
+    "a band after an unbounded band",
     withFactor({
       ...year_built,
       bands: [
@@ -119,7 +124,7 @@ const tables: ReadonlyArray<Row> = [
     "Must be above the point before it."
   ],
   [
-    "no value for a fact that may not be known",
+    "a missing value for a fact that may be unknown",
     withFactor({ ...year_built, unknown: undefined }),
     "factors.0.unknown",
     "Is required, because the fact can be unknown."
@@ -137,13 +142,13 @@ const tables: ReadonlyArray<Row> = [
     "Is missing."
   ],
   [
-    "a ZIP code of another form",
+    "a malformed ZIP code",
     withFactor({ name: "zip", by: "zip3", values: { "10001": 1 }, otherwise: 1 }),
     "factors.0.values.10001",
     "Must be three digits."
   ],
   [
-    "two kinds of table at once",
+    "two kinds of table together",
     withFactor({ ...deductible, points: contents?.points }),
     "factors.0",
     "Must have exactly one of values, bands and points."
@@ -155,13 +160,13 @@ const tables: ReadonlyArray<Row> = [
     "Must be one of the variables of renters: state, "
   ],
   [
-    "a name twice",
+    "a duplicate name",
     { ...example, factors: [...example.factors, wind] },
     "factors.4.name",
     "Must differ from the names before it"
   ],
   [
-    "a part that applies nowhere",
+    "a part that never applies",
     withFactor({ name: "quake", states: ["CA"], factor: 1 }),
     "factors.0",
     "Applies in none of the plan's states."
@@ -206,13 +211,13 @@ const rules: ReadonlyArray<Row> = [
     "Must have at least one of is, above and below."
   ],
   [
-    "a comparison of words",
+    "a numeric comparison of text",
     withRule({ reason: "prior_claims", when: [{ by: "dwelling_type", above: 1 }] }),
     "underwriting.0.when.0",
     "Must use is, not above or below: dwelling_type is not a number."
   ],
   [
-    "a time that ends before it begins",
+    "a period that ends before it begins",
     withRule({ reason: "binding_moratorium", from: "2026-09-02", until: "2026-09-01" }),
     "underwriting.0.until",
     "Must not be before from."
@@ -242,7 +247,7 @@ const rules: ReadonlyArray<Row> = [
     "Must be an https URL of one of the hosts"
   ],
   [
-    "a page whose address would hold a fact",
+    "a page whose URL would contain a fact",
     { ...example, handoff: { hosts: ["example.com"], url: "https://example.com/{zip}" } },
     "handoff.url",
     "with no placeholder but {offer_ref}."

@@ -53,7 +53,7 @@ describe("a carrier made of a rate plan", () => {
       "state_not_served"
     ],
     ["before its first day", { effective_date: today }, "start_date_out_of_range"],
-    ["a choice that it does not offer", { coverage: { deductible_usd: 250 } }, "risk_outside_guidelines"]
+    ["an unavailable choice", { coverage: { deductible_usd: 250 } }, "risk_outside_guidelines"]
   ]
   it.each(declines)("declines %s", (_, changes, reason) => {
     assert.deepStrictEqual<unknown>(ask(carrier, changes), { kind: "declined", reason })
@@ -111,7 +111,7 @@ describe("a carrier made of a rate plan", () => {
     ["a list with a faulty plan", [example, { ...example, line: "boat" }], ["1.line"]],
     ["an empty list", [], [""]],
     ["two plans for one line", [example, example], ["1.line"]],
-    ["plans of two carriers", [example, planOf("sbx_tailhaven", "pet")], ["1.carrier.id"]]
+    ["plans from two carriers", [example, planOf("sbx_tailhaven", "pet")], ["1.carrier.id"]]
   ]
   it.each(invalid)("cannot be created from %s, and the error lists every fault", (_, plan, paths) => {
     try {

@@ -33,7 +33,7 @@ const everyone = (ids: ReadonlyArray<string>, reason: string) =>
 
 describe("a car insurer declines", () => {
   const rows: ReadonlyArray<readonly [string, unknown, { readonly [id: string]: string }]> = [
-    ["nobody with a clean record", reference.personal_auto, {}],
+    ["no driver with a clean record", reference.personal_auto, {}],
     [
       "a suspended driver",
       driver({ license_status: "suspended" }),
@@ -55,7 +55,7 @@ describe("a car insurer declines", () => {
       }
     ],
     [
-      "who never had a license",
+      "a driver who never had a license",
       driver({ license_status: "never_licensed", years_licensed: 0 }),
       everyone(autoIds, "license_status")
     ],
@@ -66,24 +66,24 @@ describe("a car insurer declines", () => {
       incidents("minor_violation", "minor_violation", "at_fault_accident"),
       { harborline: "driving_record" }
     ],
-    ["no claims without fault", incidents("glass_claim", "comprehensive_claim", "not_at_fault_accident"), {}],
+    ["no not-at-fault claims", incidents("glass_claim", "comprehensive_claim", "not_at_fault_accident"), {}],
     ["nothing older than three years", driver({ incidents: [{ type: "major_violation", month: monthsAgo(37) }] }), {}],
     ["a salvage title", vehicle({ salvage_title: true }), { harborline: "vehicle_not_eligible" }],
-    ["a long lapse", prior("lapsed_over_30_days"), { harborline: "lapse_in_coverage" }],
-    ["no short lapse", prior("lapsed_under_30_days"), {}],
+    ["a long coverage lapse", prior("lapsed_over_30_days"), { harborline: "lapse_in_coverage" }],
+    ["no short coverage lapse", prior("lapsed_under_30_days"), {}],
     [
-      "a driver of 18",
+      "an 18-year-old driver",
       driver({ date_of_birth: "2008-06-15", years_licensed: 2 }),
       { harborline: "risk_outside_guidelines" }
     ],
-    ["no driver of 19", driver({ date_of_birth: "2007-06-15", years_licensed: 3 }), {}],
+    ["no 19-year-old driver", driver({ date_of_birth: "2007-06-15", years_licensed: 3 }), {}],
     ["an SR-22", driver({ sr22_required: true }), { pinecrest: "driving_record" }],
-    ["a car of 26 years", vehicle({ model_year: 2000 }), { pinecrest: "vehicle_not_eligible" }],
-    ["no car of 25 years", vehicle({ model_year: 2001 }), {}],
+    ["a 26-year-old car", vehicle({ model_year: 2000 }), { pinecrest: "vehicle_not_eligible" }],
+    ["no 25-year-old car", vehicle({ model_year: 2001 }), {}],
     ["rideshare", vehicle({ primary_use: "rideshare" }), { pinecrest: "vehicle_use_not_eligible" }],
     ["business use", vehicle({ primary_use: "business" }), { bluefern: "vehicle_use_not_eligible" }],
     ["more than 25,000 miles", vehicle({ annual_miles: 25_001 }), { bluefern: "vehicle_use_not_eligible" }],
-    ["not 25,000 miles", vehicle({ annual_miles: 25_000 }), {}],
+    ["no 25,000 miles", vehicle({ annual_miles: 25_000 }), {}],
     ["a foreign license", driver({ license_status: "foreign" }), { meridian: "license_status" }]
   ]
   it.each(rows)("%s", (_, application, expected) => {
@@ -99,7 +99,7 @@ describe("a renters insurer declines", () => {
   const dwelling = (changes: object) => ({ dwelling: { ...reference.renters.dwelling, ...changes } })
   const household = (changes: object) => ({ ...reference.renters, household: changes })
   const rows: ReadonlyArray<readonly [string, unknown, { readonly [id: string]: string }]> = [
-    ["nobody with a plain flat", reference.renters, {}],
+    ["no applicant with an ordinary flat", reference.renters, {}],
     ["no single claim", household({ claims_last_5_years: 1 }), {}],
     ["two claims", household({ claims_last_5_years: 2 }), { brightstoop: "prior_claims" }],
     [
@@ -128,11 +128,11 @@ describe("a pet insurer declines", () => {
     coverage: { plan }
   })
   const rows: ReadonlyArray<readonly [string, unknown, { readonly [id: string]: string }]> = [
-    ["no pet of ten", pet({ age_years: 10 }), {}],
-    ["a pet of eleven", pet({ age_years: 11 }), { tailhaven: "pet_age_limit" }],
-    ["no pet of thirteen, but for that", pet({ age_years: 13 }), { tailhaven: "pet_age_limit" }],
-    ["a pet of fourteen", pet({ age_years: 14 }), { tailhaven: "pet_age_limit", pawbridge: "pet_age_limit" }],
-    ["no accident cover for age", pet({ age_years: 14 }, "accident_only"), {}],
+    ["no ten-year-old pet", pet({ age_years: 10 }), {}],
+    ["an eleven-year-old pet", pet({ age_years: 11 }), { tailhaven: "pet_age_limit" }],
+    ["no thirteen-year-old pet with accident cover", pet({ age_years: 13 }), { tailhaven: "pet_age_limit" }],
+    ["a fourteen-year-old pet", pet({ age_years: 14 }), { tailhaven: "pet_age_limit", pawbridge: "pet_age_limit" }],
+    ["no pet for its age in accident cover", pet({ age_years: 14 }, "accident_only"), {}],
     ["a pet born this month", pet({ birth_month: "2026-11" }), everyone(petIds, "pet_age_limit")],
     ["a pet that may be seven weeks old", pet({ birth_month: "2026-10" }), everyone(petIds, "pet_age_limit")],
     ["no pet that may be eight weeks old", pet({ birth_month: "2026-09" }), {}]

@@ -199,9 +199,9 @@ const joining = (storage: Storage["Service"]): Storage["Service"] => {
   }
 }
 
-describe("an advance that holds the jobs ahead", () => {
+describe("an advance that runs jobs ahead of the clock", () => {
   testInWorld(
-    "passes no request that another host starts in the meantime",
+    "overtakes no request that another host starts in the meantime",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       joined.other = elsewhere(start({ line: "personal_auto", scenario: "quotes_ready" }))

@@ -45,7 +45,7 @@ describe("the fictional carriers", () => {
     assert.strictEqual(bluefern?.lines.personal_auto?.mode, "poll")
   })
 
-  it("make the sample offer", () => {
+  it("return the sample offer", () => {
     const pinecrest = all.find(({ carrier }) => carrier.id === "sbx_pinecrest")
     const ask = askFor("personal_auto", reference.personal_auto)
     const reply = pinecrest === undefined ? undefined : Effect.runSync(pinecrest.ask({ ...ask, now: ask.now + 4_000 }))
@@ -79,7 +79,7 @@ describe("the fictional carriers", () => {
     )
   })
 
-  it("follow their own rules if no scenario is played, and only then", () => {
+  it("follow their own rules only if no scenario is played", () => {
     const application = {
       ...reference.personal_auto,
       vehicles: [{ ...reference.personal_auto.vehicles[0], salvage_title: true }]
@@ -93,7 +93,7 @@ describe("the fictional carriers", () => {
     assert.deepStrictEqual(replies[2], { kind: "declined", reason: "risk_outside_guidelines" })
   })
 
-  it("know only their own offers in a refresh", () => {
+  it("recognize only their own offers in a refresh", () => {
     const ask = askFor("renters", reference.renters)
     for (const adapter of carriersOf(all, "renters")) {
       const again = (ref: string) => Effect.runSync(adapter.refresh?.(ask, ref) ?? Effect.die("no refresh"))
@@ -103,7 +103,7 @@ describe("the fictional carriers", () => {
     }
   })
 
-  it("are asked against their own rules in every scenario except the one about credit", () => {
+  it("ignore their own rules in every scenario except the credit disclosure one", () => {
     for (const { simulation } of all) {
       assert.isTrue(simulation?.ignoresRules("quotes_ready", "personal_auto"))
       assert.isFalse(simulation?.ignoresRules("credit_disclosure", "personal_auto"))
@@ -124,7 +124,7 @@ const offersOf = (ask: CarrierAsk): ReadonlyArray<readonly [CarrierAdapter, Carr
     throw new Error(`${adapter.carrier.id} answers ${reply.kind}`)
   })
 
-describe("a callback", () => {
+describe("a fictional carrier's callback", () => {
   const ask = askFor("personal_auto", reference.personal_auto, { now: requestedAt + 20_000 })
   const sent = Effect.suspend(
     () => meridian?.simulation?.callback(ask, ask.idempotency_key) ?? Effect.die("no callback")
@@ -231,7 +231,7 @@ const pet = fc.record({
 
 type Place = { readonly state: StateCode; readonly zip: string }
 
-/** An application for an address. The first driver is the applicant. */
+/** An application with an address. The first driver is the applicant. */
 const inPlace = (line: StandardLineName, application: object, { state, zip }: Place): object => {
   const address = { state, zip, line1: `1 ${secret} Road` }
   if (line === "pet") return { ...application, residence: address }
@@ -257,7 +257,7 @@ const texas: ReadonlyArray<Place> = [751, 754, 752, 750, 753]
 const askOf = (line: StandardLineName, application: object, at: Place): CarrierAsk =>
   askFor(line, inPlace(line, application, at), { scenario: "quotes_ready" })
 
-describe("every offer, whatever the facts", () => {
+describe("every offer, whatever the facts,", () => {
   const cases: ReadonlyArray<readonly [StandardLineName, fc.Arbitrary<object>]> = [
     ["personal_auto", auto],
     ["renters", renters],
@@ -285,7 +285,7 @@ describe("every offer, whatever the facts", () => {
       )
     })
 
-    it(`${line}: passes the checks of the engine, with a positive whole price`, () => {
+    it(`${line}: passes the offer checks, with a positive whole price`, () => {
       fc.assert(
         fc.property(asks, (asked) => {
           for (const [adapter, offer] of offersOf(asked)) {

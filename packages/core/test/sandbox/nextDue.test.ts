@@ -31,9 +31,9 @@ const moveToEnd = Effect.gen(function* () {
 
 const happened = Effect.map(feed(), (events) => events.map(({ occurred_at, type }) => `${occurred_at} ${type}`))
 
-describe("what is due next", () => {
+describe("the next due step", () => {
   testInWorld(
-    "is nothing at first, after a cancellation, and once everything has happened",
+    "is empty at first, after a cancellation, and once everything has happened",
     Effect.gen(function* () {
       assert.isNull((yield* sandbox).next_due)
       const { id } = yield* start()
@@ -70,7 +70,7 @@ describe("what is due next", () => {
 
   for (const scenario of namesOf("renters")) {
     testInWorld(
-      `${scenario}: each step reaches it, and all together leave the feed of one long advance`,
+      `${scenario}: is reached by each step, and all steps leave the same feed as one long advance`,
       Effect.gen(function* () {
         yield* Effect.exit(start({ scenario }))
         for (const { after, at, what } of yield* moveToEnd) {

@@ -6,7 +6,7 @@ import { declined, offers, polled, prompt } from "../quoting/carriers.ts"
 import { feed, read, refusal, start, startOf, startWith, testInWorld, work } from "../quoting/support.ts"
 import { advanceInRealTime } from "./realTime.ts"
 
-/* A host's own carriers play the scenarios. The slower ones answer later, so the order of the three is fixed. */
+/* A host's custom carriers play the scenarios. The slower carriers answer later, so the order of the three is fixed. */
 
 const three = () =>
   ["first", "second", "third"].map((id, index) => prompt(id, offers(), { typical_ms: 1_000 * (index + 1) }))
@@ -26,7 +26,7 @@ const played = Effect.fnUntraced(function* (scenario: string, seconds: number) {
 
 const minute = 60
 
-describe("own carriers", () => {
+describe("your own carriers in a sandbox", () => {
   const every = { quoted: ["first quoted", "second quoted", "third quoted"] }
   for (const { scenario, expects, asked, status = "completed", seconds = 2 * minute } of [
     { scenario: "quotes_ready", expects: every.quoted, asked: 3 },
@@ -89,7 +89,7 @@ describe("own carriers", () => {
 
   const raising = three()
   testInWorld(
-    "raise the price of the first one in price_update, as a second version, without being asked again",
+    "raise the first offer's price in price_update, as a second version, without being asked again",
     Effect.gen(function* () {
       yield* work
       const { quotes } = yield* played("price_update", 15 * minute)
@@ -131,7 +131,7 @@ describe("own carriers", () => {
   )
 
   testInWorld(
-    "make offers with the content of the scenario",
+    "make offers with the scenario's content",
     Effect.gen(function* () {
       yield* work
       const soon = yield* played("quote_expires_soon", 30)
@@ -156,7 +156,7 @@ describe("own carriers", () => {
   )
 
   testInWorld(
-    "that are polled play too",
+    "play scenarios even if they are polled",
     Effect.gen(function* () {
       yield* work
       const { quotes } = yield* played("quote_expires_soon", 30)
@@ -168,7 +168,7 @@ describe("own carriers", () => {
   )
 
   testInWorld(
-    "that decline are not made to offer: nobody knows their price",
+    "are not made to offer if they decline, because their price is unknown",
     Effect.gen(function* () {
       yield* work
       assert.deepStrictEqual((yield* played("quotes_ready", 30)).outcomes, ["declines declined"])
@@ -193,7 +193,7 @@ describe("own carriers", () => {
   )
 
   testInWorld(
-    "of a host's own line play",
+    "play scenarios for a host's custom line",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* startWith({

@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Progress from "../../src/sandbox/Progress.ts"
 
-it("reports the progress of an advance in whole sentences, even for one job and one second", () => {
+it("an advance reports its progress in whole sentences, even for one job and one second", () => {
   const progress = { ...Progress.begin(0), clock_target_ms: 1_000, jobs: 1 }
   assert.strictEqual(
     Progress.sentences(progress, 1_000),

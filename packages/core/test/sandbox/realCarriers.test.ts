@@ -45,7 +45,7 @@ describe("an advance of the clock", () => {
   {
     const takesItsTime = slow("slow", 6_000, offers(), { idempotent: false })
     test(
-      "waits in real time for the answer of a carrier that is asked on the way",
+      "waits in real time for a carrier that is asked during the advance",
       Effect.gen(function* () {
         const { id } = yield* start()
         const took = yield* secondsOf(advanceInRealTime(3_600))
@@ -83,7 +83,7 @@ describe("an advance of the clock", () => {
       { mode: "callback", attempt_timeout_ms: 4_000, typical_ms: 1_000 }
     )
     test(
-      "waits for a callback as long as an attempt may take, and then passes the deadline",
+      "waits for a callback as long as an attempt may take, and then moves past the deadline",
       Effect.gen(function* () {
         const { id } = yield* start()
         const took = yield* secondsOf(advanceInRealTime(3_600))
@@ -125,7 +125,7 @@ describe("an advance of the clock", () => {
       }
     )
     test(
-      "stops when a carrier must be asked about its offer, and waits for that answer",
+      "stops when a carrier must be asked to refresh its offer, and waits for the answer",
       Effect.gen(function* () {
         yield* start()
         const took = yield* secondsOf(advanceInRealTime(3_600))
@@ -171,7 +171,7 @@ describe("an advance of the clock", () => {
   {
     const takesItsTime = slow("slow", 14_000)
     test(
-      "logs the carriers that it waits for, what is left and how fast it runs, and repeats that while it waits",
+      "logs the carriers that it waits for, the remaining time and its speed, repeatedly while it waits",
       Effect.gen(function* () {
         yield* start()
         const lines = yield* logOf(advanceInRealTime(60))
@@ -205,7 +205,7 @@ describe("an advance of the clock", () => {
   {
     const orphaned = slow("orphaned", 2_000, offers(), { idempotent: false })
     testInWorld(
-      "waits for the ask of a host that has died until its lease has ended, and for that of the next host",
+      "waits for a dead host's ask until the lease has expired, and then for the next host's ask",
       Effect.gen(function* () {
         const { id } = yield* start()
         yield* advance(1)
@@ -260,7 +260,7 @@ describe("an advance of the clock", () => {
   {
     const untried = real("untried", () => ({ after_ms: 0, reply: offers() }))
     testInWorld(
-      "passes the deadline of a carrier that no host asks, even if no host runs jobs, and reports it as not asked",
+      "moves past the deadline of a carrier that no host asks, even if no host runs jobs, and reports it as not asked",
       Effect.gen(function* () {
         const { id } = yield* start()
         const took = yield* secondsOf(advanceInRealTime(3_600))

@@ -61,10 +61,10 @@ const sendFeedback = Effect.flatMap(World, ({ call }) =>
 const calls: {
   readonly [name: string]: readonly [isMeant: (change: Change) => boolean, call: (id: string) => InWorld<unknown>]
 } = {
-  "the first step of a new subscription": [writes("subscription", "unfinished"), () => create()],
-  "the second step of a new subscription": [writes("recipients"), () => create()],
-  "a change of a subscription": [writes("subscription"), (id) => update(id, { event_types: ["quote_request.failed"] })],
-  "the end of a subscription": [writes("subscription", "disabled"), disable],
+  "the first step of creating a subscription": [writes("subscription", "unfinished"), () => create()],
+  "the second step of creating a subscription": [writes("recipients"), () => create()],
+  "a subscription change": [writes("subscription"), (id) => update(id, { event_types: ["quote_request.failed"] })],
+  "disabling a subscription": [writes("subscription", "disabled"), disable],
   "the first step of a rotation": [writes("two_step_call"), rotate],
   "the second step of a rotation": [
     (change) => writes("subscription")(change) && !writes("two_step_call")(change),
@@ -75,7 +75,7 @@ const calls: {
   feedback: [writes("feedback"), () => sendFeedback]
 }
 
-describe("a call that a reset overtakes is decided again, at the time of the new clock", () => {
+describe("a call that a reset overtakes is decided again, at the new clock's time:", () => {
   for (const [name, [isMeant, call]] of Object.entries(calls)) {
     const { around, before, isOver } = makeInterruption()
     testWebhooks(
@@ -105,7 +105,7 @@ describe("a call that a reset overtakes is decided again, at the time of the new
 describe("a call that an advance overtakes", () => {
   const { around, before, isOver } = makeInterruption()
   testWebhooks(
-    "is stored as it was decided",
+    "is stored as first decided",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()

@@ -70,7 +70,7 @@ const playAll = Effect.fnUntraced(function* (line: StandardLineName, scenario: s
   return yield* Effect.forEach(all, (carrier) => Effect.map(play(carrier, ask), (said) => [carrier, said] as const))
 })
 
-describe("scenario", () => {
+describe("in a scenario,", () => {
   for (const [scenario, byLine] of Object.entries(timelines.scenarios)) {
     if (scenario === "cannot_start") continue
     for (const line of lineNames) {
@@ -185,8 +185,8 @@ describe("scenario", () => {
   )
 })
 
-describe("scenario catalogue", () => {
-  it("lists all 24 scenarios, and each that has a timeline", () => {
+describe("the scenario catalogue", () => {
+  it("lists all 24 scenarios, and every scenario that has a timeline", () => {
     const names = catalogue.scenarios.map((scenario) => scenario.name)
     assert.lengthOf(new Set(names), 24)
     assert.strictEqual(catalogue.scenario_catalog_version, timelines.catalog_version)

@@ -43,7 +43,7 @@ const scenarios = (line: (typeof lineNames)[number]) =>
       !["needs_information", "consent_refused", "rate_limited", "service_unavailable", "internal_error"].includes(name)
   )
 
-/** Starts every scenario of every line at once. Returns everything that can be read afterwards. */
+/** Starts every scenario of every line concurrently. Returns everything that can be read afterwards. */
 const everything = <E, R>(moves: Effect.Effect<unknown, E, R>) =>
   Effect.gen(function* () {
     const inputs = lineNames.flatMap((line) =>
@@ -68,7 +68,7 @@ const inSteps = (count: number, seconds: number) =>
   Effect.forEach(Array.from({ length: count }), () => advance(seconds), { discard: true })
 
 describe("time in a sandbox", () => {
-  it.effect("makes one advance of an hour equal to sixty of a minute, with everything running at once", () =>
+  it.effect("makes one advance of an hour equal to sixty of a minute, even with everything running concurrently", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const long = yield* telling(everything(advance(hour)))
@@ -79,7 +79,7 @@ describe("time in a sandbox", () => {
     })
   )
 
-  it.effect("makes the passing of real time equal to an advance", () =>
+  it.effect("makes passing real time equal to an advance", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const advanced = yield* telling(everything(advance(700)))
@@ -111,7 +111,7 @@ describe("time in a sandbox", () => {
   {
     let isSlow = false
     testInWorld(
-      "logs how much is left, and how fast it runs, while an advance takes long",
+      "logs the remaining time and the speed while an advance takes long",
       Effect.gen(function* () {
         yield* start({ line: "personal_auto", scenario: "quotes_ready" })
         isSlow = true
@@ -138,7 +138,7 @@ describe("time in a sandbox", () => {
   }
 
   testInWorld(
-    "adds up two concurrent advances, and both answer when all is done",
+    "adds up two concurrent advances, and both return when all work is done",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "personal_auto", scenario: "quotes_ready" })
       const answers = yield* Effect.forEach([10, 10, 40], (seconds) => advance(seconds), { concurrency: "unbounded" })
@@ -149,7 +149,7 @@ describe("time in a sandbox", () => {
   )
 
   testInWorld(
-    "makes an advance wait for the work of another runner",
+    "makes an advance wait for another runner's work",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({ line: "personal_auto" })
@@ -161,7 +161,7 @@ describe("time in a sandbox", () => {
   )
 
   testInWorld(
-    "is reported by an advance, and stays ahead of real time",
+    "is returned by an advance, and stays ahead of real time",
     Effect.gen(function* () {
       const first = yield* advance(90)
       assert.deepInclude(first, { control: "advance_time", replay: null, removed: null })
@@ -178,7 +178,7 @@ describe("time in a sandbox", () => {
 
   for (const seconds of [0, -1, 0.5, 31_536_001]) {
     testInWorld(
-      `refuses an advance of ${seconds} seconds`,
+      `rejects an advance of ${seconds} seconds`,
       Effect.gen(function* () {
         const error = yield* Effect.flip(advance(seconds))
         assert.deepStrictEqual([error._tag, error.field_errors?.[0]?.path], ["invalid_input", "seconds"])
@@ -204,7 +204,7 @@ describe("time in a sandbox", () => {
 
 describe("force_expiry", () => {
   testInWorld(
-    "expires every active quote now, including those without an expiry, and no others",
+    "expires every active quote immediately, including quotes without an expiry, and no others",
     Effect.gen(function* () {
       const unknown = yield* start({ scenario: "expiry_unknown" })
       const withdrawn = yield* start({ scenario: "quote_withdrawn" })
@@ -230,7 +230,7 @@ describe("force_expiry", () => {
   )
 
   testInWorld(
-    "expires more quotes than fit on a page, even while they expire on their own",
+    "expires more quotes than fit on a page, even while quotes expire on their own",
     Effect.gen(function* () {
       for (let i = 0; i < 60; i++) yield* start({ line: "renters", scenario: "quote_expires_soon" })
       yield* advance(60)

@@ -9,7 +9,7 @@ const notes = Kind.make({ name: "note", schema: Note, listing: ({ id }) => ({ la
 const others = Kind.make({ name: "note", schema: Schema.Struct({ other: Schema.Boolean }) })
 const meta = { id: "n1", version: 1, created_at: 0, updated_at: 0 }
 
-describe("the record of a value", () => {
+describe("a stored record's value", () => {
   it("is encoded once, when its body is first read", () => {
     let encoded = 0
     const value = {
@@ -27,7 +27,7 @@ describe("the record of a value", () => {
     assert.deepStrictEqual(record.labels, ["id:n1"])
   })
 
-  it("keeps its value while it is in memory, and is decoded if a storage kept only its text", () => {
+  it("is kept while the record is in memory, and decoded if a storage kept only its text", () => {
     const value = { id: "n1", words: ["a"] }
     const record = notes.record(value, meta)
     assert.strictEqual(Json.read(notes.json(record)), value)
@@ -36,7 +36,7 @@ describe("the record of a value", () => {
     assert.deepStrictEqual(Json.read(notes.json(kept)), value)
   })
 
-  it("does not expose its value to another kind", () => {
+  it("is not exposed to another kind", () => {
     assert.isUndefined(others.json(notes.record({ id: "n1", words: [] }, meta)).value)
   })
 })

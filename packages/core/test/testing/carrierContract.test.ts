@@ -105,8 +105,8 @@ const offering = (change: Partial<Reply.PartialOffer>) => () =>
 const outage = () => Effect.succeed(Reply.unavailable("carrier_error"))
 const safely = Effect.catchCause(outage)
 
-describe("the contract of carriers", () => {
-  it("holds for an adapter that keeps it, and takes no real time although each answer takes seconds", async () => {
+describe("the carrier contract", () => {
+  it("holds for a correct adapter, and takes no real time although each answer takes seconds", async () => {
     const cases = CarrierContract.cases(acme, { renters: facts }, options)
     assert.deepStrictEqual(
       cases.map(({ name }) => name),
@@ -161,7 +161,7 @@ describe("the contract of carriers", () => {
     ],
     ["is late", { ask: () => Effect.never }, answer, /did not answer within 15000 ms/],
     [
-      "is late and cannot be ended",
+      "is late and cannot be aborted",
       { ask: () => Effect.uninterruptible(Effect.never) },
       answer,
       /did not answer within 15000 ms/
@@ -173,19 +173,19 @@ describe("the contract of carriers", () => {
       /^- offers\.0\.premium\.amount_minor: /m
     ],
     [
-      "leads to a foreign host",
+      "links to a foreign host",
       { ask: offering({ handoff_url: "https://evil.example/" }) },
       answer,
       /^- offers\.0\.handoff_url: /m
     ],
     [
-      "offers what has expired",
+      "makes an expired offer",
       { ask: offering({ expires_at: "2026-11-20T11:59:59Z" }) },
       answer,
       /^- offers\.0\.expires_at: /m
     ],
     [
-      "never ends its polls",
+      "never finishes polling",
       { poll: (_, ref) => Effect.succeed(Reply.pending(ref, { poll_after_ms: 0 })) },
       polls,
       /still returns pending/
@@ -197,7 +197,7 @@ describe("the contract of carriers", () => {
       /^poll throws TypeError at .*carrierContract\.test\.ts:\d+:\d+\. /
     ],
     [
-      "makes a new quote at each ask",
+      "makes a new quote for each ask",
       { ask: () => Effect.sync(() => Reply.pending(`Q-${count++}`, { poll_after_ms: 1 })) },
       repeats,
       /different answers/
@@ -209,7 +209,7 @@ describe("the contract of carriers", () => {
       /No request carries the idempotency_key/
     ],
     [
-      "makes up a key",
+      "invents a key",
       { ask: () => safely(Effect.as(post({ key: `${count++}` }), Reply.decline("carrier_notice"))) },
       repeats,
       /No request carries the idempotency_key/
@@ -238,7 +238,7 @@ describe("the contract of carriers", () => {
       /then sent another request/
     ],
     [
-      "throws if the carrier fails",
+      "throws when the carrier fails",
       { ask: ({ idempotency_key: key }) => Effect.orDie(post({ key })) },
       trouble,
       /^If the carrier answers .*, ask throws \w+/
@@ -262,26 +262,26 @@ describe("the contract of carriers", () => {
       /in the reply's texts/
     ],
     [
-      "refreshes to a price of nothing",
+      "refreshes to a zero price",
       { refresh: () => Effect.succeed(Reply.refreshed("rechecked", { offer_ref: "1", premium: cents(0) })) },
       refresh,
       /^- offer\.premium\.amount_minor: /m
     ],
-    ["is late to refresh", { refresh: () => Effect.never }, refresh, /^refresh did not answer/],
+    ["answers a refresh too late", { refresh: () => Effect.never }, refresh, /^refresh did not answer/],
     [
-      "leads to another host at the click",
+      "links to another host at the click",
       { handoff: () => Effect.succeed("https://evil.example/") },
       link,
       /^- handoff_url: /m
     ],
     [
-      "takes any callback",
+      "accepts any callback",
       { callback: () => Effect.succeed({ ref: "1", reply: Reply.decline("carrier_notice") }) },
       forgery,
       /accepts an empty body/
     ],
     [
-      "verifies only that there is a signature",
+      "verifies only that a signature exists",
       {
         callback: ({ headers }) =>
           Effect.succeed(headers.signature === undefined ? null : { ref: "1", reply: Reply.decline("carrier_notice") })
@@ -290,7 +290,7 @@ describe("the contract of carriers", () => {
       /accepts a changed body/
     ],
     [
-      "throws at a forgery",
+      "throws for a forged callback",
       { callback: () => Effect.die(new RangeError("no")) },
       forgery,
       /^callback throws RangeError/
@@ -322,7 +322,7 @@ describe("the contract of carriers", () => {
     ]
   ]
   it.each(dead)(
-    "does not pass the rules about answers with a carrier that %s, and says why",
+    "fails the rules about answers for a carrier that %s, and explains why",
     async (_, transport, cause) => {
       const cases = CarrierContract.cases(acme, { renters: facts }, { ...options, transport })
       for (const name of [answer, polls, repeats, refresh, link]) {
@@ -332,7 +332,7 @@ describe("the contract of carriers", () => {
     }
   )
 
-  it("says which facts do not fit the carrier", async () => {
+  it("reports the facts that do not fit the carrier", async () => {
     const said = (facts: unknown, adapter = acme) =>
       CarrierContract.cases(adapter, { renters: facts }, options)[1]
         ?.run()
@@ -343,7 +343,7 @@ describe("the contract of carriers", () => {
     assert.match(await said(undefined, { ...acme, connection: { api_key: "secret" } }), /^- connection\.api_key: /m)
   })
 
-  it.live("asks once and reports what was exchanged, without secrets", () =>
+  it.live("asks once and reports the exchange, without secrets", () =>
     Effect.gen(function* () {
       const { client } = fakeCarrier.make(() => fakeCarrier.json({ ...quoted("Q-1"), api_key: "hidden" }))
       const adapter = { ...acme, redact: ["email"] }

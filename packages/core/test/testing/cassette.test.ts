@@ -89,7 +89,7 @@ const replayed = (baseUrl: string, cassette: unknown, more: object = {}) =>
   CarrierContract.cases(acme(baseUrl, more), { renters: facts }, { cassette })
 
 describe("a cassette", () => {
-  it.live("answers every case of the contract as the sandbox did, without a network or connection values", () =>
+  it.live("answers every contract case as the sandbox did, without a network or connection values", () =>
     Effect.gen(function* () {
       const { base_url, cassette } = yield* recorded
       assert.isAtLeast(cassette.exchanges.length, 5)
@@ -97,7 +97,7 @@ describe("a cassette", () => {
     })
   )
 
-  it.live("is JSON for a review, without facts, tokens, cookies and secrets", () =>
+  it.live("is readable JSON, without facts, tokens, cookies and secrets", () =>
     Effect.gen(function* () {
       const { cassette } = yield* recorded
       const text = Cassette.text(cassette)
@@ -113,7 +113,7 @@ describe("a cassette", () => {
     })
   )
 
-  it.live("holds no secret that a carrier repeats or that is in a URL, in any form", () =>
+  it.live("contains no secret that a carrier repeats or that is in a URL, in any form", () =>
     Effect.gen(function* () {
       const [basic, bearer] = [btoa(`broker-7:${secret}`), "bearer-of-this"]
       const told = { echo: [secret, btoa(secret), encodeURIComponent(secret), basic, bearer], [bearer]: 1 }
@@ -179,9 +179,9 @@ describe("a cassette", () => {
       "application/x-www-form-urlencoded; charset=utf-8",
       /It is a form/
     ],
-    ["too much", JSON.stringify("a".repeat(300_000)), "application/json", /It has more than \d+ characters\. Ask/]
+    ["too large", JSON.stringify("a".repeat(300_000)), "application/json", /It has more than \d+ characters\. Ask/]
   ]
-  it.live.each(unplayable)("is refused during recording, with what to do, if an answer is %s", ([, body, type, why]) =>
+  it.live.each(unplayable)("cannot be recorded, with advice on what to do, if an answer is %s", ([, body, type, why]) =>
     Effect.gen(function* () {
       const answer = () => new Response(body, { headers: { "content-type": type } })
       const { message } = yield* Effect.flip(get(answer))
@@ -194,7 +194,7 @@ describe("a cassette", () => {
     })
   )
 
-  it.live("holds text if the adapter allows it, and always XML", () =>
+  it.live("contains text if the adapter allows it, and XML always", () =>
     Effect.gen(function* () {
       const bodyOf = ({ exchanges }: Cassette.Cassette) => exchanges[0]?.response.body
       const csv = () => new Response("Ada;40", { headers: { "content-type": "text/csv" } })
@@ -205,7 +205,7 @@ describe("a cassette", () => {
     })
   )
 
-  it.live("holds errors without their pages, and the requests that follow them", () =>
+  it.live("contains error responses without their pages, and the requests that follow them", () =>
     Effect.gen(function* () {
       const busy = () =>
         new Response("<html>Too busy", { status: 429, headers: { "content-type": "text/html", "retry-after": "0" } })
@@ -232,7 +232,7 @@ describe("a cassette", () => {
     })
   )
 
-  it.live("is refused if a non-secret connection value contains a secret", () =>
+  it.live("is rejected if a connection value that is not secret contains a secret", () =>
     Effect.gen(function* () {
       const { client } = fakeCarrier.make(() => fakeCarrier.json({}))
       const values = { client_id: `broker-7:${secret}`, client_secret: secret, producer: "4711" }
@@ -243,7 +243,7 @@ describe("a cassette", () => {
     })
   )
 
-  it.live("may lack connection values: stand-ins take their place", () =>
+  it.live("may lack connection values, which are replaced by placeholders", () =>
     Effect.gen(function* () {
       const { base_url, cassette } = yield* recorded
       const [, answers] = replayed(base_url, { ...cassette, connection: {} })
@@ -260,13 +260,13 @@ describe("a cassette", () => {
       /^POST \/quotes at 127\.0\.0\.1:\d+: The cassette expects a different body, which differs at size\./
     ],
     [
-      "is not on it",
+      "is not recorded",
       {},
       (cassette) => ({ ...cassette, exchanges: cassette.exchanges.filter(({ method }) => method === "GET") }),
       /^POST \/quotes at .*: The cassette does not have this request\. Next it expects GET \/quotes\/Q-contract-renters-/
     ],
     [
-      "has an answer that was left out",
+      "has an omitted answer",
       {},
       ({ exchanges: [first], ...cassette }) => ({
         ...cassette,
@@ -284,7 +284,7 @@ describe("a cassette", () => {
     })
   )
 
-  it.live("fails a case even if the adapter catches the error of an unanswered request", () =>
+  it.live("fails a case even if the adapter catches an unanswered request's error", () =>
     Effect.gen(function* () {
       const { base_url, cassette } = yield* recorded
       const adapter = acme(base_url)
@@ -300,7 +300,7 @@ describe("a cassette", () => {
     })
   )
 
-  it("says what is wrong with a file that is not a cassette", () => {
+  it("is rejected with an explanation if its file is not a cassette", () => {
     assert.throws(() => Cassette.parse({ version: 2, exchanges: [] }), /not a cassette\. .*version: .*recorded_at: /)
     assert.throws(() => CarrierContract.cases(acme("https://a.example"), {}, { cassette: null }), /not a cassette/)
   })

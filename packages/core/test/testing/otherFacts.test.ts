@@ -39,7 +39,7 @@ const messageOf = ({ run }: CarrierContract.Case): Promise<string | null> =>
     }
   )
 
-describe("the contract of carriers with other facts", () => {
+describe("the carrier contract with other facts", () => {
   it("holds for prices that are right for all facts", async () => {
     assert.isNull(await messageOf(caseOf(pricing((contentsUsd) => Money.rounded(contentsUsd / 170)))))
   })
@@ -47,19 +47,19 @@ describe("the contract of carriers with other facts", () => {
   const raw = pricing((contentsUsd) => ({ amount_minor: contentsUsd / 300, currency: "USD" }))
   const throwing = pricing((contentsUsd) => Money.dollars(contentsUsd / 300))
 
-  it("finds a price that is a fraction of a cent for some of them, and names the fact and the rule", async () => {
+  it("detects a price with a fraction of a cent for some facts, and names the fact and the rule", async () => {
     const message = (await messageOf(caseOf(raw))) ?? "kept"
     assert.match(message, /^With other facts \(coverage\.personal_property_usd: \d+\): ask returned/)
     assert.match(message, /\n- offers\.0\.premium\.amount_minor: Must be /)
     assert.notMatch(message, /ada|lovelace/i)
   })
 
-  it("finds a price that throws for some of them, and names the fact and the error", async () => {
+  it("detects a price function that throws for some facts, and names the fact and the error", async () => {
     const message = (await messageOf(caseOf(throwing))) ?? "kept"
     assert.match(message, /^With other facts \(coverage\.personal_property_usd: \d+\): ask throws InvalidMoney at /)
   })
 
-  it("finds the same in the next run", async () => {
+  it("detects the same fault in the next run", async () => {
     assert.strictEqual(await messageOf(caseOf(raw)), await messageOf(caseOf(raw)))
   })
 

@@ -35,7 +35,7 @@ const send = (receiver: Receiver.Receiver, sent: Sent = {}) => Effect.flatMap(si
 
 const statusOf = (respond: Receiver.Respond) => (respond.does === "answer" ? respond.status : respond.does)
 
-describe("a receiver", () => {
+describe("a test receiver", () => {
   it.effect("confirms genuine deliveries, and records their content", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make({ secrets: [first] })
@@ -65,7 +65,7 @@ describe("a receiver", () => {
     })
   )
 
-  it.effect("answers 400 to deliveries that are not genuine, and says why", () =>
+  it.effect("answers 400 to deliveries that are not genuine, and explains why", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make({ secrets: [first], script: { in_order: [Receiver.fail(503)] } })
       yield* TestClock.setTime(1_000_000)
@@ -89,7 +89,7 @@ describe("a receiver", () => {
     })
   )
 
-  it.effect("uses the runtime's clock, or another one", () =>
+  it.effect("uses the runtime's clock, or a given clock", () =>
     Effect.gen(function* () {
       const here = Receiver.make({ secrets: [first] })
       yield* TestClock.setTime(1_301_000)
@@ -100,7 +100,7 @@ describe("a receiver", () => {
     })
   )
 
-  it.effect("trusts several secrets, and different ones later", () =>
+  it.effect("trusts several secrets, which can be changed later", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make()
       assert.strictEqual(statusOf(yield* send(receiver)), 400)
@@ -114,7 +114,7 @@ describe("a receiver", () => {
     })
   )
 
-  it.effect("recognizes duplicates and late versions", () =>
+  it.effect("recognizes duplicates and outdated versions", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make({ secrets: [first] })
       const deliveries: ReadonlyArray<readonly [id: string, resource: string, version: number]> = [
@@ -167,8 +167,8 @@ describe("a receiver", () => {
   )
 })
 
-describe("a script", () => {
-  it.effect("uses the list of the event type first, then the general list, then the default", () =>
+describe("a receiver's script", () => {
+  it.effect("uses the event type's list first, then the general list, then the default", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make({
         secrets: [first],
@@ -205,7 +205,7 @@ describe("a script", () => {
   )
 })
 
-describe("receivers as a sender", () => {
+describe("receivers used as a webhook sender", () => {
   const url = "https://receiver.example/webhooks"
   const sendTo = (receiver: Receiver.Receiver, deadline_ms?: number) =>
     Effect.gen(function* () {
@@ -233,7 +233,7 @@ describe("receivers as a sender", () => {
     })
   )
 
-  it.effect("respect the deadline of a request", () =>
+  it.effect("respect a request's deadline", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make({ secrets: [first], script: { otherwise: Receiver.hang } })
       assert.strictEqual((yield* sendTo(receiver, 2_000)).duration_ms, 2_000)

@@ -22,10 +22,10 @@ const brokenBy = async (revisions: Revision.Served): Promise<ReadonlyArray<strin
   return messages
 }
 
-describe("the contract of revisions", () => {
+describe("the revision contract", () => {
   for (const { name, run } of RevisionContract.cases(two, options)) it(`holds: ${name}`, run)
 
-  it("holds for renames of several fields, also if two swap their names", async () => {
+  it("holds for renames of several fields, even if two fields swap names", async () => {
     const difference = Revision.renames({
       summary: "Everything had another name.",
       quote: { price: "cost", source: "origin" },
@@ -40,7 +40,7 @@ describe("the contract of revisions", () => {
     served({ inputs: { start_quote_request: { upgrade, path } } })
   const swap = Revision.renamedInput("paper", "consent_receipt_id")
 
-  it("finds a list in the wrong order, and names that are no operations", async () => {
+  it("rejects a list in the wrong order, and names that are not operations", async () => {
     const [newest, older] = served({ answers: { get_qoute: (answer) => answer } })
     const messages = await brokenBy([newest, { date: "2028-02-30", differences: older?.differences ?? [] }])
     assert.include(messages[0], "1.date: Must be a day")
@@ -48,7 +48,7 @@ describe("the contract of revisions", () => {
     assert.include(messages[1], "get_qoute")
   })
 
-  it("finds an upgrade that refuses the revision's own names, or accepts newer ones", async () => {
+  it("rejects an upgrade that refuses the revision's own names or accepts newer ones", async () => {
     const refusing = await brokenBy(start((input) => input, swap.path))
     assert.isTrue(refusing.some((message) => message.includes("make upgrade accept")))
     const both = (input: Revision.Fields): Revision.Fields => ("paper" in input ? swap.upgrade(input) : input)
@@ -56,7 +56,7 @@ describe("the contract of revisions", () => {
     assert.deepStrictEqual(lenient, ["consent_receipt_id is accepted besides paper: make upgrade keep it unknown."])
   })
 
-  it("finds paths that callers do not write, and unknown fields that are dropped", async () => {
+  it("rejects paths that callers do not write, and dropped unknown fields", async () => {
     const misnamed = await brokenBy(start(swap.upgrade))
     assert.isTrue(misnamed.length > 0)
     const dropping = await brokenBy(
@@ -70,14 +70,14 @@ describe("the contract of revisions", () => {
     assert.deepStrictEqual(dropping, ["upgrade drops or renames fields that it does not know."])
   })
 
-  it("finds events, quotes and quote requests that lose what identifies them", async () => {
+  it("rejects events, quotes and quote requests that lose their identifying fields", async () => {
     const hidden = ({ id: _, ...rest }: Revision.Fields): Revision.Fields => rest
     const messages = await brokenBy(served({ event: hidden, quote: hidden, quote_request: hidden }))
     assert.strictEqual(messages.length, 1)
     for (const kind of ["quote_request", "quote", "event"]) assert.include(messages[0], `${kind} changes id`)
   })
 
-  it("finds a renamed field that takes the name of another one, whichever it is", async () => {
+  it("rejects a renamed field that takes another field's name, whichever it is", async () => {
     const names = ["price", "source", "coverage", "availability", "next_actions", "evidence"]
     await fc.assert(
       fc.asyncProperty(fc.shuffledSubarray(names, { minLength: 2, maxLength: 2 }), async ([newer = "", taken = ""]) => {

@@ -14,9 +14,9 @@ const timeline = (id: string, input: object = {}, options: CallOptions = live) =
 
 const quoting = [prompt("acme", offers()), prompt("other", declined)]
 
-describe("the timeline of a request for the organization that started it", () => {
+describe("a request's timeline for the organization that started it", () => {
   testRecorded(
-    "is that of operators without exchanges, on pages of any size",
+    "matches the operators' timeline without exchanges, on pages of any size",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -44,7 +44,7 @@ describe("the timeline of a request for the organization that started it", () =>
   )
 
   testInWorld(
-    "is not found in another workspace, and its cursor belongs to one request",
+    "is not found in another workspace, and its cursor is valid only for one request",
     Effect.gen(function* () {
       const { id } = yield* start()
       const other = yield* start({ request_key: "another-request" })

@@ -56,7 +56,7 @@ const transport = {
   client_version: null
 }
 
-describe("the timeline of a request", () => {
+describe("a request's timeline", () => {
   const trying = carrier("acme", (_, nth) => Effect.succeed(nth === 1 ? unavailable("carrier_error") : offers()))
   testWebhooks(
     "shows in order: the call, the asks with their attempts, outcomes, quotes, events and deliveries",
@@ -100,7 +100,7 @@ describe("the timeline of a request", () => {
   )
 
   testInWorld(
-    "finds the events of one request among many",
+    "finds one request's events among many",
     Effect.gen(function* () {
       for (let i = 0; i < 30; i++) yield* start({})
       yield* advance(300)
@@ -127,7 +127,7 @@ describe("the timeline of a request", () => {
   )
 
   testRecorded(
-    "has bodies only if requested",
+    "includes bodies only if requested",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -153,7 +153,7 @@ describe("the timeline of a request", () => {
   )
 
   testRecorded(
-    "says why an offer was refused, and shows each version of a quote",
+    "shows why an offer was refused, and every version of a quote",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -179,7 +179,7 @@ describe("the timeline of a request", () => {
   )
 
   testInWorld(
-    "says that the person's data was erased, by whom, and what followed",
+    "shows that the person's data was erased, by whom, and what followed",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -198,7 +198,7 @@ describe("the timeline of a request", () => {
   )
 
   testInWorld(
-    "comes in pages",
+    "is returned in pages",
     Effect.gen(function* () {
       const { id } = yield* start({})
       yield* advance(60)
@@ -214,7 +214,7 @@ describe("the timeline of a request", () => {
 
   const many = offers(...Array.from({ length: 10 }, (_, index) => offer({ offer_ref: `offer-${index}` })))
   testRecorded(
-    "says what is omitted because there is too much of it",
+    "reports what is omitted because there is too much",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -227,7 +227,7 @@ describe("the timeline of a request", () => {
   )
 
   testInWorld(
-    "is found in any workspace, and unknown ids are refused",
+    "is found in any workspace, and unknown ids are rejected",
     Effect.gen(function* () {
       const other = yield* stranger
       const { id } = yield* start({}, { key: other.live, ...live })

@@ -63,7 +63,7 @@ const deliveriesOf = (id: string, filters: object = {}, limit = 100) =>
     limit
   )
 
-/** A request with quotes: its id, and those of its quotes. */
+/** A request with quotes: its id and its quotes' ids. */
 const quoted = Effect.gen(function* () {
   const { id } = yield* start()
   yield* advance(600)
@@ -72,9 +72,9 @@ const quoted = Effect.gen(function* () {
   return quote === undefined ? assert.fail("no quote") : { id, quote: quote.id, quotes: quotes.map((one) => one.id) }
 })
 
-describe("what is about a quote request or a quote", () => {
+describe("a filter by quote request or quote", () => {
   testInWorld(
-    "is found in the feed: a request's events and those of its quotes, and a quote's own",
+    "finds feed events: a request's events with its quotes' events, or a quote's own",
     Effect.gen(function* () {
       const { id, quote, quotes } = yield* quoted
       yield* quoted
@@ -97,7 +97,7 @@ describe("what is about a quote request or a quote", () => {
   )
 
   testInWorld(
-    "is found in the request log: calls that name it, and the start that made it",
+    "finds logged calls that name the request, and the start that created it",
     Effect.gen(function* () {
       const { id, quote } = yield* quoted
       yield* getQuote(quote)
@@ -121,7 +121,7 @@ describe("what is about a quote request or a quote", () => {
     })
   )
 
-  testWebhooks("is found among the deliveries of a subscription, including those of a replay", () =>
+  testWebhooks("finds a subscription's deliveries, including those of a replay", () =>
     Effect.gen(function* () {
       const before = yield* quoted
       const one = yield* create(everyEvent)
@@ -149,7 +149,7 @@ describe("what is about a quote request or a quote", () => {
     })
   )
 
-  testWebhooks("is an empty page for an unknown one, and one of another workspace", () =>
+  testWebhooks("returns an empty page for an unknown id or another workspace's id", () =>
     Effect.gen(function* () {
       const { id, quote } = yield* quoted
       const { id: subscription } = yield* create(everyEvent)
@@ -170,7 +170,7 @@ describe("what is about a quote request or a quote", () => {
     })
   )
 
-  testWebhooks("is refused at its field if the id has another form", () =>
+  testWebhooks("rejects a malformed id at its field", () =>
     Effect.gen(function* () {
       const { id, quote } = yield* quoted
       const { id: subscription } = yield* create(everyEvent)
@@ -190,7 +190,7 @@ describe("what is about a quote request or a quote", () => {
     })
   )
 
-  testWebhooks("is listed only with cursors of the same filters", () =>
+  testWebhooks("accepts only cursors from the same filter", () =>
     Effect.gen(function* () {
       const { id: subscription } = yield* create(everyEvent)
       const { id, quote } = yield* quoted
@@ -216,7 +216,7 @@ describe("what is about a quote request or a quote", () => {
   )
 
   testInWorld(
-    "is followed in the feed like the whole: an empty page catches up, and a cursor expires only behind erased events",
+    "can be followed in the feed: an empty page catches up, and a cursor expires only behind erased events",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
       const { organization } = yield* World
@@ -243,7 +243,7 @@ describe("what is about a quote request or a quote", () => {
   )
 
   testInWorld(
-    "is voided by a reset, with its cursors",
+    "finds nothing after a reset, which also invalidates its cursors",
     Effect.gen(function* () {
       const { id } = yield* quoted
       const { next_cursor: cursor } = yield* events({ quote_request_id: id })
@@ -331,8 +331,8 @@ const compareAll = (steps: ReadonlyArray<Step>, limit: number) =>
     }
   }).pipe(Effect.scoped, Effect.provide(world({ webhooks: endpoints().layer })))
 
-describe("the filtered pages of random calls", () => {
-  it.effect("equal the complete lists, filtered by hand", () =>
+describe("filtered pages of random calls", () => {
+  it.effect("equal the complete lists, filtered separately", () =>
     Effect.forEach(
       fc.sample(fc.tuple(fc.array(step, { minLength: 3, maxLength: 25 }), fc.constantFrom(1, 3, 100)), {
         numRuns: 25,

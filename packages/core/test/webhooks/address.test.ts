@@ -29,8 +29,8 @@ const accepted = (text: string, policy: Policy = publicOnly) => {
   return judged.verdict === "accepted" ? judged.url : assert.fail(`${text}: ${judged.reason}`)
 }
 
-describe("the well-known cases", () => {
-  /** How the cases were decided that the rules leave open. */
+describe("the published address cases", () => {
+  /** The decisions for cases that the rules leave open. */
   const choices: { readonly [url: string]: "accepted" | "refused" } = {
     "https://EXAMPLE.com/": "accepted",
     "https://exa_mple.com/": "refused",
@@ -70,7 +70,7 @@ describe("the well-known cases", () => {
     })
   }
 
-  it("accepts names, and leaves them to the lookup", () => {
+  it("accepts host names, and leaves them to the lookup", () => {
     const named = addresses.cases.filter(({ expect, url }) => expect === "reject_at_connect" && URL.canParse(url))
     for (const { url } of named) {
       if (url.includes(" ") || url.includes("<") || url.includes(".test.invalid")) continue
@@ -79,7 +79,7 @@ describe("the well-known cases", () => {
   })
 })
 
-describe("text", () => {
+describe("a URL's text", () => {
   it("is normalized for storage", () => {
     const cases: ReadonlyArray<readonly [string, string]> = [
       ["https://example.com", "https://example.com/"],
@@ -104,7 +104,7 @@ describe("text", () => {
     assert.strictEqual(accepted("https://[2001:200::1]/").hostname, "2001:200::1")
   })
 
-  it("is refused if the parser would repair it", () => {
+  it("is rejected if the parser would repair it", () => {
     const mended = [
       "https://example.com\\h",
       "https://exam\nple.com/",
@@ -134,7 +134,7 @@ describe("text", () => {
     for (const text of mended) assert.strictEqual(reason(text), "malformed", text)
   })
 
-  it("is refused with the right reason", () => {
+  it("is rejected with the right reason", () => {
     assert.strictEqual(reason(`https://example.com/${"a".repeat(2_029)}`), "too_long")
     assert.strictEqual(reason(`https://example.com/${"a".repeat(2_028)}`), null)
     assert.strictEqual(reason("ftp://example.com/"), "scheme")
@@ -188,8 +188,8 @@ describe("the message to callers", () => {
   })
 })
 
-describe("networks that the settings allow", () => {
-  it("are allowed by address and as localhost, over http too", () => {
+describe("networks allowed by the settings", () => {
+  it("are allowed by address and as localhost, even over http", () => {
     assert.deepStrictEqual(accepted("http://127.0.0.1:9000/h", loopback).addresses, ["127.0.0.1"])
     assert.deepStrictEqual(accepted("http://[::1]:9000/h", loopback).addresses, ["::1"])
     assert.deepStrictEqual(accepted("http://localhost:9000/h", loopback).addresses, ["127.0.0.1", "::1"])
@@ -217,14 +217,14 @@ describe("networks that the settings allow", () => {
   })
 })
 
-describe("the host's own", () => {
+describe("the host's own addresses", () => {
   const own: Policy = {
     ...publicOnly,
     own_addresses: [NetAddress.ipFromStringUnsafe("8.8.8.8"), NetAddress.ipFromStringUnsafe("2001:200::1")],
     own_hosts: ["api.example.com"]
   }
 
-  it("addresses and names are refused", () => {
+  it("are rejected, as are its names", () => {
     assert.strictEqual(judgeAddress("8.8.8.8", own), "refused")
     assert.strictEqual(judgeAddress("8.8.8.9", own), "public")
     assert.strictEqual(judgeAddress("2001:200:0::1", own), "refused")
@@ -232,7 +232,7 @@ describe("the host's own", () => {
     assert.strictEqual(reason("https://api2.example.com/v1/events", own), null)
   })
 
-  it("loopback stays allowed if the settings allow it", () => {
+  it("on loopback stay allowed if the settings allow them", () => {
     const policy = { ...loopback, own_addresses: NetAddress.loopbackAddresses }
     assert.strictEqual(judgeAddress("127.0.0.1", policy), "public")
   })
@@ -264,9 +264,9 @@ const textOf = (value: bigint, width: number): string => {
   )
 }
 
-describe("whole ranges", () => {
+describe("whole address ranges:", () => {
   for (const network of specialIpv4) {
-    it(`${IpNetwork.format(network)} is refused, and its neighbors are judged separately`, () => {
+    it(`${IpNetwork.format(network)} is rejected, and its neighbors are judged separately`, () => {
       fc.assert(
         fc.property(inside(network), (address) => {
           assert.strictEqual(judgeAddress(address, publicOnly), "refused")
@@ -282,7 +282,7 @@ describe("whole ranges", () => {
       }
     })
 
-    it(`${IpNetwork.format(network)} is refused in every form that contains it`, () => {
+    it(`${IpNetwork.format(network)} is rejected in every form that contains it`, () => {
       fc.assert(
         fc.property(inside(network), fc.bigInt(0n, (1n << 64n) - 1n), (address, random) => {
           const value = bits(NetAddress.ipFromStringUnsafe(address))
@@ -329,7 +329,7 @@ describe("whole ranges", () => {
     )
   })
 
-  it("a DNS64 lookup counts as the address inside it, a URL never does", () => {
+  it("a DNS64 lookup result counts as the embedded address, a URL never does", () => {
     const policy: Policy = { ...publicOnly, nat64: true, own_addresses: [NetAddress.ipFromStringUnsafe("8.8.4.4")] }
     fc.assert(
       fc.property(word, (value) => {
@@ -341,7 +341,7 @@ describe("whole ranges", () => {
     assert.strictEqual(judgeAddress("64:ff9b::808:404", policy), "refused")
   })
 
-  it("IPv6 is public only inside 2000::/3", () => {
+  it("IPv6 addresses are public only inside 2000::/3", () => {
     const global = IpNetwork.fromStringUnsafe("2000::/3")
     const carved = (address: string) =>
       carvedOutIpv6.some((network) => IpNetwork.contains(network, NetAddress.ipFromStringUnsafe(address)))
@@ -377,7 +377,7 @@ describe("whole ranges", () => {
     }
   })
 
-  it("text that is not an address is refused", () => {
+  it("text that is not an address is rejected", () => {
     for (const text of [
       "",
       "example.com",

@@ -35,10 +35,10 @@ const slowly = (seen: Array<number>, commitOf: (storage: StorageService, nth: nu
   })
 })
 
-describe("results of attempts of one endpoint that end at the same time", () => {
+describe("attempt results for one endpoint that arrive at the same time", () => {
   const whole: Array<number> = []
   testWebhooks(
-    "are committed together while another commit runs, and alone at once",
+    "are committed together while another commit runs, and otherwise immediately",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -85,7 +85,7 @@ describe("results of attempts of one endpoint that end at the same time", () => 
 
   const conflicting: Array<number> = []
   testWebhooks(
-    "are committed one by one after a conflict, and none is lost or sent again",
+    "are committed one by one after a conflict, and no result is lost or sent again",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -118,7 +118,7 @@ describe("results of attempts of one endpoint that end at the same time", () => 
 
   const taken: Array<number> = []
   testWebhooks(
-    "are committed without the one whose job another host has taken over",
+    "are committed without the result whose job another host has taken over",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -143,7 +143,7 @@ describe("results of attempts of one endpoint that end at the same time", () => 
   )
 })
 
-describe("the endpoint of a result", () => {
+describe("the endpoint for a result", () => {
   const reads = { count: 0 }
   const counting = (storage: StorageService): StorageService => ({
     ...storage,
@@ -154,7 +154,7 @@ describe("the endpoint of a result", () => {
   })
 
   testWebhooks(
-    "is not read while nobody else writes to it, and read again after someone has",
+    "is not read while no other process writes to it, and read again after a foreign write",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -182,7 +182,7 @@ describe("the endpoint of a result", () => {
   )
 
   testWebhooks(
-    "of a sandbox is read each time, because a reset restarts its health",
+    "in a sandbox is read each time, because a reset restarts its health",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -200,7 +200,7 @@ describe("the endpoint of a result", () => {
   )
 
   testWebhooks(
-    "is not the cached one if another host has disabled it during the attempt: no retry is left",
+    "is reloaded if another host has disabled it during the attempt: no retry is left",
     () =>
       Effect.gen(function* () {
         const storage = yield* Storage
@@ -302,8 +302,8 @@ const three = Effect.gen(function* () {
   return { gate, commits, log, fibers: [first, ...rest] }
 })
 
-describe("two hosts that commit results of one endpoint in turn", () => {
-  it.effect("do not conflict, and its health includes all results", () =>
+describe("two hosts that alternately commit results for one endpoint", () => {
+  it.effect("do not conflict, and the endpoint's health includes all results", () =>
     Effect.gen(function* () {
       const storage = yield* Storage
       const places = [1, 2, 3, 4, 5, 6]
@@ -333,7 +333,7 @@ describe("two hosts that commit results of one endpoint in turn", () => {
 })
 
 describe("a host that stops while results are committed", () => {
-  it.effect("commits a result that it has begun, and those that wait behind it", () =>
+  it.effect("finishes committing the current result and the results waiting behind it", () =>
     Effect.gen(function* () {
       const { gate, commits, log, fibers } = yield* three
       const [first, second, third] = fibers

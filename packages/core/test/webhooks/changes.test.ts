@@ -4,9 +4,9 @@ import { verifyWebhook } from "../../src/index.ts"
 import { advance, pass, pathsOf, refusal, reset, runDue, start, stranger } from "../quoting/support.ts"
 import { create, disable, health, list, log, testWebhooks, update, url } from "./support.ts"
 
-describe("a change", () => {
+describe("a change to a subscription", () => {
   testWebhooks(
-    "accepts url, types or both, and shows no secret",
+    "accepts url, types or both, and returns no secret",
     () =>
       Effect.gen(function* () {
         const made = yield* create()
@@ -33,7 +33,7 @@ describe("a change", () => {
     { lookUp: (url) => (url.includes("private") ? "refused" : url.includes("later") ? "unavailable" : "public") }
   )
 
-  testWebhooks("is refused without a field, listing what can be changed", () =>
+  testWebhooks("is rejected without a field, and the refusal lists the fields that can be changed", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const error = yield* refusal(update(id, {}))
@@ -41,7 +41,7 @@ describe("a change", () => {
     })
   )
 
-  testWebhooks("applies to the next events", (endpoints) =>
+  testWebhooks("applies to later events", (endpoints) =>
     Effect.gen(function* () {
       const { id, signing_secret } = yield* create()
       yield* update(id, { url: `${url}/new` })
@@ -62,7 +62,7 @@ describe("a change", () => {
     })
   )
 
-  testWebhooks("of a disabled subscription is refused; disabling can be repeated", () =>
+  testWebhooks("is refused for a disabled subscription, while disabling can be repeated", () =>
     Effect.gen(function* () {
       const made = yield* create()
       const disabled = yield* disable(made.id)
@@ -93,7 +93,7 @@ describe("a change", () => {
     })
   )
 
-  testWebhooks("is never dated before the creation, even after a reset of the clock", () =>
+  testWebhooks("is never dated before the creation, even after a reset moves the clock back", () =>
     Effect.gen(function* () {
       yield* advance(86_400)
       const { id, created_at } = yield* create()
@@ -104,7 +104,7 @@ describe("a change", () => {
     })
   )
 
-  testWebhooks("survives a reset of the sandbox", () =>
+  testWebhooks("survives a sandbox reset", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* advance(86_400)

@@ -19,7 +19,7 @@ const inSteps: Days = (days) =>
     yield* pass(14_000)
   })
 
-/** With a worker that runs many jobs at once. */
+/** With a worker that runs many jobs concurrently. */
 const inOneJump: Days = (days) =>
   Effect.gen(function* () {
     const stop = yield* work
@@ -57,10 +57,10 @@ const patient = (type: string): Script => {
 }
 
 const scripts: { readonly [name: string]: () => Script } = {
-  "fails for ever": () => ({ send: () => answered(500) }),
-  "takes its time to fail": () => ({ send: () => answered(503, 9_000) }),
-  "confirms some events in the end": () => patient("quote_request.completed"),
-  "confirms what comes late": () => patient("quote.created")
+  "fails forever": () => ({ send: () => answered(500) }),
+  "fails slowly": () => ({ send: () => answered(503, 9_000) }),
+  "eventually confirms some events": () => patient("quote_request.completed"),
+  "confirms late attempts": () => patient("quote.created")
 }
 
 for (const [name, script] of Object.entries(scripts)) {

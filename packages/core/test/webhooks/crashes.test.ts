@@ -23,7 +23,7 @@ const startWaiting = start({ scenario: "waits_in_queue" })
 
 describe("a host that dies", () => {
   testWebhooks(
-    "between an attempt and its commit sends again when its lease has ended, with the same id and bytes",
+    "between an attempt and its commit causes a second send when its lease has expired, with the same id and bytes",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -95,7 +95,7 @@ describe("a host that dies", () => {
 describe("a host that dies while it disables a subscription", () => {
   const host = { isDying: false }
   testWebhooks(
-    "leaves the rest to another one",
+    "leaves the remaining work to another host",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -123,10 +123,10 @@ describe("a host that dies while it disables a subscription", () => {
   )
 })
 
-describe("a conflict", () => {
+describe("a commit conflict", () => {
   const conflicts = { left: 60 }
   testWebhooks(
-    "while committing an attempt never causes a second send",
+    "after an attempt never causes a second send",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -153,7 +153,7 @@ describe("a conflict", () => {
   )
 
   testWebhooks(
-    "among concurrent attempts of one subscription loses none",
+    "among concurrent attempts to one subscription loses no attempt",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -169,9 +169,9 @@ describe("a conflict", () => {
   )
 })
 
-describe("a reset", () => {
+describe("a sandbox reset", () => {
   testWebhooks(
-    "removes and counts deliveries and pending attempts, and cursors still end",
+    "removes and counts deliveries and pending attempts, and list cursors stay valid",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -224,7 +224,7 @@ describe("a reset", () => {
   )
 
   testWebhooks(
-    "during an attempt leaves no trace of it",
+    "during an attempt leaves no trace of the attempt",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -247,7 +247,7 @@ describe("a reset", () => {
 const pageOf = (id: string, limit: number, cursor?: string | null) =>
   deliveries(id, { limit, ...(typeof cursor === "string" && { cursor }) })
 
-describe("an endless conflict", () => {
+describe("an endless commit conflict", () => {
   const conflict = { isEndless: false }
   testWebhooks(
     "ends a reset with an internal error, and does not block it forever",

@@ -74,7 +74,7 @@ describe("an event", () => {
     }
   )
 
-  testWebhooks("is not delivered to subscriptions without its type, or to later ones", (endpoints) =>
+  testWebhooks("is not delivered to subscriptions without its type, or to later subscriptions", (endpoints) =>
     Effect.gen(function* () {
       yield* start({ scenario: "waits_in_queue" })
       const { id } = yield* create()
@@ -91,7 +91,7 @@ describe("an event", () => {
 })
 
 describe("a delivery", () => {
-  testWebhooks("contains the event of the feed and its revision, signed, with both sets of headers", (endpoints) =>
+  testWebhooks("contains the feed event and its revision, signed, with both sets of headers", (endpoints) =>
     Effect.gen(function* () {
       const { id, signing_secret } = yield* create({ url: "https://hooks.acme.dev/a?b=c" })
       yield* start()
@@ -138,7 +138,7 @@ describe("a delivery", () => {
     })
   )
 
-  testWebhooks("is pending until its first attempt has ended", () =>
+  testWebhooks("is pending until its first attempt ends", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* start()
@@ -152,7 +152,7 @@ describe("a delivery", () => {
     ["sandbox", 15_000]
   ] as const) {
     testWebhooks(
-      `${environment}: is retried after the waits of the schedule, counted from the end of the previous attempt, then failed`,
+      `${environment}: is retried on the schedule, counted from the end of the previous attempt, then fails`,
       (endpoints) =>
         Effect.gen(function* () {
           const { id } = yield* create({}, { environment })
@@ -204,8 +204,8 @@ describe("a delivery", () => {
     ["199", answered(199), false],
     ["404", answered(404), false],
     ["429", answered(429), false],
-    ["a body that was cut off", { ...answered(200), failure: "bad_response" }, false],
-    ["no answer in time", silence, false],
+    ["a truncated body", { ...answered(200), failure: "bad_response" }, false],
+    ["a timeout", silence, false],
     ["no connection", { response_status_code: null, duration_ms: 3, failure: "connection_failed" }, false]
   ] as const) {
     testWebhooks(
@@ -230,7 +230,7 @@ describe("a delivery", () => {
   }
 
   testWebhooks(
-    "succeeds at a retry",
+    "succeeds on a retry",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -254,7 +254,7 @@ describe("a delivery", () => {
     { send: (_, nth) => (nth < 3 ? answered(500) : confirmed) }
   )
 
-  testWebhooks("shows its twenty newest attempts", () =>
+  testWebhooks("shows its twenty latest attempts", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* start({ scenario: "waits_in_queue" })
@@ -272,7 +272,7 @@ describe("a delivery", () => {
     })
   )
 
-  testWebhooks("has the host's real time in its timestamp, wherever the sandbox's clock is", (endpoints) =>
+  testWebhooks("has the host's real time in its timestamp, whatever the sandbox's clock", (endpoints) =>
     Effect.gen(function* () {
       yield* create()
       yield* advance(1_000_000)
@@ -370,7 +370,7 @@ describe("the delivery log", () => {
     })
   )
 
-  testWebhooks("goes back thirty days", () =>
+  testWebhooks("covers the last thirty days", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* start({ scenario: "waits_in_queue" })

@@ -25,13 +25,13 @@ const isSlow = (address: string) => address.includes("slow")
 
 describe("a slow endpoint", () => {
   testWebhooks(
-    "gets at most sixteen attempts at a time, whatever waits for it",
+    "gets at most sixteen concurrent attempts, however many deliveries wait",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
         for (let i = 0; i < 60; i++) yield* start({}, live)
         yield* work
-        // Retries come on top of fresh events.
+        // Retries come on top of new events.
         for (let i = 0; i < 40; i++) {
           yield* start({}, live)
           yield* pass(5_000)
@@ -44,7 +44,7 @@ describe("a slow endpoint", () => {
   )
 
   testWebhooks(
-    "gets fresh events before the retries of older ones",
+    "gets new events before the retries of older ones",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -67,7 +67,7 @@ describe("a slow endpoint", () => {
 describe("an endpoint that hangs", () => {
   const endpoint = { isUp: false }
   testWebhooks(
-    "is tried by three at a time once it is known to hang, and gets everything when it answers again",
+    "gets at most three concurrent attempts once it is known to hang, and everything when it answers again",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -76,11 +76,11 @@ describe("an endpoint that hangs", () => {
         yield* pass(15_000)
         const first = endpoints.sent.length
         assert.isAtMost(first, 16)
-        // After the first three timeouts: two fresh attempts and one retry every fifteen seconds.
+        // After the first three timeouts: two new attempts and one retry every fifteen seconds.
         yield* pass(150_000)
         assert.isAtMost(endpoints.sent.length - first, 11 * 3 + 8)
         assert.isAbove(endpoints.sent.length - first, 10)
-        // Manual tests and replays are sent at once.
+        // Manual tests and replays are sent immediately.
         const before = endpoints.sent.length
         const { event } = yield* sendTest(id, live)
         yield* pass(10)
@@ -130,7 +130,7 @@ describe("an attempt for which the host has no free connection", () => {
   )
 
   testWebhooks(
-    "is postponed at most a hundred times; then its delivery has failed, and can be replayed",
+    "is postponed at most a hundred times; then its delivery fails, and can be replayed",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -174,9 +174,9 @@ describe("an attempt for which the host has no free connection", () => {
   )
 })
 
-describe("fresh events", () => {
+describe("new events", () => {
   testWebhooks(
-    "go before retries that were due earlier",
+    "are delivered before retries that were due earlier",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -196,9 +196,9 @@ describe("fresh events", () => {
   )
 })
 
-describe("half of all endpoints hanging", () => {
+describe("when half of all endpoints hang,", () => {
   testWebhooks(
-    "do not delay the others",
+    "the others are not delayed",
     (endpoints) =>
       Effect.gen(function* () {
         const access = yield* Access

@@ -9,9 +9,9 @@ import { answered, confirmed, create, disable, health, sendTest, silence, testWe
 
 const live = { environment: "live" } as const
 
-describe("the health of a subscription", () => {
+describe("a subscription's health", () => {
   testWebhooks(
-    "follows its newest attempt, and says why",
+    "reflects its latest attempt, with the reason",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -56,7 +56,7 @@ describe("the health of a subscription", () => {
   )
 
   testWebhooks(
-    "is that of the newest attempt, whichever ends last",
+    "reflects the attempt that began last, whichever ends last",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

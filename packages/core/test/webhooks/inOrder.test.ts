@@ -14,10 +14,10 @@ const eventTypes = [
 /** Endpoints that take long for one POST and no time for the next, so that concurrent POSTs arrive out of order. */
 const uneven = (nth: number): number => (nth % 2 === 0 ? 1 : 40)
 
-describe("what one advance of a sandbox's clock makes due", () => {
+describe("deliveries made due by one advance of a sandbox's clock", () => {
   const arrived: Array<string> = []
   testWebhooks(
-    "arrives in feed order, even if some POSTs take longer",
+    "arrive in feed order, even if some POSTs take longer",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create({ event_types: eventTypes })
@@ -44,7 +44,7 @@ describe("what one advance of a sandbox's clock makes due", () => {
 
   const attempts: Array<string> = []
   testWebhooks(
-    "arrives in due order, retries among new events",
+    "arrive in due order, with retries among new events",
     () =>
       Effect.gen(function* () {
         // A request is accepted before the clock moves.
@@ -56,7 +56,7 @@ describe("what one advance of a sandbox's clock makes due", () => {
         const times = new Map(
           (yield* log(id)).map(({ event_id, attempts }) => [event_id, attempts.map(({ attempted_at }) => attempted_at)])
         )
-        // The log lists the newest attempt of an event first.
+        // The log lists the latest attempt of an event first.
         const due = attempts.map((eventId) => times.get(eventId)?.pop() ?? assert.fail("not in the log"))
         assert.isAtLeast(due.length, 14)
         assert.deepStrictEqual(due, due.toSorted())

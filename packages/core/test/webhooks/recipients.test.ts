@@ -45,7 +45,7 @@ const racing = (storage: Storage["Service"]): Storage["Service"] => ({
 
 describe("an event", () => {
   testWebhooks(
-    "is delivered to a subscription that another host has created since this one cached the recipients",
+    "is delivered to a subscription that another host has created since this host cached the recipients",
     ({ layer }) =>
       Effect.gen(function* () {
         const elsewhere = yield* anotherHost({ webhooks: layer })
@@ -56,18 +56,20 @@ describe("an event", () => {
       })
   )
 
-  testWebhooks("is not delivered to one that another host has disabled, or changed to other event types", ({ layer }) =>
-    Effect.gen(function* () {
-      const elsewhere = yield* anotherHost({ webhooks: layer })
-      const { id: disabled } = yield* create()
-      const { id: changed } = yield* create({ url: otherUrl })
-      yield* start()
-      yield* elsewhere(disable(disabled))
-      yield* elsewhere(update(changed, { event_types: ["quote.created"] }))
-      yield* start()
-      assert.lengthOf(yield* log(disabled), 1)
-      assert.lengthOf(yield* log(changed), 1)
-    })
+  testWebhooks(
+    "is not delivered to a subscription that another host has disabled or changed to other event types",
+    ({ layer }) =>
+      Effect.gen(function* () {
+        const elsewhere = yield* anotherHost({ webhooks: layer })
+        const { id: disabled } = yield* create()
+        const { id: changed } = yield* create({ url: otherUrl })
+        yield* start()
+        yield* elsewhere(disable(disabled))
+        yield* elsewhere(update(changed, { event_types: ["quote.created"] }))
+        yield* start()
+        assert.lengthOf(yield* log(disabled), 1)
+        assert.lengthOf(yield* log(changed), 1)
+      })
   )
 
   testWebhooks(
@@ -92,7 +94,7 @@ describe("an event", () => {
   )
 
   testWebhooks(
-    "is committed at once if this host has changed the recipients itself",
+    "is committed immediately if this host has changed the recipients itself",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()

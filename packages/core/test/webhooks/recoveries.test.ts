@@ -62,7 +62,7 @@ describe("a recovery", () => {
     })
   )
 
-  testWebhooks("pauses, resumes and stops", ({ sent }) =>
+  testWebhooks("can be paused, resumed and stopped", ({ sent }) =>
     Effect.gen(function* () {
       const { place, progress, token } = yield* delivered(5)
       const { id: recovery_id } = yield* callWith(token, startRecovery, {
@@ -92,7 +92,7 @@ describe("a recovery", () => {
     })
   )
 
-  testWebhooks("passes over events that were replayed five times within a day, also for their owner", ({ sent }) =>
+  testWebhooks("skips events that were replayed five times within a day, even by their owner", ({ sent }) =>
     Effect.gen(function* () {
       const { place } = yield* delivered(2)
       const { call } = yield* World
@@ -122,30 +122,34 @@ describe("a recovery", () => {
     })
   )
 
-  testWebhooks("chooses by state, type and time, is alone in its subscription, and pauses if that is off", ({ sent }) =>
-    Effect.gen(function* () {
-      const { place, progress, token } = yield* delivered(3)
-      const matched = (choice: object) =>
-        Effect.map(callWith(token, previewRecovery, { ...place, ...choice }), (preview) => preview.matched)
-      assert.strictEqual(yield* matched({}), 0)
-      const statuses = ["succeeded"]
-      assert.strictEqual(yield* matched({ statuses, event_types: ["quote.created"] }), 0)
-      assert.strictEqual(yield* matched({ statuses, event_types: ["quote_request.queued"] }), 3)
-      assert.strictEqual(yield* matched({ statuses, created_before: "2026-11-20T12:00:00Z" }), 0)
-      assert.strictEqual(yield* matched({ statuses, created_after: "2026-11-20T12:00:00Z" }), 3)
-      const wrong = yield* refusal(callWith(token, previewRecovery, { ...place, statuses: ["pending"], per_minute: 0 }))
-      assert.sameMembers([...pathsOf(wrong)], ["statuses.0", "per_minute"])
+  testWebhooks(
+    "selects by state, type and time, is the only one in its subscription, and pauses if that is disabled",
+    ({ sent }) =>
+      Effect.gen(function* () {
+        const { place, progress, token } = yield* delivered(3)
+        const matched = (choice: object) =>
+          Effect.map(callWith(token, previewRecovery, { ...place, ...choice }), (preview) => preview.matched)
+        assert.strictEqual(yield* matched({}), 0)
+        const statuses = ["succeeded"]
+        assert.strictEqual(yield* matched({ statuses, event_types: ["quote.created"] }), 0)
+        assert.strictEqual(yield* matched({ statuses, event_types: ["quote_request.queued"] }), 3)
+        assert.strictEqual(yield* matched({ statuses, created_before: "2026-11-20T12:00:00Z" }), 0)
+        assert.strictEqual(yield* matched({ statuses, created_after: "2026-11-20T12:00:00Z" }), 3)
+        const wrong = yield* refusal(
+          callWith(token, previewRecovery, { ...place, statuses: ["pending"], per_minute: 0 })
+        )
+        assert.sameMembers([...pathsOf(wrong)], ["statuses.0", "per_minute"])
 
-      yield* callWith(token, startRecovery, { ...place, statuses, per_minute: 1 })
-      assert.strictEqual((yield* refusal(callWith(token, startRecovery, place)))._tag, "conflict")
-      yield* pass(1_000)
-      yield* disable(place.subscription_id, live)
-      yield* pass(120_000)
-      assert.deepStrictEqual(yield* progress, [["paused", 1]])
-      assert.lengthOf(sent, 4)
-      const other = yield* tokenOf({ name: "other" })
-      const elsewhere = { ...place, environment: "sandbox" }
-      assert.strictEqual((yield* refusal(callWith(other.token, listRecoveries, elsewhere)))._tag, "not_found")
-    })
+        yield* callWith(token, startRecovery, { ...place, statuses, per_minute: 1 })
+        assert.strictEqual((yield* refusal(callWith(token, startRecovery, place)))._tag, "conflict")
+        yield* pass(1_000)
+        yield* disable(place.subscription_id, live)
+        yield* pass(120_000)
+        assert.deepStrictEqual(yield* progress, [["paused", 1]])
+        assert.lengthOf(sent, 4)
+        const other = yield* tokenOf({ name: "other" })
+        const elsewhere = { ...place, environment: "sandbox" }
+        assert.strictEqual((yield* refusal(callWith(other.token, listRecoveries, elsewhere)))._tag, "not_found")
+      })
   )
 })

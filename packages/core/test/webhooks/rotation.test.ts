@@ -21,8 +21,8 @@ const signers = Effect.fnUntraced(function* ({ request: { headers, body } }: Sen
   return found
 })
 
-describe("a rotation", () => {
-  testWebhooks("returns the new secret once, and both sign for a day of workspace time", (endpoints) =>
+describe("a secret rotation", () => {
+  testWebhooks("returns the new secret once, and both secrets sign for a day of workspace time", (endpoints) =>
     Effect.gen(function* () {
       const made = yield* create()
       const rotated = yield* rotate(made.id, key("one"))
@@ -51,7 +51,7 @@ describe("a rotation", () => {
     })
   )
 
-  testWebhooks("after another one leaves every secret its full day", (endpoints) =>
+  testWebhooks("after another rotation leaves every secret its full day", (endpoints) =>
     Effect.gen(function* () {
       const made = yield* create()
       const secrets = [made, yield* rotate(made.id), yield* rotate(made.id)].map(secretOf)
@@ -61,7 +61,7 @@ describe("a rotation", () => {
     })
   )
 
-  testWebhooks("is refused if ten secrets sign, until the oldest has expired", () =>
+  testWebhooks("is refused while ten secrets sign, until the oldest has expired", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       for (let nth = 1; nth < 10; nth++) yield* rotate(id)
@@ -72,7 +72,7 @@ describe("a rotation", () => {
     })
   )
 
-  testWebhooks("of a disabled subscription is refused", () =>
+  testWebhooks("is refused for a disabled subscription", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* disable(id)
@@ -82,7 +82,7 @@ describe("a rotation", () => {
   )
 
   testWebhooks(
-    "has to wait during another one",
+    "has to wait during another rotation",
     () =>
       Effect.gen(function* () {
         const making = yield* Effect.forkChild(create())
@@ -101,7 +101,7 @@ describe("a rotation", () => {
     { look_up_takes_ms: () => 3_000 }
   )
 
-  testWebhooks("leaves one secret after a reset, even if the older one had a day left", () =>
+  testWebhooks("leaves one secret after a reset, even if the older secret had a day left", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* advance(2 * 86_400)
@@ -140,7 +140,7 @@ describe("an unfinished rotation", () => {
   )
 
   testWebhooks(
-    "ends after ten minutes, and another one can begin",
+    "expires after ten minutes, and another rotation can begin",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -171,7 +171,7 @@ describe("an unfinished rotation", () => {
   )
 
   testWebhooks(
-    "does not block rotations after a reset of the clock",
+    "does not block rotations after a reset moves the clock back",
     () =>
       Effect.gen(function* () {
         const made = yield* create()
@@ -186,7 +186,7 @@ describe("an unfinished rotation", () => {
   )
 })
 
-describe("a lost answer", () => {
+describe("a secret whose answer was lost", () => {
   // The host dies after the call has done its work, but before its answer is stored.
   const dying = { armed: false }
   const around = (storage: Parameters<NonNullable<NonNullable<Parameters<typeof testWebhooks>[3]>["around"]>>[0]) => ({
@@ -198,7 +198,7 @@ describe("a lost answer", () => {
   })
 
   testWebhooks(
-    "is returned with the same secret when the call is retried",
+    "is returned again when the call is retried",
     (endpoints) =>
       Effect.gen(function* () {
         dying.armed = true

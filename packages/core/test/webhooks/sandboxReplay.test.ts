@@ -40,7 +40,7 @@ describe("a replay of the sandbox's events", () => {
     gap: (ids: ReadonlyArray<string>) => ids.slice(1)
   }
   for (const [scenario, order] of Object.entries(orders)) {
-    testWebhooks(`${scenario}: sends them in its order, with the original bytes`, (endpoints) =>
+    testWebhooks(`${scenario}: sends them in the scenario's order, with the original bytes`, (endpoints) =>
       Effect.gen(function* () {
         const { id, ids } = yield* deliveredEvents
         const first = new Map(
@@ -92,7 +92,7 @@ describe("a replay of the sandbox's events", () => {
     })
   )
 
-  testWebhooks("is as_recorded by default, and refuses unknown modes", (endpoints) =>
+  testWebhooks("is as_recorded by default, and rejects unknown modes", (endpoints) =>
     Effect.gen(function* () {
       const { ids } = yield* deliveredEvents
       endpoints.sent.length = 0
@@ -112,7 +112,7 @@ describe("a replay of the sandbox's events", () => {
     })
   )
 
-  testWebhooks("sends each receiving subscription the event types that it wants", (endpoints) =>
+  testWebhooks("sends each receiving subscription only its event types", (endpoints) =>
     Effect.gen(function* () {
       const { ids } = yield* deliveredEvents
       const gone = yield* create({ event_types: types, url: `${url}/gone` })
@@ -135,7 +135,7 @@ describe("a replay of the sandbox's events", () => {
   )
 
   testWebhooks(
-    "retries events that were never delivered before on the schedule, and leaves the others unchanged",
+    "retries newly delivered events on the schedule, and leaves earlier deliveries unchanged",
     (endpoints) =>
       Effect.gen(function* () {
         yield* start({ scenario: "waits_in_queue" })
@@ -166,7 +166,7 @@ describe("a replay of the sandbox's events", () => {
   )
 
   testWebhooks(
-    "arrives one by one, however long an endpoint takes",
+    "sends events one by one, however slow an endpoint is",
     (endpoints) =>
       Effect.gen(function* () {
         const { id, ids } = yield* deliveredEvents
@@ -185,7 +185,7 @@ describe("a replay of the sandbox's events", () => {
     { send_takes_ms: (nth, { url }) => (url.endsWith("slow") ? 900 + nth : 0) }
   )
 
-  testWebhooks("does not count against the replays of an event", () =>
+  testWebhooks("does not count against an event's replay limit", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* start({ scenario: "waits_in_queue" })
@@ -197,7 +197,7 @@ describe("a replay of the sandbox's events", () => {
     })
   )
 
-  testWebhooks("of no events, or to no subscription, makes no deliveries", (endpoints) =>
+  testWebhooks("without events or subscriptions makes no deliveries", (endpoints) =>
     Effect.gen(function* () {
       assert.strictEqual((yield* replayEvents()).replay?.deliveries, 0)
       yield* start({ scenario: "waits_in_queue" })

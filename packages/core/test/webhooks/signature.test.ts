@@ -41,7 +41,7 @@ const secrets = fc.uint8Array({ minLength: 24, maxLength: 64 }).map(Signature.ma
 const ids = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/)
 const bodies = fc.string({ unit: "grapheme", maxLength: 600 })
 
-describe("secrets", () => {
+describe("signing secrets", () => {
   it("are 24 to 64 random bytes in base64", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 24, maxLength: 64 }), (bytes) => {
@@ -57,7 +57,7 @@ describe("secrets", () => {
 
 for (const [name, layer] of Object.entries(macs)) {
   describe(`signatures ${name}`, () => {
-    it.effect("match the vectors of the standard", () =>
+    it.effect("match the standard's test vectors", () =>
       Effect.gen(function* () {
         const mac = yield* Mac.Mac
         const { secret, id, timestamp, body } = published
@@ -76,7 +76,7 @@ for (const [name, layer] of Object.entries(macs)) {
       }).pipe(Effect.provide(layer))
     )
 
-    it.effect("are the same with and without cached keys, whose number is bounded", () =>
+    it.effect("are the same with and without cached keys, and the cache is bounded", () =>
       Effect.gen(function* () {
         const mac = yield* Mac.Mac
         const { secret, id, timestamp, body } = published
@@ -94,7 +94,7 @@ for (const [name, layer] of Object.entries(macs)) {
   })
 }
 
-describe("headers", () => {
+describe("signature headers", () => {
   it("have the same values under both names", () => {
     const { id, timestamp, signature } = published
     const values = [id, String(timestamp), signature]
@@ -131,7 +131,7 @@ describe("other libraries", () => {
     return { ...Signature.headersOf({ id, timestamp, signature }) }
   }
 
-  it("make signatures that we accept", async () => {
+  it("create signatures that we accept", async () => {
     await fc.assert(
       fc.asyncProperty(secrets, ids, bodies, fc.nat(4_000_000_000), async (secret, id, body, now_seconds) => {
         const at = new Date(now_seconds * 1_000)
@@ -150,7 +150,7 @@ describe("other libraries", () => {
   })
 })
 
-describe("verifying", () => {
+describe("signature verification", () => {
   const genuine: Signature.Verification = { ok: true, id: published.id, timestamp: published.timestamp }
   const failed = (reason: Signature.Distrust): Signature.Verification => ({ ok: false, reason })
 
@@ -176,7 +176,7 @@ describe("verifying", () => {
     assert.deepStrictEqual(await verifyWebhook({ ...both, headers: mixed, secrets: [published.secret] }), genuine)
   })
 
-  it("accepts five minutes in either direction, and not a second more", async () => {
+  it("accepts a difference of five minutes in either direction, and not a second more", async () => {
     const { headers, body, now_seconds } = await delivery()
     const at = (offset: number, tolerance_seconds?: number) =>
       verifyWebhook({
@@ -202,7 +202,7 @@ describe("verifying", () => {
     assert.deepStrictEqual(await verifyWebhook({ ...(await delivery()), secrets: [secret] }), genuine)
   })
 
-  it("refuses missing and malformed headers", async () => {
+  it("rejects missing and malformed headers", async () => {
     const { headers, body, now_seconds } = await delivery()
     const check = (change: Record<string, string | ReadonlyArray<string> | undefined>) =>
       verifyWebhook({ secrets: [published.secret], headers: { ...headers, ...change }, body, now_seconds })
@@ -225,7 +225,7 @@ describe("verifying", () => {
     }
   })
 
-  it("refuses any change", async () => {
+  it("rejects any alteration", async () => {
     const { headers, body, now_seconds } = await delivery()
     const base = { secrets: [published.secret], now_seconds }
     const changed = (changes: Record<string, string>) =>
@@ -250,7 +250,7 @@ describe("verifying", () => {
     }
   })
 
-  it("tells a consumer that the body was parsed before, even if a sender's content type caused that", async () => {
+  it("tells a consumer that the body was parsed before, even if the sender's content type caused it", async () => {
     const { headers, now_seconds } = await delivery()
     for (const body of [{}, null].map((value) => JSON.parse(JSON.stringify(value)))) {
       const verified = await verifyWebhook({ secrets: [published.secret], headers, body, now_seconds })
@@ -258,7 +258,7 @@ describe("verifying", () => {
     }
   })
 
-  it("answers whatever the headers are", async () => {
+  it("returns a result for any headers", async () => {
     const texts = fc.oneof(fc.string({ unit: "binary" }), fc.constant(published.signature), fc.constant("1614265330"))
     const wild = fc.record({ "webhook-id": texts, "webhook-timestamp": texts, "webhook-signature": texts })
     await fc.assert(

@@ -9,7 +9,7 @@ const key = (idempotency_key: string) => ({ idempotency_key })
 const choosable = types.filter((type) => type !== "webhook.test")
 
 describe("creating a subscription", () => {
-  testWebhooks("returns it completely, with its secret", (endpoints) =>
+  testWebhooks("returns the subscription completely, with its secret", (endpoints) =>
     Effect.gen(function* () {
       const made = yield* create({ event_types: ["quote.created", "quote.expired"] })
       assert.match(made.id, /^sub_[0-9a-z]{26}$/)
@@ -37,7 +37,7 @@ describe("creating a subscription", () => {
     })
   )
 
-  testWebhooks("accepts every type except the test event, including those that do not fire yet", () =>
+  testWebhooks("accepts every type except the test event, including types that are not sent yet", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual((yield* create({ event_types: choosable })).event_types, choosable)
       assert.include(choosable, "quote_request.incomplete")
@@ -46,7 +46,7 @@ describe("creating a subscription", () => {
   )
 
   testWebhooks(
-    "refuses wrong types at their entries, together with errors in the url",
+    "rejects wrong types at their entries, together with errors in the url",
     () =>
       Effect.gen(function* () {
         const wrong = yield* refusal(
@@ -74,7 +74,7 @@ describe("creating a subscription", () => {
   )
 
   testWebhooks(
-    "reports wrong values together with wrong forms, and the key",
+    "reports invalid values together with malformed ones, and an invalid key",
     (endpoints) =>
       Effect.gen(function* () {
         const bad = { url: "http://private", event_types: ["quote.gone", 1, "quote.created", "quote.created"] }
@@ -108,14 +108,14 @@ describe("creating a subscription", () => {
     }
   )
 
-  testWebhooks("needs an Idempotency-Key", () =>
+  testWebhooks("requires an Idempotency-Key", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(pathsOf(yield* refusal(create({}, key("not ascii é")))), ["Idempotency-Key"])
     })
   )
 })
 
-describe("a url", () => {
+describe("a subscription's url", () => {
   testWebhooks("is stored, shown and used in its normalized form", (endpoints) =>
     Effect.gen(function* () {
       const text = "HTTPS://B\u00fccher.Acme.dev.:443/Hook?x=%7e"
@@ -135,7 +135,7 @@ describe("a url", () => {
 
 describe("a host that is not public", () => {
   testWebhooks(
-    "is refused at url, and leaves nothing visible",
+    "is rejected at url, and leaves nothing visible",
     (endpoints) =>
       Effect.gen(function* () {
         const error = yield* refusal(create({ url: "https://metadata.internal/" }, key("one")))
@@ -156,9 +156,9 @@ describe("a host that is not public", () => {
   )
 })
 
-describe("a host that temporarily cannot be looked up", () => {
+describe("a host whose lookup fails temporarily", () => {
   testWebhooks(
-    "is 503 with Retry-After; the same key finishes with the same secret",
+    "is answered with 503 and Retry-After, and the same key finishes with the same secret",
     () =>
       Effect.gen(function* () {
         const error = yield* refusal(create({}, key("one")))
@@ -221,7 +221,7 @@ describe("a host that temporarily cannot be looked up", () => {
 })
 
 describe("a retried create", () => {
-  testWebhooks("returns the first answer without the secret, which is nowhere in storage", () =>
+  testWebhooks("returns the first answer without the secret, which is stored nowhere", () =>
     Effect.gen(function* () {
       const made = yield* create({}, key("one"))
       const again = yield* create({}, key("one"))
@@ -238,7 +238,7 @@ describe("a retried create", () => {
   )
 
   testWebhooks(
-    "has to wait while the first is still running",
+    "has to wait while the first call is still running",
     () =>
       Effect.gen(function* () {
         const first = yield* Effect.forkChild(create({}, key("one")))
@@ -252,7 +252,7 @@ describe("a retried create", () => {
   )
 })
 
-describe("at most ten are active", () => {
+describe("the limit of ten active subscriptions", () => {
   testWebhooks("refuses the eleventh permanently; disabling one makes room", () =>
     Effect.gen(function* () {
       const made = yield* Effect.forEach(Array.from({ length: 10 }), () => create())
@@ -269,7 +269,7 @@ describe("at most ten are active", () => {
   )
 
   testWebhooks(
-    "among many concurrent creates",
+    "holds among many concurrent creates",
     () =>
       Effect.gen(function* () {
         yield* Effect.forEach(Array.from({ length: 7 }), () => create())
@@ -292,7 +292,7 @@ describe("at most ten are active", () => {
   )
 
   testWebhooks(
-    "however many were disabled earlier",
+    "counts no disabled subscriptions",
     () =>
       Effect.gen(function* () {
         for (let i = 0; i < 30; i++) yield* disable((yield* create()).id)
@@ -313,8 +313,8 @@ describe("at most ten are active", () => {
   )
 })
 
-describe("the list", () => {
-  testWebhooks("is newest first, ten on a page, with disabled ones and without secrets", () =>
+describe("the list of subscriptions", () => {
+  testWebhooks("is newest first, ten per page, with disabled ones and without secrets", () =>
     Effect.gen(function* () {
       const ids: Array<string> = []
       for (let i = 0; i < 13; i++) {
@@ -340,7 +340,7 @@ describe("the list", () => {
     })
   )
 
-  testWebhooks("refuses the cursor of another list, and of another organization", () =>
+  testWebhooks("rejects cursors from another list or another organization", () =>
     Effect.gen(function* () {
       yield* create()
       yield* create()

@@ -26,7 +26,7 @@ const startWaiting = start({ scenario: "waits_in_queue" })
 const isDelivery = ({ kind }: { readonly kind: string }) => kind === "delivery"
 
 describe("a test event", () => {
-  testWebhooks("goes only to one subscription, signed like any other, and is not in the feed", (endpoints) =>
+  testWebhooks("goes to one subscription only, signed like any other event, and is not in the feed", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create({ url: `${url}/one` })
       const other = yield* create({ url: `${url}/other` })
@@ -77,7 +77,7 @@ describe("a test event", () => {
     { send: (_, nth) => (nth === 1 ? answered(500) : confirmed) }
   )
 
-  testWebhooks("is the same one for the same key", (endpoints) =>
+  testWebhooks("is sent once for the same key", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const other = yield* create()
@@ -90,7 +90,7 @@ describe("a test event", () => {
     })
   )
 
-  testWebhooks("can be sent ten times a minute to a subscription; then the answer says when the next one can", () =>
+  testWebhooks("can be sent ten times a minute to a subscription; then the answer says when it can be sent again", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const other = yield* create()
@@ -132,7 +132,7 @@ describe("a test event", () => {
 })
 
 describe("a replay", () => {
-  testWebhooks("sends the same bytes with the same id again at once, as a manual attempt", (endpoints) =>
+  testWebhooks("resends the same bytes with the same id immediately, as a manual attempt", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* startWaiting
@@ -160,7 +160,7 @@ describe("a replay", () => {
   )
 
   testWebhooks(
-    "restarts the schedule of a failed delivery, and of one that is being retried",
+    "restarts the schedule of a delivery that failed or is being retried",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -190,7 +190,7 @@ describe("a replay", () => {
     { send: () => answered(500) }
   )
 
-  testWebhooks("of an event that is not in this log is not found", () =>
+  testWebhooks("of an event that is not in this subscription's log is not found", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const other = yield* create({ event_types: ["quote.created"] })
@@ -210,7 +210,7 @@ describe("a replay", () => {
     })
   )
 
-  testWebhooks("of a cancelled delivery, or by a disabled subscription, is refused", () =>
+  testWebhooks("of a cancelled delivery, or for a disabled subscription, is refused", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* startWaiting
@@ -222,7 +222,7 @@ describe("a replay", () => {
     })
   )
 
-  testWebhooks("is limited to five a day for an event; failed calls do not count", (endpoints) =>
+  testWebhooks("is limited to five a day per event; failed calls do not count", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* startWaiting
@@ -265,7 +265,7 @@ describe("a replay", () => {
 describe("tests and replays together", () => {
   const limits = { ...noLimits, tests_and_replays: { per_minute: 60, per_day: null } }
   testWebhooks(
-    "are limited to sixty a minute for an integration, in both environments together; the answer names the limit and its end",
+    "are limited to sixty a minute per integration, in both environments together; the answer names the limit and its end",
     () =>
       Effect.gen(function* () {
         const live = { environment: "live" } as const

@@ -29,7 +29,7 @@ const startWaiting = start({ scenario: "waits_in_queue" })
 
 describe("five days of failures", () => {
   testWebhooks(
-    "turn delivery off and cancel pending deliveries; a PATCH with the url turns it on",
+    "turn delivery off and cancel pending deliveries; a PATCH with the url turns delivery on again",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -85,7 +85,7 @@ describe("five days of failures", () => {
   )
 
   testWebhooks(
-    "are cleared by a reset: delivery is on",
+    "are cleared by a reset, which leaves delivery on",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -164,7 +164,7 @@ describe("five days of failures", () => {
 describe("turning delivery off", () => {
   const worker = { isBehind: true }
   testWebhooks(
-    "cancels earlier deliveries, and none from after it was turned back on",
+    "cancels earlier deliveries, and none from after delivery was turned on again",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -203,9 +203,9 @@ describe("turning delivery off", () => {
   )
 })
 
-describe("a subscription that is disabled", () => {
+describe("disabling a subscription", () => {
   testWebhooks(
-    "gets nothing more: pending and retrying deliveries are cancelled at once",
+    "cancels pending and retrying deliveries immediately",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -239,7 +239,7 @@ describe("a subscription that is disabled", () => {
 
   for (const outcome of ["confirms", "fails"] as const) {
     testWebhooks(
-      `during an attempt that ${outcome}: it is recorded, and nothing follows`,
+      `during an attempt that ${outcome} records the attempt, and nothing follows`,
       (endpoints) =>
         Effect.gen(function* () {
           const { id } = yield* create({}, live)
@@ -268,7 +268,7 @@ describe("a subscription that is disabled", () => {
   }
 
   testWebhooks(
-    "at the moment of an attempt's commit: nothing follows",
+    "at the moment of an attempt's commit lets nothing follow",
     (endpoints) =>
       Effect.gen(function* () {
         // Many, so that the cancellation meets attempts in every stage.

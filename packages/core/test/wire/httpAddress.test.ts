@@ -38,7 +38,7 @@ const refused: ReadonlyArray<readonly [string, Refusal]> = [
   ["https://example.com/a#b", "fragment"]
 ]
 
-describe("an address of a setting", () => {
+describe("a setting's address", () => {
   it.each(refused)("cannot be %j: %s", (text, reason) => {
     assert.deepStrictEqual(readBase(text), Result.fail(reason))
     assert.deepStrictEqual(readOrigin(text), Result.fail(reason))
@@ -54,11 +54,11 @@ describe("an address of a setting", () => {
     ["http://127.0.0.1:8787", "http://127.0.0.1:8787"],
     ["http://[::1]:8787", "http://[::1]:8787"],
     ["https://b\u00fccher.example", "https://xn--bcher-kva.example"]
-  ])("is %j as %j", (text, base) => {
+  ])("is read from %j as %j", (text, base) => {
     assert.deepStrictEqual(readBase(text), Result.succeed(base))
   })
 
-  it("is stable when it is read again", () => {
+  it("does not change when it is read again", () => {
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: false }), (text) => {
         const first = readBase(text)
@@ -67,7 +67,7 @@ describe("an address of a setting", () => {
     )
   })
 
-  it("of web pages is what browsers send as their origin", () => {
+  it("of web pages equals the origin that browsers send", () => {
     assert.deepStrictEqual(readOrigin("https://Shop.example:443/"), Result.succeed("https://shop.example"))
     assert.deepStrictEqual(readOrigin("https://shop.example/cart"), Result.fail("path"))
   })

@@ -27,8 +27,8 @@ const timeOf = (id: string): number =>
 /** Bytes that often exhaust the random part, so that the next identifier needs a later millisecond. */
 const bytes = fc.array(fc.oneof(fc.constant(31), fc.constant(255), fc.nat(255)), { minLength: 1, maxLength: 40 })
 
-describe("identifiers of one process", () => {
-  it.effect("are valid, name their time, and each sorts after the one before, whatever the clock does", () =>
+describe("identifiers from one process", () => {
+  it.effect("are valid, contain their time, and sort after earlier ones, whatever the clock does", () =>
     Effect.promise(() =>
       fc.assert(
         fc.asyncProperty(bytes, fc.array(fc.integer({ min: -5, max: 5 }), { maxLength: 60 }), (drawn, steps) =>
@@ -55,7 +55,7 @@ describe("identifiers of one process", () => {
     )
   )
 
-  it.effect("differ between processes that begin in the same millisecond", () =>
+  it.effect("differ between processes that start in the same millisecond", () =>
     Effect.gen(function* () {
       const draw = Effect.map(Ids.Ids, ({ quote_request }) => quote_request())
       const layer = Layer.provide(Ids.Ids.layer, SecureRandom.layerWebCrypto)

@@ -42,7 +42,7 @@ describe("money from a number", () => {
     )
   })
 
-  it("is refused if it is a fraction of a cent, at any size", () => {
+  it("is rejected if it is a fraction of a cent, at any size", () => {
     fc.assert(
       fc.property(anyCents, partOfCent, (minor, part) => {
         assert.match(
@@ -57,7 +57,7 @@ describe("money from a number", () => {
     )
   })
 
-  it("is refused with the name of the function if it is not an amount", () => {
+  it("is rejected with the function's name if it is not an amount", () => {
     for (const make of [dollars, cents, rounded]) {
       for (const odd of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
         assert.match(
@@ -160,7 +160,7 @@ describe("money from text", () => {
     ["10,000,000,000.01", /at most 10,000,000,000 dollars/]
   ] as const
   for (const [text, why] of refused) {
-    it(`is refused for ${JSON.stringify(text.slice(0, 20))}`, () =>
+    it(`is rejected for ${JSON.stringify(text.slice(0, 20))}`, () =>
       assert.match(
         refusal(() => parse(text)),
         why
@@ -198,7 +198,7 @@ describe("money in a carrier's answer", () => {
     assert.strictEqual(Schema.encodeSync(FromCents)(cents(117_110)), 117_110)
   })
 
-  it("is refused at its path, by the rule that it breaks and without the value", () => {
+  it("is rejected at its path, with the broken rule and without the value", () => {
     const Answer = Schema.Struct({ text: FromText, dollars: FromDollars, cents: FromCents, kind: FromText })
     assert.deepStrictEqual(Input.findings(Answer)({ text: "1.171,10", dollars: 10 / 3, cents: -1, kind: 5 }), [
       { path: "text", message: "Must be US dollars in digits, such as 1171.10, 1,171.10 or $1,171.10." },

@@ -33,7 +33,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that is silent or drips data is abandoned when the time is up", () =>
+    it.live("that is silent or sends byte by byte is aborted on timeout", () =>
       Effect.gen(function* () {
         const server = yield* serve((request, response) => {
           if (request.url === "/silent") return
@@ -53,7 +53,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that sends 10 MB, or a gzip bomb, is stopped at the limit", () =>
+    it.live("that sends 10 MB or a gzip bomb is stopped at the limit", () =>
       Effect.gen(function* () {
         let written = 0
         const server = yield* serve((request, response) => {
@@ -80,7 +80,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that declares the length of its answer is not trusted about the decompressed size", () =>
+    it.live("that declares its answer's length is not trusted about the decompressed size", () =>
       Effect.gen(function* () {
         const bomb = gzipSync(Buffer.alloc(4 * 1_024 * 1_024))
         const server = yield* serve((_request, response) => {
@@ -92,7 +92,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that says gzip and sends something else is unreadable", () =>
+    it.live("that declares gzip and sends something else is unreadable", () =>
       Effect.gen(function* () {
         const server = yield* serve((_request, response) => {
           response.writeHead(200, { "content-encoding": "gzip" })
@@ -103,7 +103,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that redirects to a private address leads nowhere", () =>
+    it.live("that redirects to a private address is not followed", () =>
       Effect.gen(function* () {
         const secret = yield* serve((_request, response) => json(response, {}))
         const server = yield* serve((request, response) => {
@@ -138,7 +138,7 @@ for (const [name, settings] of transports) {
         })
     )
 
-    it.live("that asks to slow down for a second is asked again after that", () =>
+    it.live("that asks for a pause of a second is asked again after that second", () =>
       Effect.gen(function* () {
         const server = yield* serve((_request, response) =>
           server.requests.length === 1 ? json(response, {}, 429, { "retry-after": "1" }) : json(response, {})
@@ -149,7 +149,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("gets one token request from 20 calls, and another one when the token expires in the middle", () =>
+    it.live("gets one token request from 20 calls, and another when the token expires in between", () =>
       Effect.gen(function* () {
         let issued = 0
         const server = yield* serve((request, response) => {
@@ -175,7 +175,7 @@ for (const [name, settings] of transports) {
 describe("the Node transport", () => {
   const port = (origin: string) => new URL(origin).port
 
-  it.live("trusts no self-signed certificate, no expired one, and none for a different name, and says why", () =>
+  it.live("trusts no certificate that is self-signed, expired, or for a different name, and explains why", () =>
     Effect.gen(function* () {
       const refused = (certificate: Certificate.Certificate, settings: "own" | "trusted" | "fetch") =>
         Effect.gen(function* () {
@@ -198,7 +198,7 @@ describe("the Node transport", () => {
   )
 
   for (const guard of [false, true]) {
-    it.live(`presents a client certificate only to its host${guard ? ", behind the guard as well" : ""}`, () =>
+    it.live(`presents a client certificate only to its host${guard ? ", even behind the guard" : ""}`, () =>
       Effect.gen(function* () {
         const certificate = Certificate.make("localhost", "127.0.0.1")
         const shown = Certificate.make("broker-7")
@@ -220,7 +220,7 @@ describe("the Node transport", () => {
     )
   }
 
-  it.live("with the guard reaches only public addresses, whatever a name resolves to", () =>
+  it.live("reaches only public addresses with the guard, whatever a name resolves to", () =>
     Effect.gen(function* () {
       const certificate = Certificate.make("carrier.example.com")
       const server = yield* serve((_request, response) => json(response, {}), certificate)

@@ -11,7 +11,7 @@ export interface Server {
   readonly origin: string
   /** Method, path and query of every request. */
   readonly requests: ReadonlyArray<string>
-  /** How many connections it has had in all, and has now. */
+  /** How many connections it has had in total, and has now. */
   readonly connections: () => { readonly all: number; readonly open: number }
 }
 

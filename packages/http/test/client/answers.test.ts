@@ -16,7 +16,7 @@ const raw = (body: BodyInit | null, headers: Readonly<Record<string, string>>, s
 const asJson = { "content-type": "application/json", "service-version": "2026-09-26" }
 
 describe("a refusal", () => {
-  it("has the fields of its envelope", async () => {
+  it("has the fields of the envelope", async () => {
     const error = await errorOf(refusal(404, "not_found", "none"))
     assert.instanceOf(error, ApiError)
     assert.isTrue(isApiError(error, "not_found"))
@@ -41,7 +41,7 @@ describe("a refusal", () => {
     assert.deepInclude(await errorOf(json({ error }, { status: 422 })), { field_errors: [good] })
   })
 
-  it("of a newer host is passed on, even with an unknown code", async () => {
+  it("from a newer host is passed on, even with an unknown code", async () => {
     assert.deepInclude(await errorOf(refusal(409, "price_negotiable", "negotiate")), {
       code: "price_negotiable",
       retry_action: "negotiate"
@@ -58,7 +58,7 @@ describe("an answer that does not come from the API", () => {
       { status: 200, content_type: "text/html; charset=utf-8", retry_action: "none" }
     ],
     [
-      "a page of a proxy",
+      "a proxy's page",
       page(504),
       "The host at https://host.example answered HTTP 504 with text/html; charset=utf-8 instead of JSON.",
       { status: 504, retry_action: "retry" }
@@ -76,7 +76,7 @@ describe("an answer that does not come from the API", () => {
       { status: 204, content_type: null }
     ],
     [
-      "half an answer",
+      "a truncated answer",
       raw('{"secret":', asJson),
       "The host at https://host.example answered HTTP 200 with text that is not JSON, or only a part of it.",
       { status: 200, retry_action: "retry" }
@@ -136,7 +136,7 @@ describe("an answer that does not come from the API", () => {
   })
 })
 
-describe("an answer that lacks what the client needs", () => {
+describe("an answer without a field that the client needs", () => {
   const event = { id: "evt_1", type: "quote.created" }
   const readFeed = (client: RemoteClient) => client.events()[Symbol.asyncIterator]().next()
   const wait = (client: RemoteClient) => client.wait_for_quotes("qreq_1")
@@ -148,7 +148,7 @@ describe("an answer that lacks what the client needs", () => {
       "events: Must be a list"
     ],
     ["a feed without a cursor", readFeed, { events: [event] }, "next_cursor: Must be text"],
-    ["no quote request", wait, { secret: 1 }, "quote_request.version: Must be a number"],
+    ["an answer without a quote request", wait, { secret: 1 }, "quote_request.version: Must be a number"],
     [
       "a quote request without a status",
       wait,
@@ -170,10 +170,10 @@ describe("an answer that lacks what the client needs", () => {
   })
 })
 
-describe("the program's own check", () => {
+describe("the program's own check of answers", () => {
   const text = { path: "price.term_months", message: "Must be a number." }
 
-  it("sees each answer with its operation, and the error names the field that it rejects", async () => {
+  it("gets each answer with its operation, and the error names the field that it rejects", async () => {
     const seen: Array<unknown> = []
     const check_answer: ConnectOptions["check_answer"] = (operation, answer) => {
       seen.push([operation, answer])
@@ -191,13 +191,13 @@ describe("the program's own check", () => {
     ])
   })
 
-  it("may return undefined for a valid answer, as a check in plain JavaScript does", async () => {
+  it("may return undefined for a valid answer, as plain JavaScript may", async () => {
     const check_answer = () => JSON.parse("{}").wrong
     const { client } = against([json({ id: "qt_1" })], { check_answer })
     assert.deepStrictEqual<unknown>(await client.get_quote({ id: "qt_1" }), { id: "qt_1" })
   })
 
-  it("may throw its own error, which the call rejects with", async () => {
+  it("may throw its own error, with which the call rejects", async () => {
     const own = new Error("The schema is broken.")
     const check_answer = () => {
       throw own
@@ -236,11 +236,11 @@ describe("the program's own fetch", () => {
     ["with secrets in its message", rejects(failure(`No: ${key}, ${read_handle}.`)), /TypeError: No: …, …\./],
     ["with the request on a cause", rejects(failure("It broke.", failure(`With ${key}.`))), /TypeError: With …\./],
     ["without a promise", throwing, /TypeError: At once\./],
-    ["with a text", rejects(`No ${key}`), /a value that is not an error: No …/],
+    ["with a string", rejects(`No ${key}`), /a value that is not an error: No …/],
     ["with nothing", rejects(null), /a value that is not an error: null/],
-    ["with an object that holds itself together badly", rejects(Object.create(null)), /cannot be read/]
+    ["with an object that has no prototype", rejects(Object.create(null)), /cannot be read/]
   ]
-  it.each(faults)("that fails %s is reported with its place, and without the key", async (_, fetch, told) => {
+  it.each(faults)("is reported with the location if it fails %s, and without the key", async (_, fetch, told) => {
     const { client } = against([], { fetch, max_retries: 0 })
     const error = await rejectionOf(client.get_quote({ id: "qt_1" }, { read_handle }))
     assert.instanceOf(error, HostError)
@@ -268,13 +268,13 @@ describe("an answer of the API", () => {
     assert.deepStrictEqual<unknown>(await against([json(value)]).client.get_quote({ id: "qt_1" }), value)
   })
 
-  it("may be of an older revision if it is the first answer of a retried call", async () => {
+  it("may be in an older revision if it is the first answer to a retried call", async () => {
     const headers = { "service-version": "2026-01-01", "idempotent-replayed": "true" }
     const { client } = against([json({ control: "reset" }, { headers })])
     assert.deepInclude(await client.reset_sandbox({}), { control: "reset" })
   })
 
-  it("is complete even if its characters arrive in parts", async () => {
+  it("is complete even if its characters arrive split", async () => {
     const bytes = new TextEncoder().encode('{"label":"Motörhead 東京 🦆"}')
     const slowly = () =>
       new ReadableStream({

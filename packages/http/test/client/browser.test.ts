@@ -45,7 +45,7 @@ afterAll(async () => {
   server?.close()
 })
 
-describe("a page of a browser with a widget key", () => {
+describe("a browser page with a widget key", () => {
   const keysOf = async () => {
     const { id: organization_id } = await serving.quotewire.createOrganization("A shop")
     const keyOf = async (kind: "server" | "widget") =>
@@ -99,7 +99,7 @@ describe("a page of a browser with a widget key", () => {
     assert.deepStrictEqual(refusal, { code: "not_found", status: 404, hasId: true })
   })
 
-  it("cannot reach what is not meant for pages", async () => {
+  it("cannot reach operations that are not meant for pages", async () => {
     const host = { base_url: serving.base_url, key: (await keysOf()).server, max_retries: 0 }
     const reason = await page.evaluate(
       (host) =>

@@ -55,7 +55,7 @@ describe.each([
     assert.sameMembers(Object.keys(client), methods)
   })
 
-  it("finds the events, deliveries and calls of a request by its id, and of its quotes by theirs", async () => {
+  it("finds the events, deliveries and calls of a request or a quote by id", async () => {
     const client = await newClient()
     const hook = { url: "https://hooks.example.com/", event_types: ["quote_request.queued", "quote.created"] } as const
     const { id: subscription } = await client.create_event_subscription(hook, { idempotency_key: "once" })
@@ -162,7 +162,7 @@ describe.each([
     })
   })
 
-  it("reads with a handle what only the handle may read", async () => {
+  it("reads with a read handle what only the handle gives access to", async () => {
     const client = await newClient("platform")
     const { id, read_handle } = await client.start_quote_request(start())
     if (read_handle === undefined) return assert.fail("no handle")

@@ -4,8 +4,8 @@ import { against, json, key, rejectionOf } from "./scripted.ts"
 
 const quoteRequest = json({ quote_request: { id: "qreq_1", version: 1, status: "completed" }, quotes: [] })
 
-describe("a request of the client", () => {
-  it("puts each field in its place: path, query or body", async () => {
+describe("a client's request", () => {
+  it("puts each field in the path, the query or the body", async () => {
     const { client, sent } = against([quoteRequest, json({}), json({})])
     await client.get_quote_request({ id: "qreq_a/b", wait_seconds: 0, since_version: 3 })
     await client.cancel_quote_request({ id: "qreq_1" })
@@ -45,7 +45,7 @@ describe("a request of the client", () => {
     for (const { init, url } of sent) assert.notInclude(url + String(init.body), key)
   })
 
-  it("leaves out fields that are undefined", async () => {
+  it("omits undefined fields", async () => {
     const { client, sent } = against([json({ events: [], next_cursor: "c1" })])
     await client.list_events({ limit: undefined, cursor: undefined })
     await rejectionOf(client.get_quote({ id: "" }))
@@ -63,14 +63,14 @@ describe("a request of the client", () => {
     assert.strictEqual(sent[0]?.url, url)
   })
 
-  it.each(["", ".", ".."])("is not sent with the id %j, which leads elsewhere", async (id) => {
+  it.each(["", ".", ".."])("is not sent with the id %j, which would change the path", async (id) => {
     const { client, sent } = against([])
     const error = await rejectionOf(client.get_quote({ id }))
     assert.isTrue(isApiError(error, "not_found"))
     assert.lengthOf(sent, 0)
   })
 
-  it("is not sent with an idempotency key that no header can contain, and the error does not repeat it", async () => {
+  it("is not sent with an idempotency key that no header can contain, and the error does not repeat the key", async () => {
     const { client, sent } = against([])
     const error = await rejectionOf(client.reset_sandbox({}, { idempotency_key: "a\nb" }))
     assert.instanceOf(error, ApiError)
@@ -87,7 +87,7 @@ describe("an input that JSON cannot represent", () => {
   itself.self = itself
   const wrong: ReadonlyArray<readonly [string, unknown, string]> = [
     ["a BigInt", { line: "renters", application: { count: 1n } }, "application"],
-    ["an object that holds itself", itself, "self"]
+    ["a circular object", itself, "self"]
   ]
   it.each(wrong)("is not sent, and its field is named: %s", async (_, input, path) => {
     const { client, sent } = against([])
@@ -110,14 +110,14 @@ describe("connect", () => {
     "https://user:secret@host.example",
     "https://host.example?a=b",
     "https://host.example#"
-  ])("refuses the base_url %j at once, and does not repeat it", (base_url) => {
+  ])("immediately rejects the base_url %j, without repeating it", (base_url) => {
     assert.throws(
       () => connect({ base_url, key }),
       /^base_url must be an absolute http or https URL without user, password, query or fragment\.$/
     )
   })
 
-  it.each(["", " ", "a key", "ключ", "a\r\nb"])("refuses the key %j at once, and does not repeat it", (wrong) => {
+  it.each(["", " ", "a key", "ключ", "a\r\nb"])("immediately rejects the key %j, without repeating it", (wrong) => {
     assert.throws(
       () => connect({ base_url: "https://host.example", key: wrong }),
       /^key must be an API key: visible ASCII characters, no blanks\.$/
@@ -130,7 +130,7 @@ describe("connect", () => {
     { max_retries: 21 },
     { timeout_ms: 0 },
     { timeout_ms: Number.POSITIVE_INFINITY }
-  ])("refuses %o at once, and names the option", (options) => {
+  ])("immediately rejects %o, and names the option", (options) => {
     const [name] = Object.keys(options)
     assert.throws(
       () => connect({ base_url: "https://host.example", key, ...options }),
@@ -142,11 +142,11 @@ describe("connect", () => {
     [JSON.parse('{ "timeout_ms": "5000" }'), /^timeout_ms must be a number from/],
     [JSON.parse('{ "fetch": "window.fetch" }'), /^fetch must be a function\.$/],
     [JSON.parse('{ "check_answer": {} }'), /^check_answer must be a function\.$/]
-  ])("refuses what only JavaScript allows: %o", (options, says) => {
+  ])("rejects options that only JavaScript allows: %o", (options, says) => {
     assert.throws(() => connect({ base_url: "https://host.example", key, ...options }), says)
   })
 
-  it.each(["null", '"https://host.example"'])("refuses options that are not an object: %s", (options) => {
+  it.each(["null", '"https://host.example"'])("rejects options that are not an object: %s", (options) => {
     assert.throws(
       () => connect(JSON.parse(options)),
       /^connect needs an object of options, such as \{ base_url, key \}\.$/

@@ -32,10 +32,10 @@ const pausesOf = (sent: ReadonlyArray<{ readonly at_ms: number }>) =>
 describe("a retry", () => {
   it.each<[string, Step]>([
     ["a lost connection", reset],
-    ["a page of a proxy that is overloaded", page(502)],
-    ["half an answer", () => new Response('{"id":', { headers: { "content-type": "application/json" } })],
-    ["the refusal that asks for it", refusal(503, "service_unavailable", "retry")],
-    ["a first call that still runs", refusal(409, "conflict", "wait")]
+    ["an overloaded proxy's page", page(502)],
+    ["a truncated answer", () => new Response('{"id":', { headers: { "content-type": "application/json" } })],
+    ["a refusal that asks for a retry", refusal(503, "service_unavailable", "retry")],
+    ["a first call that is still running", refusal(409, "conflict", "wait")]
   ])("follows %s", async (_, step) => {
     const { client, sent } = against([step, json({ id: "qt_1" })])
     assert.deepStrictEqual(await ending(read(client)), { value: { id: "qt_1" } })
@@ -43,10 +43,10 @@ describe("a retry", () => {
   })
 
   it.each<[string, Step]>([
-    ["a wrong input", refusal(422, "invalid_input", "correct_input")],
-    ["an internal error, of which support must be told", refusal(500, "internal_error", "contact_support")],
-    ["a service that has been closed", refusal(503, "service_unavailable", "none")],
-    ["a page that is not found", page(404)],
+    ["an invalid input", refusal(422, "invalid_input", "correct_input")],
+    ["an internal error to report to support", refusal(500, "internal_error", "contact_support")],
+    ["a closed service", refusal(503, "service_unavailable", "none")],
+    ["a not-found page", page(404)],
     ["a redirect", page(301, { location: "https://other.example/" })]
   ])("does not follow %s", async (_, step) => {
     const { client, sent } = against([step])
@@ -54,7 +54,7 @@ describe("a retry", () => {
     assert.lengthOf(sent, 1)
   })
 
-  it("of a feed waits as long as it is told, even for months", async () => {
+  it("of a feed read waits as long as the answer says, even for months", async () => {
     const months = 90 * 86_400
     const step = refusal(429, "rate_limited", "wait", { "retry-after": `${months}` })
     const { client, sent } = against(Array.from({ length: 200 }, () => step))
@@ -95,14 +95,14 @@ describe("a retry", () => {
     assert.approximately(second, 17_000, 1_000)
   })
 
-  it("is not waited for longer than a minute: the error says how long it would be", async () => {
+  it("is not attempted if the wait exceeds a minute; the error reports the wait", async () => {
     const { client, sent } = against([refusal(429, "rate_limited", "wait", { "retry-after": "7200" })])
     const { error } = await ending(read(client))
     assert.deepInclude(error, { code: "rate_limited", status: 429, retry_after_seconds: 7_200 })
     assert.lengthOf(sent, 1)
   })
 
-  it("carries the same idempotency key, which the client makes if none is given", async () => {
+  it("carries the same idempotency key, which the client generates if none is given", async () => {
     const { client, sent } = against([reset, unavailable, json({}), json({})])
     await ending(client.advance_time({ seconds: 60 }))
     await ending(client.advance_time({ seconds: 60 }))
@@ -126,9 +126,9 @@ describe("a retry", () => {
 
   it.each<[string, Step]>([
     ["was lost", reset],
-    ["met a storage that is away", unavailable],
-    ["met an overloaded proxy", page(503)]
-  ])("is not made for a report that %s: it could be stored twice", async (_, step) => {
+    ["was answered while storage was unavailable", unavailable],
+    ["was answered by an overloaded proxy", page(503)]
+  ])("is not made for a report that %s, because the report could be stored twice", async (_, step) => {
     const { client, sent } = against([step])
     assert.property(await ending(report(client)), "error")
     assert.lengthOf(sent, 1)
@@ -144,14 +144,14 @@ describe("a retry", () => {
 })
 
 describe("an attempt", () => {
-  it("ends after timeout_ms, and the next one begins", async () => {
+  it("ends after timeout_ms, and the next attempt begins", async () => {
     const { client, sent } = against(["hangs", json({ id: "qt_1" })], { timeout_ms: 2_000 })
     assert.deepStrictEqual(await ending(read(client)), { value: { id: "qt_1" } })
     assert.deepStrictEqual(pausesOf(sent), [2_500])
     assert.isTrue(sent[0]?.init.signal?.aborted)
   })
 
-  it("says after how long it timed out", async () => {
+  it("reports after how long it timed out", async () => {
     const { client } = against(["hangs"], { timeout_ms: 2_000, max_retries: 0 })
     const { error } = await ending(read(client))
     assert.instanceOf(error, HostError)
@@ -162,7 +162,7 @@ describe("an attempt", () => {
     })
   })
 
-  it("may take longer where the contract says so: a read that waits for a change has 20 seconds more", async () => {
+  it("has 20 seconds more for a read that waits for a change, as the contract allows", async () => {
     const { client } = against(["hangs"], { timeout_ms: 2_000, max_retries: 0 })
     const reading = client.get_quote_request({ id: "qreq_1" })
     assert.deepStrictEqual(await ending(reading, 21_000), {})
@@ -170,13 +170,13 @@ describe("an attempt", () => {
   })
 })
 
-describe("a signal", () => {
+describe("an abort signal", () => {
   const reason = new Error("Not wanted any more.")
 
   it.each<[string, Step]>([
-    ["while the host is asked", "hangs"],
+    ["during a request", "hangs"],
     ["between two attempts", refusal(503, "service_unavailable", "retry", { "retry-after": "30" })]
-  ])("ends a call at once %s, with its reason", async (_, step) => {
+  ])("ends a call immediately %s, with its reason", async (_, step) => {
     const controller = new AbortController()
     const { client, sent } = against([step])
     const reading = client.get_quote({ id: "qt_1" }, { signal: controller.signal })
@@ -187,7 +187,7 @@ describe("a signal", () => {
     assert.strictEqual(vi.getTimerCount(), 0)
   })
 
-  it("that is already aborted sends nothing", async () => {
+  it("prevents a call if it is already aborted", async () => {
     const { client, sent } = against([])
     const reading = client.get_quote({ id: "qt_1" }, { signal: AbortSignal.abort(reason) })
     assert.deepStrictEqual(await ending(reading), { error: reason })
@@ -207,7 +207,7 @@ describe("waiting for quotes over HTTP", () => {
   const answer = (version: number, status: string) =>
     json({ quote_request: { id: "qreq_1", version, status }, quotes: [] })
 
-  it("survives a host that goes down during a wait for longer than the retries of one call last", async () => {
+  it("survives a host that is down for longer than the retries of one call last", async () => {
     const away = Array.from({ length: 8 }, () => reset)
     const { client } = against([answer(1, "in_progress"), ...away, page(502), answer(5, "completed")])
     const { value } = await ending(client.wait_for_quotes("qreq_1"))

@@ -3,8 +3,8 @@ import { operations } from "@quotewire/core"
 import { served } from "../../../core/src/calls/Revision.ts"
 import { revision, routes } from "../../src/client/routes.ts"
 
-describe("the routes of the client", () => {
-  it("are those of the operations", () => {
+describe("the client's routes", () => {
+  it("match the operations", () => {
     assert.sameMembers(
       Object.keys(routes),
       operations.map(({ name }) => name)
@@ -16,12 +16,12 @@ describe("the routes of the client", () => {
     }
   })
 
-  it("send query fields with GET and DELETE only, as the operations want them", () => {
+  it("send query fields with GET and DELETE only, as the operations expect", () => {
     const others = operations.filter(({ route }) => route.method !== "GET" && Object.keys(route.query).length > 0)
     assert.deepStrictEqual(others, [])
   })
 
-  it("name the newest revision, which the types of the client describe", () => {
+  it("name the newest revision, which the client's types describe", () => {
     assert.strictEqual(revision, served[0].date)
   })
 })

@@ -52,7 +52,7 @@ describe("agents without a key", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are refused, and the log says why, if there is no such organization", () =>
+  it.live("are refused, with a reason in the log, if the organization does not exist", () =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { quotewire } = yield* embedded({ public_url: host })
@@ -63,7 +63,7 @@ describe("agents without a key", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are admitted by complete options only", () =>
+  it.live("are admitted only with complete options", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const keyless = { organization_id: "org_1" }

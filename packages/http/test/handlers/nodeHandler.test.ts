@@ -18,7 +18,7 @@ type Handle = ReturnType<typeof nodeHandler>
 const teapot = (_: IncomingMessage, response: ServerResponse) => void response.writeHead(418).end("another app")
 
 describe("nodeHandler", () => {
-  it.live("serves the whole service in one: REST, documentation, links, callbacks, health and agents", () =>
+  it.live("serves the whole service: REST, documentation, links, callbacks, health and agents", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: "https://shop.example" })
       const address = yield* serving(nodeHandler(quotewire, { mcp }))
@@ -97,7 +97,7 @@ describe("nodeHandler", () => {
     )
   })
 
-  it.live("passes on what is not its own, including the root of the site, and serves its own root below a path", () =>
+  it.live("passes on foreign paths, including the site's root, and serves its own root below a path", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const handle = nodeHandler(quotewire)
@@ -112,7 +112,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("refuses requests outside its base path if there is nobody to pass them on to", () =>
+  it.live("refuses requests outside its base path if there is no next handler", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const handle = nodeHandler(quotewire, { base_path: "/insurance" })
@@ -131,7 +131,7 @@ describe("nodeHandler", () => {
     }
   }
 
-  it.live("limits outside callers by the limits of the service unless it has its own", () =>
+  it.live("limits outside callers by the service's limits unless it has its own limits", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ limits: oneRead })
       const address = yield* serving(nodeHandler(quotewire))
@@ -181,7 +181,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("answers long polls when the service is closed, and then refuses", () =>
+  it.live("answers pending long polls when the service is closed, and then refuses calls", () =>
     Effect.gen(function* () {
       const service = yield* embedded()
       const address = yield* serving(nodeHandler(service.quotewire))
@@ -291,7 +291,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("reads no body before it knows the caller", () =>
+  it.live("reads no body before it has checked the caller", () =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { quotewire } = yield* embedded({ public_url: "https://shop.example" })
@@ -350,7 +350,7 @@ describe("nodeHandler", () => {
     [{ oauth: { issuer: "https://login.example", environment: "live" } }, /^oauth needs mcp/],
     [{ mcp, oauth: { issuer: "login.example", environment: "live" } }, /^oauth\.issuer: Must be an https address/],
     [{ proxies: 1, proxy_header: JSON.parse('"x-real-ip"') }, /^proxy_header must be x-forwarded-for or forwarded\.$/]
-  ] as const)("throws what is wrong with its options: %j", ([options, sentence]) =>
+  ] as const)("throws an error for invalid options: %j", ([options, sentence]) =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       assert.throws(() => nodeHandler(quotewire, options), sentence)

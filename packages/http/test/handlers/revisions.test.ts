@@ -37,8 +37,8 @@ const quoted = async ({ client, createKey, createOrganization }: Embedded) => {
   return { key, id, quote_id: String(quotes[0]?.id) }
 }
 
-describe("revisions of an embedder", () => {
-  it.live("are served by its handler, wherever a quote or an event appears", () =>
+describe("an embedder's revisions", () => {
+  it.live("are served by the embedder's handler, wherever a quote or an event appears", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded({ revisions })
       const address = yield* serving(nodeHandler(quotewire))

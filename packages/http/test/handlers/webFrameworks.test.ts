@@ -22,7 +22,7 @@ describe("webHandler in Next and Hono", () => {
     })
   )
 
-  it.live("asks a function for the service at the first request, and only once", () =>
+  it.live("calls a function for the service at the first request, and only once", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       let asked = 0
@@ -41,7 +41,7 @@ describe("webHandler in Next and Hono", () => {
     })
   )
 
-  it.live("refuses if the service cannot be obtained, and the log says why", () =>
+  it.live("refuses calls if the service cannot be obtained, and the log explains why", () =>
     Effect.gen(function* () {
       const spy = vi.spyOn(console, "log").mockImplementation(() => {})
       yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
@@ -54,7 +54,7 @@ describe("webHandler in Next and Hono", () => {
     })
   )
 
-  it.live("takes a copy of a request whose body Hono has read before", () =>
+  it.live("uses a copy of a request whose body Hono has already read", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const handle = webHandler(quotewire)
@@ -71,7 +71,7 @@ describe("webHandler in Next and Hono", () => {
     })
   )
 
-  it.live("is one function for each method in a route file of Next", () =>
+  it.live("is one function for each method in a Next route file", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const { GET, POST } = webHandlers(quotewire, { base_path: "/api" })

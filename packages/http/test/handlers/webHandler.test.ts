@@ -12,7 +12,7 @@ const host = "https://shop.example"
 const textOf = (answer: Response) => Effect.promise(() => answer.text())
 
 describe("webHandler", () => {
-  it.live("answers as the handler on node:http does", () =>
+  it.live("answers like the handler on node:http", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: host })
       const options = { mcp, mcp_origins: [host], cors_origins: [host] }
@@ -77,7 +77,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("interrupts an answer with events if the caller cancels it", () =>
+  it.live("interrupts an event stream if the caller cancels it", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const hungUp = yield* Deferred.make<void>()
@@ -136,7 +136,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("takes no address from the Host header, and says so if it is not configured", () =>
+  it.live("takes no address from the Host header, and says so if no address is configured", () =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { quotewire } = yield* embedded()
@@ -193,7 +193,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("reads no more of a body than the limit", () =>
+  it.live("stops reading a body at the limit", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const handle = webHandler(quotewire)
@@ -219,7 +219,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("reports a fault of the host if the body was already read, and the log says what to do", () =>
+  it.live("reports a host error if the body was already read, and the log says what to do", () =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { key, quotewire } = yield* embedded()
@@ -244,7 +244,7 @@ describe("webHandler", () => {
         throw new Error("no address")
       }
     ],
-    ["returns no text", () => JSON.parse("5")]
+    ["returns a value that is not text", () => JSON.parse("5")]
   ])("survives an address function that %s, and logs it", ([, address]) =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
@@ -265,7 +265,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("answers long polls when the service is closed, and then refuses", () =>
+  it.live("answers pending long polls when the service is closed, and then refuses calls", () =>
     Effect.gen(function* () {
       const service = yield* embedded()
       const handle = webHandler(service.quotewire)
@@ -279,23 +279,25 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("refuses as soon as the service is closed, even while one of the program's own calls is still running", () =>
-    Effect.gen(function* () {
-      const { quotewire } = yield* embedded({ public_url: host })
-      const web = webHandler(quotewire)
-      const address = yield* serving(nodeHandler(quotewire))
-      const live = () => web(new Request(`${host}/health/live`))
-      assert.strictEqual((yield* Effect.promise(live)).status, 200)
-      assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/health/live`))).status, 200)
-      const finish = yield* Deferred.make<void>()
-      const own = quotewire.run(Deferred.await(finish))
-      const closed = quotewire.close()
-      assert.strictEqual((yield* Effect.promise(live)).status, 503)
-      assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/health/live`))).status, 503)
-      yield* Deferred.succeed(finish, undefined)
-      yield* Effect.promise(() => own)
-      yield* Effect.promise(() => closed)
-    })
+  it.live(
+    "refuses calls as soon as the service is closed, even while one of the program's own calls is still running",
+    () =>
+      Effect.gen(function* () {
+        const { quotewire } = yield* embedded({ public_url: host })
+        const web = webHandler(quotewire)
+        const address = yield* serving(nodeHandler(quotewire))
+        const live = () => web(new Request(`${host}/health/live`))
+        assert.strictEqual((yield* Effect.promise(live)).status, 200)
+        assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/health/live`))).status, 200)
+        const finish = yield* Deferred.make<void>()
+        const own = quotewire.run(Deferred.await(finish))
+        const closed = quotewire.close()
+        assert.strictEqual((yield* Effect.promise(live)).status, 503)
+        assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/health/live`))).status, 503)
+        yield* Deferred.succeed(finish, undefined)
+        yield* Effect.promise(() => own)
+        yield* Effect.promise(() => closed)
+      })
   )
 
   it.live("logs to the service's logger why the service could not start", () =>
@@ -312,7 +314,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("refuses at all handlers of a service while the last request of one of them finishes", () =>
+  it.live("refuses calls at all handlers of a service while the last request at one of them finishes", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: host })
       const [handle, other] = [webHandler(quotewire), webHandler(quotewire)]

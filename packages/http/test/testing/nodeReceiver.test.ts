@@ -19,7 +19,7 @@ const deliver = Effect.fnUntraced(function* (url: string, deadline_ms = 10_000) 
   return yield* send({ url, headers: Signature.headersOf({ id: "evt_1", timestamp, signature }), body, deadline_ms })
 }, Effect.provide(NodeCrypto.layer))
 
-describe("a receiver on a server", () => {
+describe("a test receiver on a server", () => {
   it.live.each([
     { script: "succeed", respond: Receiver.succeed, outcome: [204, null] },
     { script: "fail", respond: Receiver.fail(429, { "retry-after": "1" }), outcome: [429, null] },

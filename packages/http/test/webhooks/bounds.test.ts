@@ -5,11 +5,11 @@ import { eventually, make, outcome, request } from "./support/sender.ts"
 
 const urlOf = ({ port }: Endpoint.Endpoint) => `http://127.0.0.1:${port}/`
 const all = <A>(effects: ReadonlyArray<Effect.Effect<A>>) => Effect.all(effects, { concurrency: "unbounded" })
-/** Answers after a turn of the event loop, so that several requests are in progress at once. */
+/** Answers after a turn of the event loop, so that several requests are in progress concurrently. */
 const soon: Endpoint.Script = (socket, got) => void setTimeout(() => Endpoint.answer(200)(socket, got), 2)
 
-describe("connections", () => {
-  it.live("to a host are limited, and every request gets its turn", () =>
+describe("webhook connections", () => {
+  it.live("to one host are limited, and every request gets its turn", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(soon)
       const sender = yield* make({ connections_per_host: 4 })
@@ -42,7 +42,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("of a host that hangs block nobody else, and waiting requests report that nothing was sent", () =>
+  it.live("to a host that hangs block no other host, and waiting requests report that nothing was sent", () =>
     Effect.gen(function* () {
       const hanging = yield* Endpoint.start(() => {})
       const other = yield* Endpoint.start(Endpoint.answer(200))
@@ -69,7 +69,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are reserved for others if hosts hang: those share half of them", () =>
+  it.live("are reserved for other hosts if hosts hang: the hanging hosts share half of them", () =>
     Effect.gen(function* () {
       const hanging = yield* Effect.all([0, 1, 2].map(() => Endpoint.start(() => {})))
       const other = yield* Endpoint.start(Endpoint.answer(200))
@@ -98,7 +98,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are free again for waiting requests after others gave up", () =>
+  it.live("become free for waiting requests after other requests are abandoned", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(() => {})
       const sender = yield* make({ connections_per_host: 1, connections: 1 })
@@ -125,7 +125,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that the endpoint has closed are not used again", () =>
+  it.live("that the endpoint has closed are not reused", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(Endpoint.answer(200, { connection: "close" }))
       const sender = yield* make()
@@ -137,7 +137,7 @@ describe("connections", () => {
   )
 })
 
-describe("when a sender ends", () => {
+describe("closing a sender", () => {
   it.live("leaves nothing behind, whatever was in progress", () =>
     Effect.gen(function* () {
       const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length

@@ -3,7 +3,7 @@ import { Effect, Fiber } from "effect"
 import * as Endpoint from "./support/endpoint.ts"
 import { eventually, make, outcome, request, sendTo } from "./support/sender.ts"
 
-/** Writes a beginning, and then small pieces without end. */
+/** Writes a first part, and then small pieces endlessly. */
 const drip =
   (beginning: string, drop: string): Endpoint.Script =>
   (socket) => {
@@ -50,35 +50,35 @@ const ok = "HTTP/1.1 200 OK\r\n"
 const cases: { readonly [name: string]: Case } = {
   resets: broken((socket) => void socket.resetAndDestroy()),
   closes: broken((socket) => void socket.destroy()),
-  "says that it will say no more": broken(last("")),
-  "closes in its headers": broken(last(`${ok}content-le`), 200),
-  "continues what it was not asked to": broken(Endpoint.raw("HTTP/1.1 100 Continue\r\n\r\n")),
-  "wants another protocol": broken(
+  "closes without an answer": broken(last("")),
+  "closes during its headers": broken(last(`${ok}content-le`), 200),
+  "sends an unrequested 100 Continue": broken(Endpoint.raw("HTTP/1.1 100 Continue\r\n\r\n")),
+  "asks to switch protocols": broken(
     Endpoint.raw("HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n"),
     101
   ),
-  "closes in its status": broken(last("HTTP/1.1 20")),
+  "closes during its status line": broken(last("HTTP/1.1 20")),
   hangs: slow(() => {}),
-  "hangs in its status": slow(Endpoint.raw("HTTP/1.1 2")),
+  "hangs during its status line": slow(Endpoint.raw("HTTP/1.1 2")),
   "hangs after its status line": slow(Endpoint.raw(ok), 200),
   "hangs before its body": slow(Endpoint.raw(`${ok}content-length: 9\r\n\r\n`), 200),
-  "drips its headers": slow(drip(`${ok}x: `, "x"), 200),
-  "drips its body": slow(drip(`${ok}content-length: 9999\r\n\r\n`, "x"), 200),
-  "drips a refusal": slow(drip("HTTP/1.1 410 Gone\r\ncontent-length: 9999\r\n\r\n", "x"), 410),
-  "gives hints for ever": garbled(drip("", "HTTP/1.1 103 Early Hints\r\n\r\n")),
-  "speaks garbage": garbled(Endpoint.raw("\0\x01\x02 what?\r\n\r\n")),
+  "sends its headers byte by byte": slow(drip(`${ok}x: `, "x"), 200),
+  "sends its body byte by byte": slow(drip(`${ok}content-length: 9999\r\n\r\n`, "x"), 200),
+  "sends a refusal byte by byte": slow(drip("HTTP/1.1 410 Gone\r\ncontent-length: 9999\r\n\r\n", "x"), 410),
+  "sends early hints forever": garbled(drip("", "HTTP/1.1 103 Early Hints\r\n\r\n")),
+  "sends garbage": garbled(Endpoint.raw("\0\x01\x02 what?\r\n\r\n")),
   "has a garbled status": garbled(Endpoint.raw("HTTP/1.1 2x0 OK\r\n\r\n")),
   "speaks SMTP": garbled(Endpoint.raw("220 mail.example.com ESMTP\r\n")),
-  "tells two lengths": garbled(Endpoint.raw(`${ok}content-length: 1\r\ncontent-length: 2\r\n\r\nab`), 200),
+  "sends two content lengths": garbled(Endpoint.raw(`${ok}content-length: 1\r\ncontent-length: 2\r\n\r\nab`), 200),
   "has a garbled chunk": garbled(Endpoint.raw(`${ok}transfer-encoding: chunked\r\n\r\nzz\r\n`), 200),
-  "closes in its body": garbled(last(`${ok}content-length: 9\r\n\r\nab`), 200),
-  "closes in its chunks": garbled(last(`${ok}transfer-encoding: chunked\r\n\r\n5\r\nab`), 200),
-  "resets in its body": garbled((socket) => {
+  "closes during its body": garbled(last(`${ok}content-length: 9\r\n\r\nab`), 200),
+  "closes during its chunks": garbled(last(`${ok}transfer-encoding: chunked\r\n\r\n5\r\nab`), 200),
+  "resets during its body": garbled((socket) => {
     socket.write(`${ok}content-length: 9\r\n\r\nab`, () => setImmediate(() => socket.destroy()))
   }, 200),
-  "floods its reason": large(drip("HTTP/1.1 200 ", "x".repeat(50_000))),
-  "floods a chunk's extension": large(drip(`${ok}transfer-encoding: chunked\r\n\r\n1;`, "x".repeat(50_000))),
-  "sends nothing but new lines": { ...large(drip("", "\r\n".repeat(25_000))), status: null },
+  "sends an endless reason phrase": large(drip("HTTP/1.1 200 ", "x".repeat(50_000))),
+  "sends an endless chunk extension": large(drip(`${ok}transfer-encoding: chunked\r\n\r\n1;`, "x".repeat(50_000))),
+  "sends only newlines": { ...large(drip("", "\r\n".repeat(25_000))), status: null },
   "has a large header": large(Endpoint.raw(`${ok}x: ${"x".repeat(17 * 1_024)}\r\n\r\n`)),
   "has many headers": large(Endpoint.raw(`${ok}${"x: y\r\n".repeat(20_000)}\r\n`))
 }
@@ -95,7 +95,7 @@ describe("an endpoint", () => {
     )
   }
 
-  it.live("that closes without ending its answer counts as complete", () =>
+  it.live("that closes without ending its answer is treated as complete", () =>
     Effect.gen(function* () {
       const { endpoint, sent } = yield* sendTo(last(`${ok}\r\nall of it`))
       assert.deepStrictEqual(sent, [200, null])
@@ -103,7 +103,7 @@ describe("an endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that answers twice is ignored the second time", () =>
+  it.live("that answers twice has its second answer ignored", () =>
     Effect.gen(function* () {
       const twice = `${ok}content-length: 2\r\n\r\nok`
       const { endpoint, sender, sent } = yield* sendTo(Endpoint.raw(twice + twice.replace("200", "500")))
@@ -115,7 +115,7 @@ describe("an endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that begins an answer on a kept connection and closes is not retried", () =>
+  it.live("that starts an answer on a reused connection and closes is not retried", () =>
     Effect.gen(function* () {
       let count = 0
       const endpoint = yield* Endpoint.start((socket, got) =>
@@ -135,7 +135,7 @@ describe("an endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that does not exist: connection_failed", () =>
+  it.live("that does not exist causes connection_failed", () =>
     Effect.gen(function* () {
       const { port } = yield* Effect.scoped(Endpoint.start(Endpoint.answer(200)))
       const sender = yield* make()

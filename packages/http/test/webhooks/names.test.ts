@@ -39,7 +39,7 @@ const only6 =
 const alias = (from: string, to: string): NameServer.Record => ({ type: "CNAME", name: from, data: to })
 const chain = Array.from({ length: 20 }, (_, i) => alias(i === 0 ? name : `c${i}.example.com`, `c${i + 1}.example.com`))
 
-describe("a name", () => {
+describe("a host name", () => {
   it.live("is resolved as a full name, and used for TLS and Host", () =>
     Effect.gen(function* () {
       const { names, endpoint, send, lookUp } = yield* start(only4(open))
@@ -56,11 +56,11 @@ describe("a name", () => {
     "this machine": only4(a("127.0.0.2")),
     "a cloud's metadata": only4(a("169.254.169.254")),
     "public and private addresses": only4(a("127.0.0.1", "10.0.0.1")),
-    "a private address of the other family": (_name, type) => (type === "A" ? open : aaaa("fd00::1")),
+    "a private address in the other family": (_name, type) => (type === "A" ? open : aaaa("fd00::1")),
     "a private IPv6 address": only6(aaaa("::1")),
     "a mapped address": only6(aaaa("::ffff:5db8:d822")),
     "a NAT64 address": only6(aaaa("64:ff9b::a9fe:a9fe")),
-    "more addresses than anybody needs": only4(a(...Array.from({ length: 33 }, (_, i) => `127.0.0.${i % 2 ? 1 : 1}`))),
+    "too many addresses": only4(a(...Array.from({ length: 33 }, (_, i) => `127.0.0.${i % 2 ? 1 : 1}`))),
     "a thousand addresses": only4(a(...Array.from({ length: 1_000 }, () => "127.0.0.1"))),
     "an alias of a private address": only4([
       alias(name, "b.example.com"),
@@ -72,7 +72,7 @@ describe("a name", () => {
     ])
   }
   for (const [what, zone] of Object.entries(refused)) {
-    it.live(`that leads to ${what} is refused`, () =>
+    it.live(`that resolves to ${what} is refused`, () =>
       Effect.gen(function* () {
         const { endpoint, send, lookUp } = yield* start(zone)
         assert.strictEqual(yield* lookUp, "refused")
@@ -86,7 +86,7 @@ describe("a name", () => {
     "does not exist": () => "nxdomain",
     "has no address": () => [],
     "is an alias of localhost": () => [alias(name, "localhost")],
-    "is an alias of nothing": () => [alias(name, "metadata.google.internal")]
+    "is an alias of a missing name": () => [alias(name, "metadata.google.internal")]
   }
   for (const [what, zone] of Object.entries(nowhere)) {
     it.live(`that ${what} is refused as if it were private`, () =>
@@ -99,9 +99,9 @@ describe("a name", () => {
   }
 
   const unavailable: { readonly [what: string]: NameServer.Zone } = {
-    "nobody tells": () => "silent",
-    "the name servers fail for": () => "servfail",
-    "one family exists not of, and nobody tells the other": (_name, type) => (type === "A" ? [] : "silent")
+    "gets no answer": () => "silent",
+    "causes a name server failure": () => "servfail",
+    "lacks one address family and gets no answer for the other": (_name, type) => (type === "A" ? [] : "silent")
   }
   for (const [what, zone] of Object.entries(unavailable)) {
     it.live(`that ${what} can be retried`, () =>
@@ -115,7 +115,7 @@ describe("a name", () => {
     )
   }
 
-  it.live("with circular aliases leads nowhere", () =>
+  it.live("with circular aliases is not resolved", () =>
     Effect.gen(function* () {
       const { endpoint, send, lookUp } = yield* start(() => [
         alias(name, "b.example.com"),
@@ -127,14 +127,14 @@ describe("a name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("whose name server does not answer in time fails", () =>
+  it.live("whose name server does not answer in time causes a failure", () =>
     Effect.gen(function* () {
       const { sender, url } = yield* start(() => "silent")
       assert.deepStrictEqual(outcome(yield* sender.send(request(url, 50))), [null, "dns_failed"])
     }).pipe(Effect.scoped)
   )
 
-  it.live("is reached even if one family's name servers do not answer", () =>
+  it.live("is reached even if one address family's name servers do not answer", () =>
     Effect.gen(function* () {
       const { send, lookUp } = yield* start((_name, type) => (type === "A" ? open : "silent"), 100)
       assert.strictEqual(yield* lookUp, "public")
@@ -166,7 +166,7 @@ describe("a name", () => {
   )
 })
 
-describe("a name that moves", () => {
+describe("a name whose address changes", () => {
   it.live("between check and connection is dialed at the checked address", () =>
     Effect.gen(function* () {
       // Public in the first answer, private in the second, and neither may be cached.
@@ -199,7 +199,7 @@ describe("a name that moves", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("does not use a kept connection to its old address", () =>
+  it.live("does not reuse a connection to its old address", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start(only4(open))
       const first = yield* Endpoint.start(Endpoint.answer(200), { certificate })
@@ -224,7 +224,7 @@ describe("a name that moves", () => {
   )
 })
 
-describe("a host of several addresses", () => {
+describe("a host with several addresses", () => {
   it.live("is reached at an address that answers", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start(only4(a("127.0.0.3", "127.0.0.4", "127.0.0.1")))
@@ -260,7 +260,7 @@ describe("a host of several addresses", () => {
   )
 })
 
-describe("the host itself", () => {
+describe("the sending host itself", () => {
   it.live("is refused under all of its names", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start((_name, type) => (type === "A" ? a("93.184.216.34") : []))

@@ -8,7 +8,7 @@ import * as NodeWebhookSender from "../../src/webhooks/NodeWebhookSender.ts"
 import * as Endpoint from "./support/endpoint.ts"
 import { allowing, eventually, make, outcome, request, sendTo } from "./support/sender.ts"
 
-describe("a POST", () => {
+describe("a webhook POST", () => {
   it.live("is sent unchanged", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(Endpoint.answer(200))
@@ -37,7 +37,7 @@ describe("a POST", () => {
     assert.strictEqual(NodeWebhookSender.defaultUserAgent, `Quotewire-Webhooks/${version}`)
   })
 
-  it.live("keeps its connection, and ignores cookies", () =>
+  it.live("keeps its connection open, and ignores cookies", () =>
     Effect.gen(function* () {
       const { endpoint, sender } = yield* sendTo(Endpoint.answer(200, { "set-cookie": "a=b" }))
       yield* sender.send(request(`http://127.0.0.1:${endpoint.port}/other`))
@@ -80,7 +80,7 @@ describe("a POST", () => {
   )
 })
 
-describe("an answer", () => {
+describe("a receiver's answer", () => {
   for (const status of [200, 201, 204, 299, 400, 401, 404, 410, 413, 500, 503]) {
     it.live(`of ${status} is reported unchanged`, () =>
       Effect.gen(function* () {
@@ -124,7 +124,7 @@ describe("an answer", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("of 16 KiB is read, and the connection stays in use", () =>
+  it.live("of 16 KiB is read, and the connection is reused", () =>
     Effect.gen(function* () {
       const { endpoint, sender, sent } = yield* sendTo(Endpoint.answer(200, {}, "x".repeat(16 * 1_024)))
       assert.deepStrictEqual(sent, [200, null])
@@ -135,12 +135,12 @@ describe("an answer", () => {
 
   const large: { readonly [name: string]: Endpoint.Script } = {
     "of 10 MB": Endpoint.answer(200, {}, "x".repeat(10_000_000)),
-    "that says it is small, and zipped, and is not": Endpoint.answer(
+    "that declares a small gzip body and sends something else": Endpoint.answer(
       200,
       { "content-encoding": "gzip" },
       gzipSync(Buffer.alloc(32 * 1_024 * 1_024)).toString("latin1")
     ),
-    "without an end": (socket) => {
+    "that never ends": (socket) => {
       socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
       const more = () => {
         while (socket.writable && socket.write(`1000\r\n${"x".repeat(4_096)}\r\n`));
@@ -160,8 +160,8 @@ describe("an answer", () => {
   }
 })
 
-describe("addresses", () => {
-  it.live("that are refused are never dialed", () =>
+describe("webhook addresses", () => {
+  it.live("are never dialed if they are refused", () =>
     Effect.gen(function* () {
       const dialed: Array<string> = []
       const sender = yield* make({
@@ -203,7 +203,7 @@ describe("addresses", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("of this machine are reachable as localhost if they are allowed", () =>
+  it.live("on this machine are reachable as localhost if they are allowed", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(Endpoint.answer(200))
       const sender = yield* make({ policy: allowing("127.0.0.0/8") })
@@ -214,7 +214,7 @@ describe("addresses", () => {
     }).pipe(Effect.scoped)
   )
 
-  it("of this machine's interfaces count as its own", () => {
+  it("on this machine's interfaces count as the host's own", () => {
     assert.include(NodeWebhookSender.ownAddresses().map(String), "127.0.0.1")
   })
 })
@@ -222,7 +222,7 @@ describe("addresses", () => {
 describe("TLS", () => {
   const certificate = Certificate.make("127.0.0.1")
 
-  it.live("accepts a certificate for the address, and no other", () =>
+  it.live("accepts a certificate for the address, and no other certificate", () =>
     Effect.gen(function* () {
       const good = yield* Endpoint.start(Endpoint.answer(200), { certificate })
       const named = Certificate.make("hooks.example.com")

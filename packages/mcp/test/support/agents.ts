@@ -17,7 +17,7 @@ export interface Sent {
   readonly message?: unknown
   readonly body?: string | Uint8Array
   readonly address?: string
-  /** The path; by default that of the endpoint. */
+  /** The path; by default the endpoint's. */
   readonly path?: string
   /** Receives the messages of an answer with events as they arrive. */
   readonly events?: Array<unknown>

@@ -25,7 +25,7 @@ export interface Issuer {
   readonly behind: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
-/** Claims in place of the usual ones; undefined leaves one out. */
+/** Claims that replace the usual ones; undefined omits a claim. */
 export type Claims = Readonly<Record<string, unknown>>
 
 export interface TokenOptions {

@@ -13,7 +13,7 @@ export const start = {
 }
 export const { dwelling } = start.application
 export const told = { action: "accept", content: { "dwelling.type": dwelling.type } }
-/** A start with a key, which lacks the kind of home. */
+/** A start with a key, which lacks the type of home. */
 export const withoutFact = {
   ...{ ...start, consent_receipt_id: "receipt-0001" },
   application: { dwelling: { address: dwelling.address } }

@@ -56,9 +56,9 @@ const silent = defineCarrier({
   ask: () => new Promise(() => {})
 })
 
-describe("the clock of the test kit", () => {
+describe("the test kit's clock", () => {
   for (const step of ["1 second", "7 seconds", "1 hour"] as const) {
-    it(`leaves own carriers the real time that they take, in steps of ${step}`, async () => {
+    it(`gives own carriers the real time that they need, in steps of ${step}`, async () => {
       let world: Sandbox | undefined
       const callBack = (ref: string) => {
         void world?.quotewire.carrierCallback("naic:10003", { headers: {}, body: new TextEncoder().encode(ref) })

@@ -35,8 +35,8 @@ const start = (
 
 const typesOf = (events: ReadonlyArray<{ readonly type: string }>) => events.map(({ type }) => type)
 
-describe("the clock of a sandbox", () => {
-  it("stands still, so that the same test sees the same times", async () => {
+describe("a sandbox's clock", () => {
+  it("stands still, so that a test always sees the same times", async () => {
     const now = new Date("2026-09-26T12:00:00Z")
     await using world = await sandbox({ now })
     const { id } = await start(world)
@@ -50,7 +50,7 @@ describe("the clock of a sandbox", () => {
     assert.deepStrictEqual(await world.now(), now)
   })
 
-  it("moves with advance, after which everything that fell due has happened", async () => {
+  it("moves with advance, after which all due work has happened", async () => {
     await using world = await sandbox({ now: new Date("2026-09-26T12:00:00Z") })
     const inbox = await world.inbox()
     const { id } = await start(world, { scenario: "price_update" })
@@ -93,7 +93,7 @@ describe("the clock of a sandbox", () => {
     assert.isBelow((await world.now()).getTime(), new Date("2026-09-26T12:02:00Z").getTime())
   })
 
-  it("rejects a wait that nothing but the clock can end, and says what to do", async () => {
+  it("rejects a wait that only the clock can end, and explains what to do", async () => {
     await using world = await sandbox()
     const { id } = await start(world)
     const another = world.quotewire.client(world.keys.server)
@@ -115,13 +115,13 @@ describe("the clock of a sandbox", () => {
     assert.strictEqual(outcome, "gone")
   })
 
-  it("jumps over years in which nothing happens", async () => {
+  it("jumps over years without events", async () => {
     await using world = await sandbox({ now: new Date("2026-09-26T12:00:00Z") })
     await world.advance("800 days")
     assert.deepStrictEqual(await world.now(), new Date("2028-12-04T12:00:00Z"))
   })
 
-  it("refuses durations that are not whole seconds, or longer than a hundred years, by name", async () => {
+  it("rejects durations that are not whole seconds or exceed a hundred years, by name", async () => {
     await using world = await sandbox()
     const messageOf = (outcome: Promise<unknown>) =>
       outcome.then(
@@ -146,28 +146,28 @@ describe("the clock of a sandbox", () => {
     )
   })
 
-  it("says so if the code does not finish", async () => {
+  it("reports if the code does not finish", async () => {
     await using world = await sandbox()
     const endless = new Promise<never>(() => {})
     const outcome = await world.advanceUntil(endless, { step: "1 hour", at_most: "3 hours" }).catch((error) => error)
     assert.include(String(outcome), "3h")
   })
 
-  it("asks for a promise if it is given a function", async () => {
+  it("rejects a function, and asks for a promise", async () => {
     await using world = await sandbox()
     const work: Promise<number> = JSON.parse("{}")
     const outcome = await world.advanceUntil(work).catch((error) => error)
     assert.include(String(outcome), "call your async function, and pass what it returns")
   })
 
-  it("starts at a date that exists", async () => {
+  it("starts only at a valid date", async () => {
     for (const now of [new Date(Number.NaN), new Date(-1), new Date(8.64e15), JSON.parse('"2026-09-26"')]) {
       const outcome = await sandbox({ now }).catch((error) => error)
       assert.match(String(outcome), /^RangeError: now must be a Date in the years 1970 to 2999/)
     }
   })
 
-  it("reports the failure of the code", async () => {
+  it("reports the code's failure", async () => {
     await using world = await sandbox()
     const outcome = await world.advanceUntil(Promise.reject(new Error("no cover"))).catch((error) => error)
     assert.strictEqual(outcome.message, "no cover")
@@ -242,7 +242,7 @@ describe("a sandbox", () => {
     )
   })
 
-  it("logs where it is told to", async () => {
+  it("writes its log where you choose", async () => {
     const warnings: Array<string> = []
     const ignore = () => {}
     const logger = {
@@ -277,7 +277,7 @@ describe("a sandbox", () => {
     assert.isEmpty(world.missing_from_cassettes())
   })
 
-  it("reports what a cassette could not answer", async () => {
+  it("reports requests that a cassette could not answer", async () => {
     await using world = await sandbox({
       carriers: [acme],
       fictional_carriers: false,
@@ -294,14 +294,14 @@ describe("a sandbox", () => {
     assert.include(world.missing_from_cassettes()[0] ?? "", "Record it again")
   })
 
-  it("refuses a cassette that no carrier has, and a wrong configuration", async () => {
+  it("rejects a cassette for an unknown carrier, and an invalid configuration", async () => {
     const noCarrier = await sandbox({ cassettes: { "naic:1": cassette } }).catch((error) => error)
     assert.include(noCarrier.message, "naic:1")
     const twice = await sandbox({ carriers: [acme, acme] }).catch((error) => error)
     assert.include(twice.message, "carriers.1")
   })
 
-  it("refuses options that only JavaScript lets through, with a sentence that names them", async () => {
+  it("rejects options that only JavaScript allows, with a sentence that names them", async () => {
     for (const [given, says] of [
       ["null", /^Error: sandbox needs an object of options, such as /],
       ['"zero_quotes"', /^Error: sandbox needs an object of options, such as /],
@@ -314,8 +314,8 @@ describe("a sandbox", () => {
   })
 })
 
-describe("an inbox", () => {
-  it("answers by its script, and keeps retries apart from events", async () => {
+describe("a webhook inbox", () => {
+  it("answers by its script, and separates retries from events", async () => {
     await using world = await sandbox()
     const inbox = await world.inbox("billing", {
       event_types: ["quote_request.completed"],
@@ -334,7 +334,7 @@ describe("an inbox", () => {
     )
   })
 
-  it("can be awaited, and the wait ends with its signal", async () => {
+  it("can be awaited, and its signal ends the wait", async () => {
     await using world = await sandbox()
     const inbox = await world.inbox()
     const arrived = inbox.until((webhooks) => webhooks.length > 0)
@@ -348,7 +348,7 @@ describe("an inbox", () => {
 })
 
 describe("a snapshot", () => {
-  it("starts sandboxes that continue from it and do not see one another", async () => {
+  it("starts sandboxes that continue from it independently", async () => {
     await using world = await sandbox({ now: new Date("2026-09-26T12:00:00Z") })
     await world.inbox("billing")
     const { id } = await start(world)
@@ -369,7 +369,7 @@ describe("a snapshot", () => {
     assert.notInclude(typesOf(billing.events()), "quote_request.completed")
   })
 
-  it("keeps the timers of what is still running", async () => {
+  it("keeps the timers of running requests", async () => {
     await using world = await sandbox()
     const { id } = await start(world)
     const started = await world.snapshot()

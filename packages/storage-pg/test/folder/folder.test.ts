@@ -56,7 +56,7 @@ const namesIn = (folder: string) =>
   )
 
 layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ data })", (it) => {
-  it.effect("keeps what was stored when it is opened again, and nobody else can read it", () =>
+  it.effect("keeps its data when it is opened again, and no other user can read it", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       assert.deepStrictEqual(yield* namesIn(folder), ["Acme"])
@@ -65,7 +65,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
     })
   )
 
-  it.effect("is refused while it is open", () =>
+  it.effect("cannot be opened twice at the same time", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       const first = yield* service(folder)
@@ -84,7 +84,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
     })
   )
 
-  it.effect("says that a newer program made the schema", () =>
+  it.effect("reports a schema that a newer program created", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       const add = "insert into quotewire.migration (number, name, serves_from) values (99, 'later', 99)"
@@ -93,7 +93,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
     })
   )
 
-  it.effect("names the folder of another version of PostgreSQL", () =>
+  it.effect("names the folder if it was created by another PostgreSQL version", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       writeFileSync(join(folder, "database", "PG_VERSION"), "17\n")
@@ -102,7 +102,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
     })
   )
 
-  it.effect("names a folder whose database is damaged, and says what can be done", () =>
+  it.effect("names a folder whose database is damaged, and explains what can be done", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       truncateSync(join(folder, "database", "global", "pg_control"), 100)
@@ -112,7 +112,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
     })
   )
 
-  it.effect("refuses a path that is a file, or leads through one", () =>
+  it.effect("refuses a path that is a file, or leads through a file", () =>
     Effect.gen(function* () {
       const path = yield* temporaryFolder
       writeFileSync(path, "")
@@ -138,7 +138,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
   )
 
   // For root, every folder can be written.
-  it.effect.skipIf(process.getuid?.() === 0)("refuses a folder that it cannot write", () =>
+  it.effect.skipIf(process.getuid?.() === 0)("refuses a folder that it cannot write to", () =>
     Effect.gen(function* () {
       const parent = yield* temporaryFolder
       mkdirSync(parent, { mode: 0o500 })
@@ -146,7 +146,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
     })
   )
 
-  it.effect("needs a path", () =>
+  it.effect("requires a path", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* refusalOf(" "), "data must be the path of a folder.")
     })

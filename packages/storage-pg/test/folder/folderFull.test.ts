@@ -52,7 +52,7 @@ const logged = <A, E, R>(program: (lines: ReadonlyArray<string>) => Effect.Effec
 const create = "create table public.kept (id integer)"
 const insert = "insert into public.kept values ($1::text::integer)"
 const ids = "select id from public.kept order by id"
-/** Fills the log of changes, without which the server cannot run. */
+/** Fills the WAL, without which the server cannot run. */
 const fillLog = "select pg_logical_emit_message(false, 'x', repeat('x', 20000000))"
 
 const outcome = <A>(statement: Effect.Effect<A, { readonly _tag: string }>) =>
@@ -92,7 +92,7 @@ describe("a database in a folder whose disk is full", () => {
     )
   )
 
-  it.live("stops if its log is full, says what to do, and has everything when it is opened again", () =>
+  it.live("stops if its WAL is full, explains what to do, and has all data when it is opened again", () =>
     logged((lines) =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder

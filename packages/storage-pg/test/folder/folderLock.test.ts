@@ -35,8 +35,8 @@ const lockOnce = (folder: string) => Effect.scoped(FolderLock.lock(folder))
 
 const locksIn = (folder: string) => readdirSync(folder).filter((name) => name.startsWith("lock."))
 
-describe("the lock of a folder", () => {
-  it.live("is refused while another process holds it, and says which", () =>
+describe("a folder's lock", () => {
+  it.live("is refused while another process holds it, and names that process", () =>
     Effect.gen(function* () {
       const folder = yield* emptyFolder
       const { child, said } = yield* holder(folder)
@@ -65,7 +65,7 @@ describe("the lock of a folder", () => {
   )
 
   it.live(
-    "is taken over by one process alone when its owner was killed, however many try",
+    "is taken over by only one process after its owner was killed, however many try",
     () =>
       Effect.gen(function* () {
         const folder = yield* emptyFolder
@@ -88,7 +88,7 @@ describe("the lock of a folder", () => {
     60_000
   )
 
-  it.live("is not taken over if its number belongs to another process by now", () =>
+  it.live("is not taken over if its process ID now belongs to another process", () =>
     Effect.gen(function* () {
       const folder = yield* emptyFolder
       yield* Effect.scoped(
@@ -107,7 +107,7 @@ describe("the lock of a folder", () => {
     })
   )
 
-  it.live("is refused if its owner ran on another machine, and says what to remove", () =>
+  it.live("is refused if its owner ran on another machine, and the message says what to remove", () =>
     Effect.gen(function* () {
       const folder = yield* emptyFolder
       const owner = { pid: 1, host: "elsewhere", started: null }

@@ -6,7 +6,7 @@ import { step } from "./moves.ts"
 /** Puts load on hosts while a cell moves, and checks what it reads. */
 export class Load {
   isOver = false
-  /** The newest version of each writer that was stored. */
+  /** Each writer's latest version that was stored. */
   readonly accepted = new Map<number, number>()
   /** The number of events read in each feed. */
   readonly followed = new Map<number, number>()
@@ -22,7 +22,7 @@ export class Load {
       }
     })
 
-  /** Reads the newest version of a writer's record, which must not be older than the last accepted one. */
+  /** Reads the latest version of a writer's record, which must not be older than the last accepted version. */
   readonly read = (storage: Port, writer: number) =>
     Effect.gen({ self: this }, function* () {
       const workspace_id = workspace((writer % 4) + 1)

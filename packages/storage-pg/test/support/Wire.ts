@@ -67,19 +67,19 @@ export class Wire {
     if (direction !== "to") far.pause()
   }
 
-  /** Forwards to another local port from now on. Closes the connections to the old one. */
+  /** Forwards to another local port from now on. Closes the connections to the old port. */
   lead(port: number): void {
     this.target = port
     for (const pair of this.pairs) for (const socket of pair) socket.destroy()
   }
 
-  /** Refuses connections from now on: closes the old ones, and new ones at once. */
+  /** Refuses connections from now on: closes existing connections, and new ones immediately. */
   refuse(): void {
     this.refusing = true
     for (const pair of this.pairs) for (const socket of pair) socket.destroy()
   }
 
-  /** Lets new connections through again. What was sent meanwhile is lost, so old ones stay dead. */
+  /** Lets new connections through again. Bytes sent in the meantime are lost, so old connections stay dead. */
   restore(): void {
     this.refusing = false
     if (!this.silent) return

@@ -9,13 +9,13 @@ import type { CellSource, NamedStorage, WrongCell } from "../../src/cells/CellSt
 import * as Cells from "../../src/cells/Cells.ts"
 import type { Port } from "./hosts.ts"
 
-/** A storage in memory of its own. */
+/** A separate in-memory storage. */
 export const memory: Effect.Effect<Port, never, Scope.Scope> = Effect.map(
   Layer.build(Layer.fresh(MemoryStorage.layer)),
   Context.get(Storage.Storage)
 )
 
-/** Names for cells, the first one first. */
+/** Names for cells, in order. */
 export const names = ["first", "second", "third", "fourth"] as const
 
 /** Adds storages as cells with the same room. */
@@ -54,7 +54,7 @@ export class FourCells extends Context.Service<
   FourCells,
   { readonly cells: PgCells.AllCells; readonly urls: ReadonlyArray<string> }
 >()("test/FourCells") {
-  /** As they are before they are migrated and added. */
+  /** The cells before they are migrated and added. */
   static readonly empty = Layer.effect(
     FourCells,
     Effect.gen(function* () {
@@ -72,7 +72,7 @@ export class FourCells extends Context.Service<
     })
   )
 
-  /** Ready to be used, with the same room. */
+  /** The cells ready for use, with equal room. */
   static readonly layer = Layer.effect(
     FourCells,
     Effect.gen(function* () {

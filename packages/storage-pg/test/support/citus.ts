@@ -45,7 +45,7 @@ export const scopedSchema: Effect.Effect<CitusSchema, PgStorage.DatabaseRefused,
 /** The schemas of a group of tests. */
 export class Schemas extends Context.Service<Schemas, ReadonlyArray<CitusSchema>>()("test/CitusSchemas") {}
 
-/** A storage in a schema of its own. */
+/** A storage in its own schema. */
 export const oneCell: Layer.Layer<Storage.Storage | Schemas, PgStorage.DatabaseRefused> = Layer.unwrap(
   Effect.map(scopedSchema, (schema) => Layer.merge(PgCells.layer(cellsOf(schema)), Layer.succeed(Schemas, [schema])))
 )

@@ -97,7 +97,7 @@ export const moveUntil = Effect.fnUntraced(function* ({ cells }: MovableCell, la
 export const reasonOf = <A>(program: Effect.Effect<A, PgStorage.DatabaseRefused>) =>
   Effect.map(Effect.flip(program), ({ message, reason }) => ({ message, reason }))
 
-/** The name of the subscription at the new place, which is also that of its slot and its publication. */
+/** The name of the subscription on the target, which its slot and its publication share. */
 export const subscriptionIn = Effect.fnUntraced(function* (url: string) {
   const found = "select subname from pg_subscription s join pg_database d on d.oid = s.subdbid"
   const [subscription] = yield* sql(url, `${found} where d.datname = current_database()`)

@@ -20,7 +20,7 @@ export type Script = (socket: Net.Socket, request: Request) => void
 export interface Endpoint {
   readonly port: number
   readonly requests: ReadonlyArray<Request>
-  /** How many connections it has had in all, and has now. */
+  /** How many connections it has had in total, and has now. */
   readonly connections: () => { readonly all: number; readonly open: number; readonly most: number }
   /** How many bytes have arrived, including handshakes. */
   readonly received_bytes: () => number
