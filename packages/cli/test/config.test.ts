@@ -141,7 +141,7 @@ describe("a configuration file that cannot be used", () => {
     {
       fault: "throws an error that quotes a secret",
       files: { "quotewire.config.ts": 'export default JSON.parse("secret-1")' },
-      says: "quotewire.config.ts:1:21 throws while it loads: SyntaxError: A text is not valid JSON"
+      says: "quotewire.config.ts:1:21 throws while it loads: SyntaxError: Some text is not valid JSON"
     },
     {
       fault: "throws an error whose cause quotes a secret",
@@ -152,7 +152,7 @@ describe("a configuration file that cannot be used", () => {
           }
           export default read("secret-1")`
       },
-      says: /Error: ACME_KEY is not valid JSON \(A text is not valid JSON\)$/
+      says: /Error: ACME_KEY is not valid JSON \(Some text is not valid JSON\)$/
     },
     {
       fault: "exports nothing",

@@ -54,9 +54,9 @@ describe("quotewire consumers", () => {
 
       const place = ["--organization", organization.id, "--environment", "sandbox"]
       const { event_id } = events[0]
-      assert.include((yield* run("retry", "billing", event_id, ...place)).out, "is retried")
-      assert.include((yield* run("parked", "billing")).out, "is retried")
-      assert.include((yield* run("drop", "billing", event_id, ...place)).out, "is dropped")
+      assert.include((yield* run("retry", "billing", event_id, ...place)).out, "will be retried")
+      assert.include((yield* run("parked", "billing")).out, "being retried")
+      assert.include((yield* run("drop", "billing", event_id, ...place)).out, "dropped")
       assert.deepInclude(yield* run("parked", "billing"), { out: "", err: "No parked events." })
       const again = yield* run("drop", "billing", event_id, ...place)
       assert.deepStrictEqual([again.how, again.err], ["failed", "quotewire: The consumer has not parked this event."])

@@ -101,7 +101,7 @@ describe("quotewire erase", () => {
       const { err, how, out } = yield* erase(["--request", id])
       assert.strictEqual(how, "done", err)
       assert.match(out, new RegExp(`^${id} {2}erased {2}.*Z by "ticket 4711" {2}${quotes.length} quotes?`))
-      assert.match(out, /What is erased: .*\nWhat remains: /)
+      assert.match(out, /Erasure removes .*\nErasure keeps /)
       assert.lengthOf(yield* rows("application"), 0)
       assert.lengthOf(yield* rows("offer"), 0)
       assert.lengthOf(yield* older, 0)

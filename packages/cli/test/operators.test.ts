@@ -121,7 +121,7 @@ describe("a command with an operator's token", () => {
       const refused = yield* runInProcess(["requests", "show", id, "--bodies"], withReader)
       assert.deepInclude(refused, {
         how: "failed",
-        err: "quotewire: The host refused the call: The token lacks the scope facts."
+        err: "quotewire: The host refused the call: The token lacks the facts scope."
       })
 
       const [status] = (yield* json("carriers", "status")).carriers

@@ -158,8 +158,7 @@ export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect
   return true
 }).pipe(Effect.catchTag("StorageUnavailable", () => Effect.succeed("Storage cannot be reached now.")))
 
-const missingKey =
-  "Something is sealed with a key that this host does not have: start it again with every seal key in use."
+const missingKey = "Some data is sealed with a key that this host does not have: restart it with every seal key in use."
 
 /** Which cells of the storage can be used now; empty if it has none. */
 export const cells: Effect.Effect<ReadonlyArray<CellReadiness.CellReadiness>, never, Storage> = Effect.flatMap(

@@ -193,7 +193,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       yield* moveUntil(movable, "switched")
       const { message, reason } = yield* reasonOf(PgCells.undoMove(cells, "home"))
       assert.strictEqual(reason, "move")
-      assert.include(message, "decided")
+      assert.include(message, "can no longer be undone")
       yield* host.commit(step(1, ++version))
     })
   )

@@ -41,8 +41,8 @@ export const endings: { readonly [Outcome in PgCells.MoveOutcome]: string } = {
   moved: "Moved. In the cells file, set the cell's url to its new address, and remove moves_to.",
   undone: "Undone. The cell is where it was.",
   kept_at_new:
-    "The cell is at its new place, without the last changes that the old server had committed but not sent. In the cells file, set the cell's url to this address, and never start the old server again.",
-  kept_at_old: "The cell is back at its old place, as it was at the switch. Never start the new server again.",
+    "The cell is in its new database, without the last changes that the old server had committed but not sent. In the cells file, set the cell's url to this address, and never start the old server again.",
+  kept_at_old: "The cell is back in its old database, as it was at the switch. Never start the new server again.",
   nothing: "Nothing was changed: no move is in progress."
 }
 
@@ -51,11 +51,11 @@ const keeps = ({ kept_bytes }: PgCells.MoveSlot) => `It makes its server keep ${
 const moveOf = (name: string, { is_running, phase, slot }: PgCells.MoveState): ReadonlyArray<string> => {
   if (phase === null) return []
   if (is_running)
-    return [phase === "moving" ? "It is being moved." : "It was moved, and its old place is being cleared."]
+    return [phase === "moving" ? "It is being moved." : "It was moved, and its old database is being cleared."]
   const kept = slot === null ? [] : [keeps(slot)]
   return phase === "moving"
     ? [`A move was stopped: run quotewire cells move ${name} again, or with --undo.`, ...kept]
-    : [`It was moved, but its old place is not cleared: run quotewire cells move ${name} again.`, ...kept]
+    : [`It was moved, but its old database is not cleared: run quotewire cells move ${name} again.`, ...kept]
 }
 
 const slotOf = (slot: PgCells.MoveSlot): string =>

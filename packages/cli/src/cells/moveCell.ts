@@ -15,7 +15,7 @@ const moveFlags = {
   ),
   undo: Flag.Boolean("undo").pipe(
     Flag.withDefault(false),
-    Flag.withDescription("Undo a move that was stopped before the cell was at its new place")
+    Flag.withDescription("Undo a move that was stopped before the cell was in its new database")
   ),
   lost: Flag.Literals("lost", ["old", "new"]).pipe(
     Flag.optional,

@@ -92,4 +92,4 @@ export const reset = Command.make(
       Effect.catchTag("invalid_input", fieldErrors({ ...settingsByPath, carrier_id: "<carrier>" })),
       Reach.withCircuits(settings)
     )
-).pipe(Command.withDescription("Close the open circuits of a carrier, so that every host asks it again"))
+).pipe(Command.withDescription("Close a carrier's open circuits, so that every host asks it again"))

@@ -65,7 +65,7 @@ const lineOf = ({ attempts, environment, error, event, organization_id, parked_a
     error,
     counted(attempts, "attempt"),
     `parked ${parked_at}`,
-    ...(retrying ? ["is retried"] : [])
+    ...(retrying ? ["being retried"] : [])
   ].join("  ")
 
 const limit = Flag.Int("limit").pipe(Flag.withDefault(100), Flag.withDescription("At most this many; 100 by default"))
@@ -106,7 +106,7 @@ const retry = Command.make("retry", reportAllErrors(eventFlags), ({ environment,
   Effect.gen(function* () {
     const { retryParked } = yield* Consumers
     yield* retryParked(name, { organization_id: settings.organization, environment, event_id })
-    yield* Output.result(settings, { event_id, retrying: true }, [`${event_id}  is retried`])
+    yield* Output.result(settings, { event_id, retrying: true }, [`${event_id}  will be retried`])
   }).pipe(Effect.catchTag("not_found", notParked), Reach.withConsumers(settings))
 ).pipe(Command.withDescription("Retry a parked event once, in a process that runs the consumer"))
 
@@ -114,7 +114,7 @@ const drop = Command.make("drop", reportAllErrors(eventFlags), ({ environment, e
   Effect.gen(function* () {
     const { dropParked } = yield* Consumers
     yield* dropParked(name, { organization_id: settings.organization, environment, event_id })
-    yield* Output.result(settings, { event_id, dropped: true }, [`${event_id}  is dropped`])
+    yield* Output.result(settings, { event_id, dropped: true }, [`${event_id}  dropped`])
   }).pipe(Effect.catchTag("not_found", notParked), Reach.withConsumers(settings))
 ).pipe(Command.withDescription("Drop a parked event: it is never handled"))
 

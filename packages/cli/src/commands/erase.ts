@@ -118,9 +118,9 @@ const summaryOf = ({ already_erased, erased, requests, to_erase }: ErasureReport
 }
 
 const gone =
-  "What is erased: facts, contact data, read handle; what was insured, carriers' texts, references and links; older versions of quotes."
+  "Erasure removes facts, contact data and the read handle; the description of what was insured; carriers' messages, references and links; and older versions of quotes."
 const remains =
-  "What remains: ids, statuses, prices and dates of requests and quotes; events; the record of consent, with hashes of its receipts; the record of the erasure."
+  "Erasure keeps the ids, statuses, prices and dates of requests and quotes; events; the record of consent, with hashes of its receipts; and the record of the erasure."
 
 /** `quotewire erase` erases the data of a person. */
 export const erase = Command.make("erase", reportAllErrors(flags), (settings) =>

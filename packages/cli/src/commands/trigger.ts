@@ -93,7 +93,7 @@ const chosen = Effect.fnUntraced(function* (settings: TriggerSettings, scenarios
   }
   const line = Option.getOrElse(settings.line, () => scenario.lines[0] ?? "")
   const found = scenario.lines.find((one) => one === line)
-  if (found === undefined) return yield* unknown("No such line plays this scenario", line, scenario.lines)
+  if (found === undefined) return yield* unknown("None of these lines plays this scenario", line, scenario.lines)
   return { scenario: scenario.name, line: found }
 })
 
@@ -103,7 +103,7 @@ const playedBy = (line: Option.Option<string>, scenarios: ReadonlyArray<Scenario
   const found = scenarios.filter(({ lines }) => lines.includes(line.value))
   const known = [...new Set(scenarios.flatMap(({ lines }) => lines))]
   return found.length === 0
-    ? Effect.fail(unknown("No such line plays a scenario", line.value, known))
+    ? Effect.fail(unknown("None of these lines plays a scenario", line.value, known))
     : Effect.succeed(found)
 }
 

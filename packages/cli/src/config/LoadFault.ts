@@ -42,7 +42,7 @@ const withoutQuotes = (error: Error): string => {
   if (!(error instanceof SyntaxError)) return error.message
   return error.message
     .replace(/^Unexpected identifier '.*'$/s, "Unexpected identifier")
-    .replace(/^.* is not valid JSON$/s, "A text is not valid JSON")
+    .replace(/^.* is not valid JSON$/s, "Some text is not valid JSON")
 }
 
 const kindOf = (thrown: unknown): string =>

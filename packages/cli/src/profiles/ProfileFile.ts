@@ -126,7 +126,7 @@ export const keep = Effect.fnUntraced(function* (name: string, profile: Profile)
   const profiles = new Map(yield* read).set(name, profile)
   if (profiles.size > maxProfiles) {
     return yield* new CommandFailed({
-      message: `You already have ${maxProfiles} profiles, the maximum: remove one first.`
+      message: `You already have the maximum of ${maxProfiles} profiles: remove one first.`
     })
   }
   yield* write(profiles)

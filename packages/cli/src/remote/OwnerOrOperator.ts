@@ -47,10 +47,10 @@ export const callsOf = <A>(settings: CallerSettings, { operator, owner }: Calls<
   const { api_key, base_url, environment, operator_token, organization: named } = settings
   if (Option.isNone(named)) {
     return Option.isNone(api_key)
-      ? missing("For what is your own", "api-key")
+      ? missing("For your own resources", "api-key")
       : Effect.succeed(owner(HostClient.make({ base_url, api_key: api_key.value })))
   }
-  if (Option.isNone(operator_token)) return missing("For what belongs to an organization", "operator-token")
+  if (Option.isNone(operator_token)) return missing("For an organization's resources", "operator-token")
   if (Option.isNone(environment)) {
     return Effect.fail(new WrongUsage({ message: "--organization needs --environment, sandbox or live." }))
   }

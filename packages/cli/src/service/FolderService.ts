@@ -12,7 +12,7 @@ import * as Service from "./Service.ts"
 
 const otherFile = (folder: string) =>
   new CommandFailed({
-    message: `sandbox.json in ${folder} does not have the keys of the database there: restore it, or remove the folder to begin anew.`
+    message: `sandbox.json in ${folder} does not have the keys of the database there: restore it, or remove the folder to start over.`
   })
 
 const lost = (folder: string) => new CommandFailed({ message: `The database in ${folder} has failed.` })

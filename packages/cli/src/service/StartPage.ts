@@ -31,7 +31,7 @@ export const line = (ready: Ready): string =>
 const placeOf = (folder: string | null): string =>
   folder === null
     ? "Everything is in memory, and lost at the end. To keep it: quotewire dev --data <folder>"
-    : `Everything is kept in ${folder}, its keys too. To begin anew, stop and remove that folder.`
+    : `Everything is kept in ${folder}, its keys too. To start over, stop and remove that folder.`
 
 /** A page for people: the address, the carriers, the keys, and a first call to paste. `paint` makes text bold. */
 export const page = (ready: Ready, carriers: string, paint: (text: string) => string): string =>

@@ -159,7 +159,7 @@ type Circuit = Extract<Timeline.Entry, { readonly what: "circuit" }>["details"]
 const circuits: { readonly [What in Circuit["circuit"]]: string } = {
   kept_out: "not asked, because the circuit is open",
   opened: "this ask opened the circuit",
-  stays_open: "this ask tried the circuit, and it stays open",
+  stays_open: "this trial ask failed, so the circuit stays open",
   closed: "this ask closed the circuit"
 }
 

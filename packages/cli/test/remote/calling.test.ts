@@ -86,7 +86,7 @@ describe("quotewire trigger", () => {
       assert.notInclude(out, "Other")
       assert.match(out, /^Refused starts\n {2}needs_information /m)
       const unknown = yield* runInProcess(["trigger", "--list", "--line", "rentes"], env)
-      assert.include(unknown.err, "No such line plays a scenario; the closest is renters.")
+      assert.include(unknown.err, "None of these lines plays a scenario; the closest is renters.")
     })
   )
 
@@ -134,7 +134,7 @@ describe("quotewire trigger", () => {
     [
       "a misspelled line",
       ["slow_quotes", "--line", "rentes"],
-      "No such line plays this scenario; the closest is renters."
+      "None of these lines plays this scenario; the closest is renters."
     ],
     ["a missing scenario", [], "Name a scenario, or print all of them with --list."],
     ["a time without a unit", ["slow_quotes", "--advance", "60"], "--advance must be a time such as 90s, 10m, 1h or 2d"]

@@ -32,7 +32,7 @@ export const faultsOf = (value: unknown): ReadonlyArray<FieldError> => {
   const dates = value.map(({ date }) => date)
   return [
     ...dates.flatMap((date, position) => [
-      ...(isCalendarDay(date) ? [] : [{ path: `${position}.date`, message: "Must be a day, such as 2026-09-26." }]),
+      ...(isCalendarDay(date) ? [] : [{ path: `${position}.date`, message: "Must be a date, such as 2026-09-26." }]),
       ...(position > 0 && date >= (dates[position - 1] ?? "")
         ? [
             {

@@ -83,7 +83,7 @@ export const personName = (about: TextAbout) =>
 export const day = (about: TextAbout) =>
   Schema.String.check(
     Schema.makeFilter(isCalendarDay, {
-      expected: "a day of the calendar, YYYY-MM-DD",
+      expected: "a calendar date, YYYY-MM-DD",
       toJsonSchema: () => ({ format: "date", pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$" })
     })
   ).annotate({ ...about })

@@ -36,7 +36,7 @@ export interface Traits<Name extends string = string, HasCredit extends boolean 
   readonly stateLaw: (state: StateCode) => StateLaw
   /** Whether carriers may use credit information if the person has read the credit disclosure. */
   readonly has_credit_disclosure: HasCredit
-  /** Whether the premium includes all fees. If not, it is unknown whether it does. */
+  /** Whether the premium is known to include all fees. False means unknown. */
   readonly premium_includes_fees: boolean
   /** Whether the feed has events of quotes. If not, it has only events of quote requests. */
   readonly has_quote_events: boolean

@@ -33,7 +33,7 @@ export const checkTexts = (
   return [
     ...rule(isName.test(name), "name", nameForm),
     ...rule(insures.trim() !== "", "insures", 'Must be what the line insures, as in "rented homes".'),
-    ...rule(isCalendarDay(facts_version), "facts_version", "Must be a day, YYYY-MM-DD."),
+    ...rule(isCalendarDay(facts_version), "facts_version", "Must be a date in the form YYYY-MM-DD."),
     ...(SchemaAST.isObjects(facts.ast) ? checkFacts(facts.ast, "facts") : [noStruct]),
     ...checkNames(disclosures, "disclosures"),
     ...(["coverage_codes", "subject_kinds", "billing_cycles"] as const).flatMap((list) =>

@@ -78,7 +78,7 @@ const ParkedEventView = Schema.Struct({
 export const listParkedEvents = OperatorOperation.make({
   name: "list_parked_events",
   summary: "List the parked events of a consumer",
-  description: "The events that a consumer has given up after too many failures, oldest first in each workspace.",
+  description: "The events that a consumer parked after too many failures, oldest first in each workspace.",
   tag,
   route: {
     method: "GET",

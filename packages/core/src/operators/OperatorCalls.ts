@@ -147,7 +147,7 @@ const admit = Effect.fnUntraced(function* <Output, R>(
   operator: Operator
 ): Effect.fn.Return<Prepared<Output, R>, ApiError.ApiError> {
   const { organization_id, scopes } = operator
-  if (!scopes.includes(operation.scope)) return yield* forbidden(`The token lacks the scope ${operation.scope}.`)
+  if (!scopes.includes(operation.scope)) return yield* forbidden(`The token lacks the ${operation.scope} scope.`)
   if (organization_id !== null && operation.reach === "deployment") {
     return yield* forbidden("This concerns all organizations, and the token reaches only one.")
   }

@@ -41,8 +41,9 @@ const momentOf = Effect.fnUntraced(function* ({ environment, organization_id }: 
 /** Counts what a recovery would send again. */
 export const previewRecovery = OperatorOperation.make({
   name: "preview_recovery",
-  summary: "Count what a recovery would send again",
-  description: "How many deliveries of a subscription match, and how long they take at the pace. It changes nothing.",
+  summary: "Count the deliveries that a recovery would send again",
+  description:
+    "Counts the deliveries of a subscription that match, and says how long sending them takes at the given rate. It changes nothing.",
   tag,
   route: { method: "POST", path: `${path}/preview`, query: {}, status: 200 },
   scope: "read",
@@ -63,7 +64,7 @@ export const startRecovery = OperatorOperation.make({
   name: "start_recovery",
   summary: "Send deliveries of a subscription again",
   description:
-    "Sends what matches again, in the order of the events and at the pace, for example after an endpoint was down. A subscription has one recovery at a time. It pauses by itself if the subscription is turned off.",
+    "Sends the matching deliveries again, in event order and at the given rate, for example after an endpoint was down. A subscription has one recovery at a time. It is paused automatically if the subscription is turned off.",
   tag,
   route: { method: "POST", path, query: {}, status: 201 },
   scope: "write",
@@ -103,7 +104,7 @@ export const changeRecovery = OperatorOperation.make({
   name: "change_recovery",
   summary: "Pause, resume or stop a recovery",
   description:
-    "What is queued already is still sent: at most a few deliveries. A stopped recovery cannot be resumed. Repeating an action changes nothing.",
+    "Deliveries that are already queued, at most a few, are still sent. A stopped recovery cannot be resumed. Repeating an action changes nothing.",
   tag,
   route: { method: "POST", path: `${path}/{recovery_id}/{action}`, query: {}, status: 200 },
   scope: "write",

@@ -11,7 +11,7 @@ export const createLink = OperatorOperation.make({
   name: "create_partner_link",
   summary: "Make a partner link",
   description:
-    "A token that reads one quote request or one event subscription of an organization until it ends. It needs the scope write, because it lets others read.",
+    "A token that reads one quote request or one event subscription of an organization until it expires. It needs the write scope, because it lets others read.",
   tag: "Partner links",
   route: {
     method: "POST",

@@ -18,7 +18,7 @@ export const linkFields = {
     description: "What the link shows: a quote request, `qreq_…`, or an event subscription, `sub_…`"
   }),
   expires_in_days: Schema.optionalKey(wholeNumber(1, maxDays)).annotateKey({
-    description: `After how many days it ends: 1 to ${maxDays}; ${defaultDays} by default`
+    description: `After how many days it expires: 1 to ${maxDays}; ${defaultDays} by default`
   })
 }
 type LinkInput = Schema.Struct.Type<typeof linkFields>
@@ -27,7 +27,7 @@ type LinkInput = Schema.Struct.Type<typeof linkFields>
 export const NewLink = Schema.Struct({
   token: Schema.String.annotateKey({ description: "The token, shown only here. Whoever has it can use the link" }),
   shared_id: PartnerLink.SharedId.annotateKey({ description: "What the link shows" }),
-  expires_at: Timestamp.annotateKey({ description: "When it ends, in real time" })
+  expires_at: Timestamp.annotateKey({ description: "When it expires, in real time" })
 }).annotate({ identifier: "PartnerLink" })
 
 const isQuoteRequestId = Schema.is(QuoteRequestId)
@@ -51,7 +51,7 @@ export const createPartnerLink = Operation.make({
   name: "create_partner_link",
   summary: "Make a partner link",
   description:
-    "A token that reads one quote request with its quotes and events, or the health and deliveries of one event subscription, until it ends. It changes nothing, and shows no facts about the person.",
+    "A token that reads one quote request with its quotes and events, or the health and deliveries of one event subscription, until it expires. It is read-only, and shows no facts about the person.",
   tag: "Partner links",
   route: { method: "POST", path: "/v1/partner-links", query: {}, status: 201 },
   authority: { callers: ["server"] },

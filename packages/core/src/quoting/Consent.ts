@@ -147,7 +147,7 @@ const checkReceipts = (consents: Consents, line: Line): ReadonlyArray<FieldError
   if (consents.credit_disclosure_receipt_id !== undefined && !line.has_credit_disclosure) {
     errors.push({
       path: "credit_disclosure_receipt_id",
-      message: "Is not for this line, which has no credit disclosure. Leave it out."
+      message: "Not allowed for this line, which has no credit disclosure. Leave it out."
     })
   }
   return [...errors, ...checkDistinct(consents), ...checkChannels(consents)]

@@ -170,7 +170,7 @@ const whyNotKept = (body: string | null, contentType: string | null): ReadonlyAr
   if (Redaction.isXml(body, contentType)) {
     return Result.match(Xml.parse(body), { onSuccess: () => [], onFailure: ({ message }) => [`${message} ${keep}`] })
   }
-  if (Redaction.isForm(contentType)) return ["It is a form, whose values are never kept. Test without a cassette."]
+  if (Redaction.isForm(contentType)) return ["It is a form, and form values are never kept. Test without a cassette."]
   return Option.isSome(parseJson(body))
     ? ["It is nested too deeply. Ask the carrier for less, or test without a cassette."]
     : [`It is neither JSON nor XML. ${keep}`]
@@ -315,7 +315,7 @@ const isAnswerTo = (recorded: Exchange, asked: Asked): boolean =>
 
 const whyMissing = ({ exchanges }: Cassette, left: ReadonlyArray<Exchange>, asked: Asked): string => {
   if (exchanges.some((recorded) => isAnswerTo(recorded, asked))) {
-    return "The cassette has this request fewer times. Record it again."
+    return "The adapter sends this request more often than the cassette has it. Record it again."
   }
   const other = left.find((recorded) => isSamePlace(recorded, asked))
   if (other !== undefined) {

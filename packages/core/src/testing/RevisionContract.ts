@@ -39,7 +39,7 @@ export interface Options {
 export const cases = (revisions: Served, { storage }: Options): ReadonlyArray<Case> => {
   const [, ...older] = revisions
   return [
-    { name: "lists days, the newest first", run: async () => expectNone(faultsOf(revisions).map(ruleText)) },
+    { name: "lists dates, newest first", run: async () => expectNone(faultsOf(revisions).map(ruleText)) },
     { name: "names only operations of the API", run: async () => expectNone(older.flatMap(unknownOperations)) },
     ...older.flatMap((revision) =>
       rules.map(({ name, check }) => ({
@@ -175,7 +175,7 @@ const rules: ReadonlyArray<{
     }
   },
   {
-    name: "names a missing field as its callers write it",
+    name: "names a missing field as callers of that revision write it",
     check: async (revision, stage) => {
       const { wrong } = await stage.call("start_quote_request", startIn(revision, withoutConsent), revision.date)
       const own = nameIn(revision)("consent_receipt_id")

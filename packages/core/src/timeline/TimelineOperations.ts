@@ -12,7 +12,7 @@ export const getQuoteRequestTimeline = Operation.make({
   name: "get_quote_request_timeline",
   summary: "Read what happened to a quote request",
   description:
-    "The call that started it, which carriers were asked and what came of it, quotes, events and deliveries, oldest first. Without what was sent to carriers. Read until next_cursor is null.",
+    "The call that started it, which carriers were asked and with what outcome, quotes, events and deliveries, oldest first. Without what was sent to carriers. Read until next_cursor is null.",
   tag: "Quoting",
   route: {
     method: "GET",

@@ -27,15 +27,15 @@ const TimelineEntry = Schema.Union([
   entry("asked", "A carrier was selected to be asked", Schema.Struct(carrier)),
   entry(
     "circuit",
-    "The circuit of a carrier that keeps failing kept the request out, or an ask of the request changed it",
+    "The open circuit of a failing carrier kept it from being asked, or the outcome of an ask changed the circuit",
     Schema.Struct({
       ...carrier,
       circuit: Schema.Literals(["kept_out", "opened", "stays_open", "closed"]).annotateKey({
-        description: "`kept_out`: the carrier was not asked; otherwise what became of the circuit"
+        description: "`kept_out`: the carrier was not asked; otherwise how the circuit changed"
       }),
       since: Timestamp.annotateKey({ description: "When the circuit opened, in real time" }),
       until: Schema.NullOr(Timestamp).annotateKey({
-        description: "Until when it keeps asks out, in real time; null if it is closed"
+        description: "Until when the carrier is not asked, in real time; null if the circuit is closed"
       })
     })
   ),

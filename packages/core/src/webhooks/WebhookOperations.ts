@@ -188,7 +188,7 @@ export const replayEventDelivery = Operation.make({
 export const getEventSubscriptionHealth = Operation.make({
   name: "get_event_subscription_health",
   summary: "Read a subscription's health",
-  description: "The state of the endpoint, the reason for it, and its newest attempt.",
+  description: "The state of the endpoint, the reason for it, and its latest attempt.",
   tag: "Webhooks",
   route: { method: "GET", path: "/v1/event-subscriptions/{id}/health", query: {}, status: 200 },
   authority: sharedAuthority,
@@ -205,8 +205,9 @@ const recoveriesPath = "/v1/event-subscriptions/{id}/recoveries"
 /** Counts what a recovery would send again (api.md, Recoveries). */
 export const previewEventRecovery = Operation.make({
   name: "preview_event_recovery",
-  summary: "Count what a recovery would send again",
-  description: "How many deliveries match, and how long they take at the pace. It changes nothing.",
+  summary: "Count the deliveries that a recovery would send again",
+  description:
+    "Counts the deliveries that match, and says how long sending them takes at the given rate. It changes nothing.",
   tag: "Webhooks",
   route: { method: "POST", path: `${recoveriesPath}/preview`, query: {}, status: 200 },
   authority,
@@ -227,7 +228,7 @@ export const startEventRecovery = Operation.make({
   name: "start_event_recovery",
   summary: "Send deliveries again",
   description:
-    "Sends what matches again, in the order of the events and at the pace, for example after your endpoint was down. A subscription has one recovery at a time.",
+    "Sends the matching deliveries again, in event order and at the given rate, for example after your endpoint was down. A subscription has one recovery at a time.",
   tag: "Webhooks",
   route: { method: "POST", path: recoveriesPath, query: {}, status: 201 },
   authority,
@@ -268,7 +269,7 @@ export const changeEventRecovery = Operation.make({
   name: "change_event_recovery",
   summary: "Pause, resume or stop a recovery",
   description:
-    "What is queued already is still sent. A stopped recovery cannot be resumed. Repeating an action changes nothing.",
+    "Deliveries that are already queued are still sent. A stopped recovery cannot be resumed. Repeating an action changes nothing.",
   tag: "Webhooks",
   route: { method: "POST", path: `${recoveriesPath}/{recovery_id}/{action}`, query: {}, status: 200 },
   authority,

@@ -61,9 +61,9 @@ describe("a circuit change", () => {
       const opened = Log.only(lines, "A carrier's circuit opened; the carrier is not asked").annotations
       assert.include(opened, { ...of, open_for_seconds: 60, why: "20 of 20 asks failed: carrier_error 15, timeout 5" })
       const stays = Log.only(lines, "The circuit of a carrier stays open: the carrier is not asked").annotations
-      assert.include(stays, { ...of, open_for_seconds: 60, why: "The ask that tried it failed: carrier_error" })
+      assert.include(stays, { ...of, open_for_seconds: 60, why: "The trial ask failed: carrier_error" })
       const closed = Log.only(lines, "A carrier's circuit closed; the carrier is asked again").annotations
-      assert.include(closed, { ...of, was_open_seconds: 120, why: "The ask that tried it was answered" })
+      assert.include(closed, { ...of, was_open_seconds: 120, why: "The trial ask was answered" })
     }),
     carriers(ailing())
   )

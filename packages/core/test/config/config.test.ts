@@ -78,7 +78,7 @@ describe("a configuration", () => {
     { given: { revisions: [{ date: "2027-01-15" }] }, says: "revisions.0.differences: " },
     {
       given: { revisions: [{ date: "15 January", differences: [] }] },
-      says: "revisions.0.date: Must be a day, such as 2026-09-26."
+      says: "revisions.0.date: Must be a date, such as 2026-09-26."
     },
     {
       given: { revisions: ["2026-09-26", "2027-01-15"].map((date) => ({ date, differences: [] })) },

@@ -95,7 +95,7 @@ describe("a configuration's lines", () => {
       says: [
         "lines.0.name: Must begin with a lower-case letter, and have only lower-case letters, digits and underscores, at most 60.",
         'lines.0.insures: Must be what the line insures, as in "rented homes".',
-        "lines.0.facts_version: Must be a day, YYYY-MM-DD.",
+        "lines.0.facts_version: Must be a date in the form YYYY-MM-DD.",
         "lines.0.disclosures.1: Must begin with a lower-case letter, and have only lower-case letters, digits and underscores, at most 60.",
         "lines.0.codes.coverage_codes: Must not be empty.",
         "lines.0.codes.fee_codes.1: Must appear in the list only once."

@@ -22,7 +22,7 @@ describe("a program that sends no webhooks", () => {
       )
       assert.lengthOf(
         lines.filter(({ text }) =>
-          text.includes("Pass the option webhooks to embed, such as NodeWebhookSender.layer()")
+          text.includes("Pass the `webhooks` option to `embed`, such as NodeWebhookSender.layer()")
         ),
         1
       )

@@ -70,7 +70,7 @@ const Head = ({ timeline }: { readonly timeline: Timeline }) => (
 const text = (value: unknown): string =>
   typeof value === "string" ? value : value === null || value === undefined ? "" : JSON.stringify(value)
 
-/** Why the newest attempt got no complete answer, in words; empty if it got one. */
+/** Why the latest attempt got no complete answer, in words; empty if it got one. */
 const failureOf = (attempts: unknown): string => {
   const [newest]: ReadonlyArray<unknown> = Array.isArray(attempts) ? attempts : []
   const hasFailure = typeof newest === "object" && newest !== null && "failure" in newest

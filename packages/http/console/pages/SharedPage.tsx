@@ -14,7 +14,7 @@ export const SharedPage = ({ place: { path } }: { readonly place: Place }) => {
   const client = sharedClient.value
   const [, id, event] = path
   if (client === null || id === undefined) {
-    return <NoLink says="It is not complete. Open it again, whole, as you got it." />
+    return <NoLink says="The link is incomplete. Open the whole link, as you received it." />
   }
   return id.startsWith("sub_") ? (
     <SharedEndpoint client={client} id={id} event={event} key={id} />
@@ -34,7 +34,7 @@ const NoLink = ({ says }: { readonly says: string }) => (
 /** Why a link shows nothing; null if it does, or if the host has only a problem of its own. */
 const refusalOf = ({ error }: Loaded<unknown>): string | null => {
   if (!isApiError(error)) return null
-  if (error.code === "authentication_failed") return "It has ended, or its address was changed."
+  if (error.code === "authentication_failed") return "It has expired, or the link was altered."
   return error.code === "not_found" || error.code === "forbidden" ? "It was made for something else." : null
 }
 

@@ -37,10 +37,10 @@ const isSameOrigin = (header: Route.Header): boolean => {
   return origin !== null && URL.parse(origin)?.host === header("host")
 }
 
-const otherOrigin = ApiError.make("forbidden", { message: "Only the console of this host may sign in with a link." })
+const otherOrigin = ApiError.make("forbidden", { message: "Only this host's console may sign in with a link." })
 
 const notValid = ApiError.make("not_found", {
-  message: "The link is unknown, used or too old. Enter a key, or start the sandbox again for a new link."
+  message: "The link is unknown, was already used, or has expired. Enter a key, or restart the sandbox for a new link."
 })
 
 const granted = (key: string): Answer => ({

@@ -39,7 +39,7 @@ export const securitySchemes = {
 /** The descriptions of the groups of operations. */
 const groups: Readonly<Record<string, string>> = {
   Quoting: "Capabilities, quote requests and quotes.",
-  "Partner links": "Links that let a partner read one thing until they end.",
+  "Partner links": "Links that let a partner read one resource until they expire.",
   Events: "The pull feed: every event once, in one order, for 30 days.",
   Webhooks: "Subscriptions, and the tools to see what was delivered.",
   Requests: "The log of an organization's calls, for 30 days, without bodies.",
@@ -49,7 +49,7 @@ const groups: Readonly<Record<string, string>> = {
   "Quote requests": "Quote requests of all organizations, and what happened to them.",
   Carriers: "Carriers' circuits, and organizations' connections to them.",
   Consumers: "Programs that consume events, and the events that they have parked.",
-  Recoveries: "Many deliveries of an endpoint, sent again in order at a bounded pace.",
+  Recoveries: "Resending many deliveries of an endpoint, in order and at a bounded rate.",
   Work: "Due work, cells and retention.",
   Erasing: "A person's data, erased.",
   "Audit log": "What operators did."

@@ -88,7 +88,7 @@ const callOf = (operation: Described, schemas: OpenApiSchemas.Schemas): Node => 
   return {
     operationId: operation.name,
     summary: operation.summary,
-    description: `${operation.description} Needs the scope \`${operation.scope}\`${operation.reach === "deployment" ? ", and a token for all organizations" : ""}.`,
+    description: `${operation.description} Needs the \`${operation.scope}\` scope${operation.reach === "deployment" ? ", and a token for all organizations" : ""}.`,
     tags: [operation.tag],
     parameters: OpenApiOperation.parametersOf(operation, input, {}),
     ...(body !== null && { requestBody: { required: body.isRequired, content: content(body.schema) } }),

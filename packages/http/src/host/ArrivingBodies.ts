@@ -53,7 +53,7 @@ export class ArrivingBodies {
 
 const busy = Effect.fail(
   ApiError.make("service_unavailable", {
-    message: "Too many bodies are arriving at once, and nothing was done. Send the request again.",
+    message: "Too many request bodies are arriving at the same time, and nothing was done. Send the request again.",
     retry_after_seconds: 1
   })
 )

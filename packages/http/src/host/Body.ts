@@ -40,9 +40,11 @@ export const parse = (bytes: Uint8Array, header: Header): Result.Result<unknown,
 const jsonType = /^\s*application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?\s*$/i
 
 const compressed = Result.fail(
-  ApiError.make("invalid_json", { message: "The body is compressed. Send it without the header Content-Encoding." })
+  ApiError.make("invalid_json", {
+    message: "The body is compressed. Send it uncompressed, without a Content-Encoding header."
+  })
 )
 
 const otherType = Result.fail(
-  ApiError.make("invalid_json", { message: "The header Content-Type must be application/json, in UTF-8." })
+  ApiError.make("invalid_json", { message: "The Content-Type header must be application/json, in UTF-8." })
 )

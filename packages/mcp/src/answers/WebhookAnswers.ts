@@ -50,7 +50,7 @@ interface DeliveryWithAttempts {
   readonly attempts: ReadonlyArray<{ readonly status: string; readonly response_status_code: number | null }>
 }
 
-/** One delivery: the result of its newest attempt, and when the next one is due. */
+/** One delivery: the result of its latest attempt, and when the next one is due. */
 export const delivery = Answer.summarized((answer: DeliveryWithAttempts) => {
   const [newest] = answer.attempts
   const answered = newest?.response_status_code ?? null
@@ -58,7 +58,7 @@ export const delivery = Answer.summarized((answer: DeliveryWithAttempts) => {
     `Delivery of ${answer.event_id} (${answer.event_type}) is ${answer.status} after ${count(answer.attempts.length, "attempt")}.`,
     ...(newest === undefined
       ? []
-      : [`The newest attempt ${newest.status}: ${answered === null ? "no HTTP answer" : `HTTP ${answered}`}.`]),
+      : [`The latest attempt ${newest.status}: ${answered === null ? "no HTTP answer" : `HTTP ${answered}`}.`]),
     ...(answer.next_attempt_at === null ? [] : [`The next attempt is at ${answer.next_attempt_at}.`])
   ].join("\n")
 })

@@ -273,7 +273,7 @@ const getEventSubscriptionHealth: Definition = {
   name: "get_event_subscription_health",
   title: "Read a webhook's health",
   description: () =>
-    "Reports how one subscription's endpoint is doing: healthy, failing, disabled or no_endpoint, with the reason and the newest attempt. Look here first when events do not arrive.",
+    "Reports how one subscription's endpoint is doing: healthy, failing, disabled or no_endpoint, with the reason and the latest attempt. Look here first when events do not arrive.",
   annotations: reads,
   arguments: withSubscription,
   notes: subscriptionNotes,

@@ -83,9 +83,9 @@ const readMessage = (value: unknown): Result.Result<Message, ErrorAnswer> => {
   const { jsonrpc, id, method, params = {} } = value
   const known = isId(id) ? id : null
   if (jsonrpc !== "2.0") return invalid(known, 'The member jsonrpc must be "2.0".')
-  if (id !== undefined && known === null) return invalid(null, "The member id must be a string or a whole number.")
-  if (typeof method !== "string") return invalid(known, "The member method must be a string.")
-  if (!Predicate.isObject(params)) return invalid(known, "The member params must be an object.")
+  if (id !== undefined && known === null) return invalid(null, "id must be a string or a whole number.")
+  if (typeof method !== "string") return invalid(known, "method must be a string.")
+  if (!Predicate.isObject(params)) return invalid(known, "params must be an object.")
   return Result.succeed({ id: known, method, params })
 }
 
@@ -96,8 +96,7 @@ const isResponse = (value: unknown): value is Fields =>
 const readResponse = (fields: Fields): Result.Result<Response, ErrorAnswer> => {
   const { id, jsonrpc } = fields
   if (jsonrpc !== "2.0") return invalid(null, 'The member jsonrpc must be "2.0".')
-  if (id !== null && !isId(id))
-    return invalid(null, "The member id must be that of the request that this message answers.")
+  if (id !== null && !isId(id)) return invalid(null, "id must be the id of the request that this message answers.")
   return Result.succeed({ id, result: fields.result })
 }
 

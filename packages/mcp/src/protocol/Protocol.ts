@@ -202,7 +202,7 @@ const checkNotification = (message: Message, { method }: RoutingHeaders): Result
   method === null || method === message.method ? Result.void : mismatch("Mcp-Method", "method")
 
 const mismatch = (header: string, member: string): Result.Result<never, RpcError> =>
-  Result.fail({ code: codes.header_mismatch, message: `The header ${header} must be sent and equal ${member}.` })
+  Result.fail({ code: codes.header_mismatch, message: `The ${header} header is required and must equal ${member}.` })
 
 /** The headers that a message needs over HTTP. Messages of the legacy era need none. */
 export const headersFor = (message: Message): Readonly<Record<string, string>> => {

@@ -166,7 +166,7 @@ const makeViews = (views: ReadonlyMap<string, View.View>, { complete }: Results.
     "resources/templates/list": (_message, { era }) => Effect.succeed(answer({ resourceTemplates: [] }, era)),
     "resources/read": ({ params: { uri } }, { era }) => {
       const view = typeof uri === "string" ? views.get(uri) : undefined
-      if (view === undefined) return invalid("The member params.uri must name a resource of resources/list.", { uri })
+      if (view === undefined) return invalid("params.uri must name a resource listed by resources/list.", { uri })
       return Effect.succeed(answer({ contents: [View.contents(view)] }, era))
     }
   }
@@ -291,14 +291,12 @@ const invalid = (message: string, data?: object): Effect.Effect<ServerAnswer> =>
     error: { code: JsonRpc.codes.invalid_params, message, ...(data !== undefined && { data }) }
   })
 
-const unknownTool = invalid("The member params.name must name a tool of tools/list.")
+const unknownTool = invalid("params.name must name a tool listed by tools/list.")
 const staleState = invalid(
   "params.requestState does not belong to this call, or has expired. Send the call again without it."
 )
-const tooDeep = invalid(
-  `The member params.arguments must not be nested deeper than ${LenientArguments.maxDepth} levels.`
-)
-const noArguments = invalid("The member params.arguments must be an object.")
+const tooDeep = invalid(`params.arguments must not be nested deeper than ${LenientArguments.maxDepth} levels.`)
+const noArguments = invalid("params.arguments must be an object.")
 
 const unknownMethod: Effect.Effect<ServerAnswer> = Effect.succeed({
   _tag: "error",

@@ -177,7 +177,7 @@ export interface CellReport {
    * unusable.
    */
   readonly work_waits_ms: number
-  /** Its move; null if its old place does not answer. */
+  /** Its move; null if its old database does not answer. */
   readonly move: MoveState.MoveState | null
 }
 

@@ -32,10 +32,10 @@ const refused = (message: string) => new DatabaseRefused({ reason: "pooler", mes
 
 const sharesSessions = (place: string) =>
   refused(
-    `The address of the database leads to a pooler in transaction mode, at ${place}: give it as the pooler (pooler_url, or --database-pooler-url), and as the database the address without that pooler.`
+    `The database address points to a pooler in transaction mode, at ${place}: pass that address as the pooler (pooler_url, or --database-pooler-url), and as the database address one that does not go through it.`
   )
 const otherDatabase = (place: string) =>
-  refused(`The pooler at ${place} leads to a different server or database than the address of the database.`)
+  refused(`The pooler at ${place} connects to a different server or database than the database address.`)
 const untimed = (place: string, role: string) =>
   refused(
     `Through the pooler at ${place}, statements have no time limit: run "alter role ${role} set statement_timeout = '8s'" and "alter role ${role} set plan_cache_mode = force_generic_plan" in PostgreSQL, and reconnect the pooler.`

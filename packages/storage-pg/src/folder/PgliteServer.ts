@@ -51,12 +51,12 @@ const refusalOf = (folder: string, error: unknown, report: string): DatabaseRefu
   const [, made, own] = otherVersion.exec(report) ?? []
   if (made !== undefined) {
     return folderRefused(
-      `The database in ${folder} was made by PostgreSQL ${made}, but the installed @electric-sql/pglite is PostgreSQL ${own}: install the version that made it, or begin anew in another folder.`
+      `The database in ${folder} was made by PostgreSQL ${made}, but the installed @electric-sql/pglite is PostgreSQL ${own}: install the version that made it, or start over in another folder.`
     )
   }
   const found = /(?:FATAL|PANIC): +(.{1,200})/.exec(report)?.[1] ?? "PGlite does not start"
   return folderRefused(
-    `The database in ${folder} is damaged (${found}): restore the folder from a copy, or remove it to begin anew.`
+    `The database in ${folder} is damaged (${found}): restore the folder from a backup, or remove it to start over.`
   )
 }
 

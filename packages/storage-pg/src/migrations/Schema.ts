@@ -100,7 +100,7 @@ const apply = Effect.fnUntraced(function* (run: Run, migration: Migration) {
   ])
 })
 
-/** The refusal to migrate a schema while it is being moved, or at its old place. */
+/** The refusal to migrate a schema while it is being moved, or in its old database. */
 export const moving = new DatabaseRefused({
   reason: "move",
   message:

@@ -26,9 +26,9 @@ export type Progress =
   | { readonly step: "held" }
   /** The hold was released, because other sessions locked the tables or the new server was too slow. It is retried. */
   | { readonly step: "released"; readonly held_ms: number }
-  /** The cutover is done: the cell is at its new place. */
+  /** The cutover is done: the cell is in its new database. */
   | { readonly step: "switched"; readonly held_ms: number }
-  /** The new place does not answer during an undo: its schema and subscription must be dropped manually. */
+  /** The new database does not answer during an undo: its schema and subscription must be dropped manually. */
   | { readonly step: "unreachable" }
   /** Another step is done. */
   | { readonly step: "begun" | "arriving" | "published" | "subscribed" | "settled" | "unsubscribed" | "cleared" }

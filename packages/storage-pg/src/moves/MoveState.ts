@@ -16,7 +16,7 @@ export interface MoveSlot {
   readonly kept_bytes: number
 }
 
-/** The state of a cell's move, as seen at the old place. */
+/** The state of a cell's move, as seen in the old database. */
 export interface MoveState {
   /** `moving` until the move is decided, then `finishing`; null without a move. */
   readonly phase: "moving" | "finishing" | null
@@ -36,7 +36,7 @@ const phaseOf = (place: Place.Place): MoveState["phase"] => {
   return place.state === "left" && place.move_id !== null ? "finishing" : null
 }
 
-/** Reads the state of a move at the old place of a cell. */
+/** Reads the state of a move in the old database of a cell. */
 export const read = (options: DatabaseOptions): Effect.Effect<MoveState, DatabaseRefused> =>
   Effect.gen(function* () {
     const session = yield* Session.open(options)

@@ -8,7 +8,7 @@ import { query } from "../sql/files.ts"
 import { literal, nameOf } from "./Replication.ts"
 
 /*
- * The steps of a move at the old place of a cell, the publisher. Each step is idempotent.
+ * The steps of a move in the old database of a cell, the publisher. Each step is idempotent.
  */
 
 /** How long a hold waits for its locks, in milliseconds. Meanwhile, hosts' statements wait behind it. */
@@ -32,7 +32,7 @@ const Facts = Schema.Struct({
   sequences: Schema.Int,
   has_aside: Schema.Boolean
 })
-/** Facts about the old place that a move checks before it begins. */
+/** Facts about the old database that a move checks before it begins. */
 export type Facts = typeof Facts.Type
 
 const Lag = Schema.Struct({
@@ -42,7 +42,7 @@ const Lag = Schema.Struct({
   is_lost: Schema.Boolean
 })
 /**
- * How many bytes of the log the new place has not received, the position up to which it has, the sum of these positions
+ * How many bytes of the log the new database has not received, the position up to which it has, the sum of these positions
  * for the tables that it has copied but not caught up with, and whether the old server has invalidated the slot
  * (`wal_status` is `lost`).
  */
@@ -89,7 +89,7 @@ const hasSlot = ({ run }: Session, moveId: string): Effect.Effect<boolean, SqlEr
   hasRow(run, "select from pg_replication_slots where slot_name = $1", [nameOf(moveId)])
 
 /**
- * Publishes the tables and creates the slot that retains what the new place has not received. False if the new place
+ * Publishes the tables and creates the slot that retains what the new database has not received. False if the new database
  * has already subscribed and the slot is gone: a new slot would lack what was written in between.
  */
 export const publish = Effect.fnUntraced(function* (
@@ -109,7 +109,7 @@ export const publish = Effect.fnUntraced(function* (
   return true
 })
 
-/** How far the new place is behind, including the tables that need these slots; null if the move has no slot. */
+/** How far the new database is behind, including the tables that need these slots; null if the move has no slot. */
 export const lag = (
   { run }: Session,
   moveId: string,
@@ -160,7 +160,7 @@ export const hold = (session: Session, schema: string | undefined): Effect.Effec
 export const release = ({ run }: Session, schema: string | undefined): Effect.Effect<void, SqlError> =>
   Effect.asVoid(run(releaseStatement(schema, "any"), [], false))
 
-/** Decides the move: from now on the cell is at the new place. False if the hold has expired. */
+/** Decides the move: from now on the cell is in the new database. False if the hold has expired. */
 export const decide = ({ run }: Session, mark: string): Effect.Effect<boolean, SqlError> =>
   hasRow(run, decideQuery, [mark])
 
@@ -177,7 +177,7 @@ const dropSlot = ({ run }: Session, name: string): Effect.Effect<void, SqlError>
   }).pipe(Effect.retry(whileInUse))
 
 /**
- * Records the name pattern of the slots from which the new place copies tables, as the comment of the publication. A
+ * Records the name pattern of the slots from which the new database copies tables, as the comment of the publication. A
  * subscription drops these slots itself, unless its server is lost: then nothing else identifies them, and they would
  * retain the log forever.
  */
@@ -202,7 +202,7 @@ export const stay = Effect.fnUntraced(function* ({ run }: Session, moveId: strin
   yield* run(stayQuery, [moveId])
 })
 
-/** Restores the tables of a cell that has left, for when its new place is lost. */
+/** Restores the tables of a cell that has left, for when its new database is lost. */
 export const takeBack = ({ run }: Session, schema: string | undefined): Effect.Effect<void, SqlError> =>
   Effect.asVoid(run(query("moves/take_back", { aside: aside(schema) }), [], false))
 

@@ -8,7 +8,7 @@ import { query } from "../sql/files.ts"
 import { nameOf, readTables } from "./Replication.ts"
 
 /*
- * The steps of a move at the new place of a cell, the subscriber. Each step is idempotent.
+ * The steps of a move in the new database of a cell, the subscriber. Each step is idempotent.
  */
 
 const Facts = Schema.Struct({
@@ -17,7 +17,7 @@ const Facts = Schema.Struct({
   workers: Schema.Int,
   has_schema: Schema.Boolean
 })
-/** Facts about the new place that a move checks before it begins. */
+/** Facts about the new database that a move checks before it begins. */
 export type Facts = typeof Facts.Type
 
 const Copied = Schema.Struct({
@@ -26,7 +26,7 @@ const Copied = Schema.Struct({
   is_running: Schema.Boolean,
   needed_slots: Schema.Array(Schema.String)
 })
-/** The progress of the copy, and the slots at the old place that it needs. */
+/** The progress of the copy, and the slots in the old database that it needs. */
 export type Copied = typeof Copied.Type
 
 const arriveQuery = query("moves/arrive")
@@ -69,7 +69,7 @@ export const isSubscribed = ({ run }: Session, moveId: string): Effect.Effect<bo
   )
 
 /**
- * Subscribes to the old place; `startCopying` follows. Until the subscription is dropped, the new server stores the
+ * Subscribes to the old database; `startCopying` follows. Until the subscription is dropped, the new server stores the
  * address of the old one, including its password; only superusers can read it.
  */
 export const subscribe = Effect.fnUntraced(function* (
@@ -95,7 +95,7 @@ export const startCopying = ({ run }: Session, moveId: string): Effect.Effect<vo
   Effect.asVoid(run(`alter subscription ${nameOf(moveId)} enable`, [], false))
 
 /**
- * The name pattern of the slots from which the subscription copies tables. PostgreSQL creates one at the old place for
+ * The name pattern of the slots from which the subscription copies tables. PostgreSQL creates one in the old database for
  * each table while it is copied.
  */
 export const copySlotNames = ({ run }: Session, moveId: string): Effect.Effect<string, SqlError> =>
@@ -114,11 +114,11 @@ export const analyze = Effect.fnUntraced(function* (session: Session): Effect.fn
 export const hasArrived = ({ run }: Session, mark: string): Effect.Effect<boolean, SqlError> =>
   hasRow(run, arrivedQuery, [mark])
 
-/** Makes the cell live here after the move is decided at the old place. */
+/** Makes the cell live here after the move is decided in the old database. */
 export const settle = ({ run }: Session, moveId: string): Effect.Effect<void, SqlError> =>
   Effect.asVoid(run(settleStatement, [moveId]))
 
-/** Drops the subscription and, if the old place answers, its slot. */
+/** Drops the subscription and, if the old database answers, its slot. */
 export const unsubscribe = Effect.fnUntraced(function* (
   session: Session,
   moveId: string
@@ -129,7 +129,7 @@ export const unsubscribe = Effect.fnUntraced(function* (
   yield* Effect.catchTag(drop, "SqlError", () => unsubscribeFromLost(session, moveId))
 })
 
-/** Drops the subscription without its slot, because the old place does not answer. */
+/** Drops the subscription without its slot, because the old database does not answer. */
 export const unsubscribeFromLost = Effect.fnUntraced(function* (
   session: Session,
   moveId: string

@@ -23,7 +23,7 @@ const notRunning = refused(
 )
 
 const slotIsLost = refused(
-  "The old server has invalidated the replication slot of this move, and has lost the changes that the new place had not received yet: the slot kept more WAL than max_slot_wal_keep_size, or was idle for longer than idle_replication_slot_timeout. Raise that limit, run the command with --undo, and move the cell again."
+  "The old server has invalidated the replication slot of this move, and has lost the changes that the new database had not received yet: the slot kept more WAL than max_slot_wal_keep_size, or was idle for longer than idle_replication_slot_timeout. Raise that limit, run the command with --undo, and move the cell again."
 )
 
 /** Reads the progress and the lag of the copy. Fails if the subscription or the slot of the move is gone. */

@@ -31,7 +31,7 @@ export const lockEnd = ({ run }: Session, end: End, schema: string = defaultSche
     ({ rows }) => readLocked(rows)[0].locked
   )
 
-/** Whether a command is working on the move, by its lock at the old place. */
+/** Whether a command is working on the move, by its lock in the old database. */
 export const isRunning = ({ run }: Session, schema: string = defaultSchema): Effect.Effect<boolean, SqlError> =>
   Effect.map(
     run(query("moves/running"), [keys.old, numberOf(schema) >>> 0]),

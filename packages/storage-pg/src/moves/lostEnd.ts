@@ -15,7 +15,7 @@ import * as Target from "./Target.ts"
  */
 
 const stillAnswers = (end: End) =>
-  refused(`The server of the ${end} place answers, so it is not lost: run the command again without --lost.`)
+  refused(`The ${end} server answers, so it is not lost: run the command again without --lost.`)
 
 /** Fails if an end answers. */
 const expectLost = (end: End, options: DatabaseOptions): Effect.Effect<void, DatabaseRefused> =>
@@ -28,10 +28,10 @@ const expectLost = (end: End, options: DatabaseOptions): Effect.Effect<void, Dat
   )
 
 const notCopied = refused(
-  "The new place does not have all tables of the cell yet: restore the old database from a backup, and run the command with --undo."
+  "The new database does not have all tables of the cell yet: restore the old database from a backup, and run the command with --undo."
 )
 
-/** Makes the cell continue at its new place, with the data that has arrived there. */
+/** Makes the cell continue in its new database, with the data that has arrived there. */
 const continueAtNew = Effect.fnUntraced(function* ({
   from,
   onProgress,
@@ -57,12 +57,12 @@ const continueAtNew = Effect.fnUntraced(function* ({
 })
 
 const cleared = refused(
-  "The old place no longer has the tables: restore the new database from a backup, at the address in moves_to."
+  "The old database no longer has the tables: restore the new database from a backup, at the address in moves_to."
 )
 
-const undecided = refused("The cell is still at its old place: run the command with --undo.")
+const undecided = refused("The cell is still in its old database: run the command with --undo.")
 
-/** Returns the cell to its old place, with its state at the cutover. */
+/** Returns the cell to its old database, with its state at the cutover. */
 const returnToOld = Effect.fnUntraced(function* ({
   from,
   onProgress,

@@ -53,7 +53,7 @@ const unmetBy = Effect.fnUntraced(function* ({ from, source, target }: Ends) {
 })
 
 const otherRelease = refused(
-  "A different release of this program began the move: continue with that release, or run the command with --undo."
+  "Another release of this program began the move: continue with that release, or run the command with --undo."
 )
 
 /** Begins the move unless it has already begun. Returns its id and epoch. */
@@ -73,14 +73,14 @@ const begin = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
 })
 
 const slotIsGone = refused(
-  "The replication slot of this move is gone from the old server, and with it the changes that the new place had not received yet: run the command with --undo, and move the cell again."
+  "The replication slot of this move is gone from the old server, and with it the changes that the new database had not received yet: run the command with --undo, and move the cell again."
 )
 
 const copyKeepsFailing = refused(
   "The new server keeps losing its copy, because it stops again and again. See its log. Then run the command again, or with --undo."
 )
 
-/** Subscribes the new place, and waits until it has caught up. False if its copy was lost. */
+/** Subscribes the new database, and waits until it has caught up. False if its copy was lost. */
 const copy = Effect.fnUntraced(function* ({ from, onProgress, source, target }: Ends, moveId: string) {
   const isSubscribed = yield* target.step((session) => Target.isSubscribed(session, moveId))
   if (!(yield* source.step((session) => Source.publish(session, moveId, isSubscribed)))) return yield* slotIsGone
@@ -100,7 +100,7 @@ const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Pla
   const { epoch, move_id } = yield* begin(ends, place)
   yield* onProgress({ step: "begun" })
   if (!(yield* target.step((session) => Target.arrive(session, move_id, epoch + 1)))) {
-    return yield* refused("Something else is at the new place: run the command with --undo.")
+    return yield* refused("The new database has something else in the cell's place: run the command with --undo.")
   }
   yield* onProgress({ step: "arriving" })
   yield* migrateTarget(to)
@@ -161,10 +161,10 @@ export const moveCell = (move: Move): Effect.Effect<Outcome, DatabaseRefused> =>
   }).pipe(Effect.scoped, inRealTime)
 
 const decided = refused(
-  "The move is decided, and the cell is at its new place: run the command without --undo to finish it. To move it again, name another database."
+  "The move can no longer be undone, because the cell is in its new database: run the command without --undo to finish it. To move it again, name another database."
 )
 
-/** Removes what a move created at the new place, if that place answers. */
+/** Removes what a move created in the new database, if that database answers. */
 const undoAtTarget = Effect.fnUntraced(function* ({ to }: Move, moveId: string) {
   const target = yield* connect("new", to)
   const place = yield* placeOf(target)
@@ -173,7 +173,7 @@ const undoAtTarget = Effect.fnUntraced(function* ({ to }: Move, moveId: string) 
 }, Effect.scoped)
 
 /**
- * Undoes a move before its cutover. If the new place does not answer, what the move created there must be removed
+ * Undoes a move before its cutover. If the new database does not answer, what the move created there must be removed
  * manually.
  */
 export const undoMove = (move: Move): Effect.Effect<Outcome, DatabaseRefused> =>

@@ -17,8 +17,8 @@ export const unmet = ({ new: to, old: from }: EndFacts): ReadonlyArray<string> =
   [
     from.version < oldestVersion && "The old server is older than PostgreSQL 14: upgrade it first.",
     to.version < oldestVersion && "The new server is older than PostgreSQL 14: use a newer one.",
-    from.is_standby && "The address of the old place is that of a standby: use the address of the primary.",
-    to.is_standby && "The address of the new place is that of a standby: use the address of the primary.",
+    from.is_standby && "The old address is that of a standby: use the address of the primary.",
+    to.is_standby && "The new address is that of a standby: use the address of the primary.",
     from.wal_level !== "logical" && "The old server needs wal_level = logical: set it, and restart the server.",
     from.free_slots < senders &&
       `The old server needs ${senders} free replication slots and has ${from.free_slots}: raise max_replication_slots, or drop unused slots.`,

@@ -30,7 +30,7 @@ interface Reader {
   /** Fails with a description if the place does not answer. */
   readonly read: Effect.Effect<Place.Place, DatabaseRefused>
   readonly releaseOverdue: Effect.Effect<unknown, SqlError>
-  /** Records a decided move at its new place. */
+  /** Records a decided move in its new database. */
   readonly settle: (move_id: string) => Effect.Effect<unknown, SqlError>
 }
 
@@ -61,7 +61,7 @@ const placeOf = (reader: Reader) => Effect.orElseSucceed(reader.read, () => unkn
 const releaseOverdue = (reader: Reader, place: Place.Place) =>
   place.state === "held" && place.is_overdue ? Effect.ignore(reader.releaseOverdue) : Effect.void
 
-/** Records a decided move at its new place, so that the cell can be opened there even if the old server is lost. */
+/** Records a decided move in its new database, so that the cell can be opened there even if the old server is lost. */
 const recordDecided = (reader: Reader, place: Place.Place) =>
   place.state === "arriving" && place.move_id !== null ? Effect.ignore(reader.settle(place.move_id)) : Effect.void
 

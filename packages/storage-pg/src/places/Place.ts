@@ -58,7 +58,7 @@ export const releaseStatement = (schema: string | undefined, which: "overdue" | 
     if: which === "overdue" ? "held_until < clock_timestamp()" : "true"
   })
 
-/** The statement that records a move at its new place after it is decided at the old one. */
+/** The statement that records a move in its new database after it is decided in the old one. */
 export const settleStatement = query("moves/settle")
 
 /** Which of two places a cell is at; if at neither, why. */

@@ -81,7 +81,7 @@ const preview = Command.make(
       const pace = `${found.takes_seconds} s at ${found.per_minute} a minute`
       yield* Output.result(settings, found, [`${matched}; sending them takes ${pace}. Nothing was sent.`])
     })
-).pipe(Command.withDescription("Count what a recovery would send again, and how long it would take"))
+).pipe(Command.withDescription("Count the deliveries that a recovery would send again, and how long it would take"))
 
 const start = Command.make(
   "start",
@@ -112,7 +112,7 @@ const show = Command.make("show", reportAllErrors(one), (settings) =>
     if (found === undefined) return yield* new CommandFailed({ message: "This subscription has no such recovery." })
     yield* printed(settings, found)
   })
-).pipe(Command.withDescription("Show how far a recovery is"))
+).pipe(Command.withDescription("Show a recovery's progress"))
 
 const changing = <const Name extends RecoveryCalls.Action>(action: Name, description: string) =>
   Command.make(action, reportAllErrors(one), (settings) =>

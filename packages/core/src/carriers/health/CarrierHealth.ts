@@ -210,9 +210,9 @@ const withOutcome = (health: CarrierHealth, { closed_at }: Permit, outcome: AskO
 
 const afterTrial = (health: CarrierHealth, open: OpenCircuit, outcome: AskOutcome | null, now: number): Changed => {
   if (outcome === null) return { health: { ...health, open: { ...open, trial_until: null } }, change: null }
-  if (outcome === "answered") return closed(health, "The ask that tried it was answered", now)
+  if (outcome === "answered") return closed(health, "The trial ask was answered", now)
   const outcomes = [...health.outcomes, outcome].slice(-circuitSize)
-  return opened({ ...health, outcomes }, open.since, now, `The ask that tried it failed: ${outcome}`)
+  return opened({ ...health, outcomes }, open.since, now, `The trial ask failed: ${outcome}`)
 }
 
 const opened = (health: CarrierHealth, since: number, now: number, why: string): Changed => {

@@ -22,12 +22,12 @@ export const checkOf = (schema: AnswerSchema<unknown>, method: "json" | "xml"): 
     const decode = Input.valueDecoder(schema)
     return (value) => Result.mapError(decode(value), (wrong) => wrong.map(fromFieldError))
   }
-  if (!isStandard(schema)) throw mistake("Pass a schema of Effect, or a Standard Schema such as one of Zod.")
+  if (!isStandard(schema)) throw mistake("Pass an Effect schema or a Standard Schema, such as a Zod schema.")
   return (value) => {
     const result = schema["~standard"].validate(value)
     if (Predicate.isPromiseLike(result)) {
       result.then(undefined, () => {})
-      throw mistake("The schema has asynchronous rules. Use one without.")
+      throw mistake("The schema has asynchronous rules. Use a synchronous schema.")
     }
     return result.issues === undefined ? Result.succeed(result.value) : Result.fail(result.issues.map(ruleOf))
   }

@@ -134,9 +134,7 @@ export const tooLarge = (target: Target, status: number, maxBytes: number): Carr
     retry_after_ms: null,
     code: "TOO_LARGE",
     message: `${target.method} ${target.path} at ${target.host}: the answer is larger than ${maxBytes} bytes`,
-    broken_rules: [
-      { path: "", message: `Must have at most ${maxBytes} bytes; the option max_bytes of http raises this.` }
-    ]
+    broken_rules: [{ path: "", message: `Must be at most ${maxBytes} bytes. To raise the limit, set http.max_bytes.` }]
   })
 
 /** The error for a body that is not JSON. */

@@ -134,7 +134,7 @@ const makeOwned = Effect.gen(function* () {
     const subscription = yield* findSubscription(storage, workspaceId, request.subscription_id)
     if (!receives(subscription)) return yield* conflict("The subscription is disabled, or its delivery is turned off.")
     if ((yield* list(workspaceId, subscription.id)).some(Recovery.isOpen)) {
-      return yield* conflict("The subscription has a recovery that goes on: stop it first.")
+      return yield* conflict("A recovery of this subscription is still in progress: stop it first.")
     }
     const { matched } = yield* count(workspaceId, request)
     const moment = yield* workspaces.moment(workspaceId)

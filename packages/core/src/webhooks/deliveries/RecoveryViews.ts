@@ -80,7 +80,7 @@ export const RecoveryPreviewView = Schema.Struct({
     description: "Whether all were counted. At most 10,000 deliveries are looked at"
   }),
   per_minute: Schema.Int.annotateKey({ description: "The pace" }),
-  takes_seconds: Schema.Int.annotateKey({ description: "How long the counted ones take at this pace" })
+  takes_seconds: Schema.Int.annotateKey({ description: "How long sending the counted deliveries takes at this rate" })
 }).annotate({ identifier: "RecoveryPreview" })
 
 /** The shown form of a preview. */
@@ -99,20 +99,20 @@ export const RecoveryView = Schema.Struct({
   id: RecoveryId.annotateKey({ description: "The identifier of the recovery" }),
   subscription_id: SubscriptionId.annotateKey({ description: "The subscription whose deliveries are sent again" }),
   state: Schema.Literals(Recovery.recoveryStates).annotateKey({
-    description: "`running` and `paused` can go on; `stopped` and `done` have ended"
+    description: "`running` and `paused` are in progress; `stopped` and `done` are final"
   }),
   reason: Schema.NullOr(Schema.Literal("subscription_off")).annotateKey({
-    description: "Why it paused by itself; null if it did not"
+    description: "Why it was paused automatically; null if it was not"
   }),
   per_minute: Schema.Int.annotateKey({ description: "The pace" }),
   matched: Schema.Int.annotateKey({ description: "How many deliveries matched when it was started" }),
-  resent: Schema.Int.annotateKey({ description: "How many were queued again so far" }),
+  resent: Schema.Int.annotateKey({ description: "How many have been queued again so far" }),
   skipped: Schema.Int.annotateKey({
-    description: "How many were passed over, because their events had been replayed five times within a day"
+    description: "How many were skipped, because their events had been replayed five times within a day"
   }),
   left_seconds: Schema.Int.annotateKey({ description: "About how long the rest takes; 0 if it has ended" }),
   created_at: Timestamp.annotate({ description: "When it was started, in the time of the workspace" }),
-  updated_at: Timestamp.annotate({ description: "When it last went on or changed, in the time of the workspace" })
+  updated_at: Timestamp.annotate({ description: "When it last made progress or changed, in the time of the workspace" })
 }).annotate({ identifier: "Recovery" })
 
 /** The recoveries of a subscription. */

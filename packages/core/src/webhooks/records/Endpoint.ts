@@ -117,7 +117,7 @@ const isListed = ({ status }: KeptSubscription): boolean => status === "active" 
 export const validSecrets = (subscription: KeptSubscription, at: number): ReadonlyArray<KeptSecret> =>
   subscription.secrets.filter(({ expires_at }) => expires_at === null || at < expires_at)
 
-/** The newest attempt to an endpoint. */
+/** The latest attempt to an endpoint. */
 export const LastAttempt = Schema.Struct({
   attempted_at: Timestamp.annotateKey({ description: "When it was sent" }),
   status: Schema.Literals(["pending", "succeeded", "failed", "cancelled"]).annotateKey({

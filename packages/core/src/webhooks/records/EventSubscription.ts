@@ -17,7 +17,7 @@ export const EventSubscription = Schema.Struct({
   event_types: Schema.Array(TypeName).annotateKey({ description: "The types of events that it receives" }),
   signing_secret: Schema.NullOr(Schema.String).annotate({ description: "Shown once, when it is made" }),
   previous_secret_expires_at: Schema.optionalKey(Timestamp).annotateKey({
-    description: "While older secrets still sign: when the second newest one stops"
+    description: "While older secrets still sign: when the second newest one expires"
   }),
   delivery_enabled: Schema.Boolean.annotate({
     description: "False after five days of failures; a PATCH with url turns delivery back on"

@@ -9,7 +9,7 @@ export const SubscriptionHealth = Schema.Struct({
     description: "Whether its endpoint accepts events"
   }),
   reason: Schema.String.annotate({ description: "Sentence for a person: why the state is what it is" }),
-  last_attempt: Schema.NullOr(LastAttempt).annotateKey({ description: "The newest attempt; null if there was none" })
+  last_attempt: Schema.NullOr(LastAttempt).annotateKey({ description: "The latest attempt; null if there was none" })
 }).annotate({ identifier: "SubscriptionHealth" })
 export type SubscriptionHealth = typeof SubscriptionHealth.Type
 
@@ -38,15 +38,15 @@ const stateOf = (
     }
   }
   if (last_attempt === null) return { state: "healthy", reason: "Nothing has been sent yet." }
-  if (last_attempt.status === "succeeded") return { state: "healthy", reason: "The newest attempt succeeded." }
+  if (last_attempt.status === "succeeded") return { state: "healthy", reason: "The latest attempt succeeded." }
   return { state: "failing", reason: reasonOf(last_attempt.response_status_code) }
 }
 
 /** Why an attempt failed, judged by the status of the endpoint's answer. */
 const reasonOf = (responseStatusCode: number | null): string => {
-  if (responseStatusCode === null) return "The newest attempt got no HTTP answer."
+  if (responseStatusCode === null) return "The latest attempt got no HTTP answer."
   const isSuccess = responseStatusCode >= 200 && responseStatusCode < 300
   return isSuccess
-    ? `The newest attempt was answered with ${responseStatusCode}, but the complete answer did not arrive within 15 seconds.`
-    : `The newest attempt was answered with ${responseStatusCode}.`
+    ? `The endpoint answered the latest attempt with ${responseStatusCode}, but its complete answer did not arrive within 15 seconds.`
+    : `The endpoint answered the latest attempt with ${responseStatusCode}.`
 }

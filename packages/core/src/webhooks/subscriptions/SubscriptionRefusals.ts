@@ -8,7 +8,7 @@ export const requireSender = ({ off }: Pick<WebhookSender["Service"], "off">) =>
   off === undefined
     ? Effect.void
     : Effect.andThen(
-        Effect.logWarning(`A call needs webhooks, but this program sends none. ${webhooksOption}`),
+        Effect.logWarning(`A call needs webhooks, but this program does not send any. ${webhooksOption}`),
         ApiError.make("conflict", {
           message: "This service sends no webhooks. Read its events from the feed instead.",
           retry_action: "none"
@@ -16,7 +16,8 @@ export const requireSender = ({ off }: Pick<WebhookSender["Service"], "off">) =>
       )
 
 /** The option that an embedder must pass to send webhooks. */
-export const webhooksOption = "Pass the option webhooks to embed, such as NodeWebhookSender.layer() of @quotewire/http."
+export const webhooksOption =
+  "Pass the `webhooks` option to `embed`, such as NodeWebhookSender.layer() of @quotewire/http."
 
 /** A create or rotation that is retried after its ten minutes are over. */
 export const tooLate = Effect.fail(
@@ -37,20 +38,23 @@ export const otherInput = Effect.fail(
 /** Too many active subscriptions. */
 export const capReached = Effect.fail(
   ApiError.make("conflict", {
-    message: `You have ${Subscription.maxActive} active subscriptions, the maximum; disable one first.`,
+    message: `You already have the maximum of ${Subscription.maxActive} active subscriptions; disable one first.`,
     retry_action: "none"
   })
 )
 
 /** Another rotation is in progress. */
 export const rotating = Effect.fail(
-  ApiError.make("conflict", { message: "A rotation of this subscription is not finished yet.", retry_action: "wait" })
+  ApiError.make("conflict", {
+    message: "A rotation of this subscription's secret is not finished yet.",
+    retry_action: "wait"
+  })
 )
 
 /** Too many older secrets still sign. */
 export const tooManySecrets = Effect.fail(
   ApiError.make("conflict", {
-    message: `${Subscription.maxSecrets} secrets sign already, the maximum; the oldest stops within a day.`,
+    message: `The subscription already has the maximum of ${Subscription.maxSecrets} signing secrets; the oldest expires within a day.`,
     retry_action: "wait"
   })
 )

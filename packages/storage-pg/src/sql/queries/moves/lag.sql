@@ -1,4 +1,4 @@
--- The replication lag of the slot $1 in bytes of the log, the position that the new place has confirmed, the sum of the
+-- The replication lag of the slot $1 in bytes of the log, the position that the new database has confirmed, the sum of the
 -- positions that it has confirmed for the slots $2 of tables that it has copied but not caught up with, and whether the
 -- server has invalidated the slot and removed its log. The slot of a table that is still being copied does not count: a
 -- copy that fails begins again with a new slot at a later position.

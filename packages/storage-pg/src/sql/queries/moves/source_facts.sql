@@ -1,4 +1,4 @@
--- The capabilities of the old place.
+-- The capabilities of the old database.
 select current_setting('server_version_num')::integer as version,
   current_setting('wal_level') as wal_level,
   pg_is_in_recovery() as is_standby,

@@ -11,5 +11,5 @@ begin
 exception when query_canceled or others then
   -- Only the message about a malformed address quotes from it.
   raise exception using errcode = sqlstate,
-    message = case when sqlstate = '42601' then 'the address of the old place is malformed' else sqlerrm end;
+    message = case when sqlstate = '42601' then 'the address of the old database is malformed' else sqlerrm end;
 end $$;
