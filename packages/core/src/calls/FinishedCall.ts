@@ -175,8 +175,21 @@ export const labels = (of: Labelled): ReadonlyArray<string> => [
   ...(of.error_code === undefined ? [] : [`error_code:${of.error_code}`])
 ]
 
-const labelsOf = ({ error_code, operation, status }: ListedRequest) =>
-  labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) })
+type Outcome = Pick<ListedRequest, "status" | "operation" | "error_code">
+
+/** The labels of entries. An entry that ended like the one before shares its labels, which storage keeps. */
+const sharedLabels = (): ((of: Outcome) => ReadonlyArray<string>) => {
+  let last: (Outcome & { readonly labels: ReadonlyArray<string> }) | null = null
+  return ({ error_code, operation, status }) => {
+    if (last?.status !== status || last.operation !== operation || last.error_code !== error_code) {
+      const of = { status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) }
+      last = { status, operation, error_code, labels: labels(of) }
+    }
+    return last.labels
+  }
+}
+
+const labelsOf = sharedLabels()
 
 /** Entries in storage. Their times are real time, even in a sandbox with an advanced clock. */
 export const kind = Kind.make({
@@ -196,13 +209,35 @@ export type CallWithKey = FinishedCall & { readonly caller: { readonly key_id: K
 export const hasKey = (call: FinishedCall): call is CallWithKey => call.caller.key_id !== null
 
 /** The stored form of a finished call. */
-export const toStored = (call: CallWithKey): StoredRecord =>
-  kind.record(entryOf(call), {
-    id: call.request_id,
-    version: 1,
-    created_at: call.created_at,
-    updated_at: call.created_at
-  })
+export const toStored = (call: CallWithKey): StoredRecord => new LoggedCall(call)
+
+/**
+ * A finished call as its entry in storage. The entry is made when its body is first read: a storage in memory reads few.
+ */
+class LoggedCall extends Kind.LateRecord {
+  private readonly call: CallWithKey
+
+  constructor(call: CallWithKey) {
+    super({
+      kind: kind.name,
+      id: call.request_id,
+      version: 1,
+      parent: null,
+      status: null,
+      line: null,
+      labels: labelsOf(call),
+      about: aboutOf(call),
+      created_at: call.created_at,
+      updated_at: call.created_at,
+      expires_at: null
+    })
+    this.call = call
+  }
+
+  protected write(): string {
+    return JSON.stringify(entryOf(this.call))
+  }
+}
 
 const entryOf = (call: CallWithKey): ListedRequest => ({
   request_id: call.request_id,

@@ -206,7 +206,7 @@ const logged = <A extends Reply, R>(
   return Effect.matchCauseEffect(work(state), {
     onSuccess: (reply) => {
       const status = state.operation?.route.status ?? 200
-      return Effect.as(log(state, { status, error_code: null, answer: reply.json.text }), reply)
+      return Effect.mapEager(log(state, { status, error_code: null, answer: reply.json.text }), () => reply)
     },
     onFailure: (cause) =>
       refuse(name, state.request_id, cause).pipe(
@@ -260,7 +260,8 @@ const enterUnrouted = Effect.fnUntraced(function* (
   return yield* notFound
 })
 
-const perform = Effect.fnUntraced(function* <Output, R>(
+/** What is known at once runs without Effect's run loop, up to the first step that may have to wait. */
+const perform = Effect.fnUntracedEager(function* <Output, R>(
   operation: Operation.Operation<string, unknown, Output, R>,
   request: Request,
   services: Context.Context<PipelineServices>,
@@ -390,6 +391,9 @@ const countFailure = <A, E extends { readonly _tag: string }, R>(
   address: string,
   identifying: Effect.Effect<A, E, R>
 ) =>
-  Effect.tapError(identifying, (error) =>
-    error._tag === "authentication_failed" ? allowance.failedAuthentication(address) : Effect.void
-  )
+  Effect.catchEager(identifying, (error) => {
+    const refused = Effect.fail(error)
+    return error._tag === "authentication_failed"
+      ? Effect.andThen(allowance.failedAuthentication(address), refused)
+      : refused
+  })

@@ -96,7 +96,7 @@ export const nearest = (revisions: Served, pin: string): Revision =>
 
 /** An input of a revision, in the newest form. */
 export const input = (revision: Revision, operation: string, sent: unknown): unknown =>
-  isFields(sent)
+  revision.differences.length > 0 && isFields(sent)
     ? Fault.redactThrown(() =>
         revision.differences.reduceRight((fields, { inputs }) => inputs?.[operation]?.upgrade(fields) ?? fields, sent)
       )
@@ -104,6 +104,7 @@ export const input = (revision: Revision, operation: string, sent: unknown): unk
 
 /** An answer in the newest form, in the form of a revision. It is only decoded if the forms differ. */
 export const answer = (revision: Revision, operation: string, newest: Json.Json<unknown>): string => {
+  if (revision.differences.length === 0) return newest.text
   const changes = revision.differences.flatMap((difference) => [
     ...(difference.answers?.[operation] === undefined ? [] : [difference.answers[operation]]),
     ...resourcesIn(operation).flatMap(({ field, resource: kind }) => {
@@ -318,7 +319,7 @@ export class Revisions extends Context.Service<
         choose: (asked, workspaceId) => {
           if (asked === "current") return Effect.succeed(revisions[0])
           if (asked.header !== null) return Effect.fromResult(find(revisions, asked.header))
-          return Effect.map(pinned(workspaceId), (date) => (date === null ? null : nearest(revisions, date)))
+          return Effect.mapEager(pinned(workspaceId), (date) => (date === null ? null : nearest(revisions, date)))
         },
         // If another host pins first, the retry finds its pin.
         pin: (workspaceId) => retryOnConflict(pin(workspaceId))

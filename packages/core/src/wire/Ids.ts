@@ -96,6 +96,8 @@ export type WorkspaceId = typeof WorkspaceId.Type
 const alphabet = Array.from("0123456789abcdefghjkmnpqrstvwxyz", (character) => character.charCodeAt(0))
 const timeDigits = 10
 const randomDigits = 16
+/** For how many milliseconds random digits are drawn together. */
+const blockDraws = 32
 const maxTime = 2 ** 48 - 1
 
 /**
@@ -109,6 +111,9 @@ const monotonic: Effect.Effect<() => string, never, SecureRandom.SecureRandom> =
   const digits = new Uint8Array(timeDigits + randomDigits)
   const codes = Array.from(digits, () => 0)
   let last = -1
+  /** Random bytes that were drawn together, and where the unused ones begin. */
+  let block: Uint8Array = new Uint8Array(0)
+  let unused = 0
 
   const set = (at: number, digit: number): void => {
     digits[at] = digit
@@ -118,8 +123,11 @@ const monotonic: Effect.Effect<() => string, never, SecureRandom.SecureRandom> =
   const startAt = (millis: number): void => {
     last = millis
     for (let at = 0; at < timeDigits; at++) set(at, Math.floor(millis / 32 ** (timeDigits - 1 - at)) % 32)
-    const bytes = Effect.runSync(random.randomBytes(randomDigits))
-    for (const [at, byte] of bytes.entries()) set(timeDigits + at, byte % 32)
+    if (unused === block.length) {
+      block = Effect.runSync(random.randomBytes(blockDraws * randomDigits))
+      unused = 0
+    }
+    for (let at = timeDigits; at < digits.length; at++) set(at, (block[unused++] ?? 0) % 32)
   }
 
   /** Adds 1 to the random digits. If all are at their end, the next millisecond begins. */

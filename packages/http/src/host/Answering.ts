@@ -182,7 +182,10 @@ const makeUnsafe = <R>(
         ended(Exit.fail(closingDown))
         return null
       }
-      return watched(handled(route, incoming), ended)
+      const work = handled(route, incoming)
+      if (!isDone(work)) return watched(work, ended)
+      ended(work)
+      return null
     },
     stream: ({ request_id }, streamed, write, ended) =>
       watched(
@@ -225,10 +228,17 @@ const isTraced = (context: Context.Context<never>): boolean =>
 const quiet = <R>(context: Context.Context<R>): Context.Context<R> =>
   isTraced(context) ? context : Context.add(context, References.TracerEnabled, false)
 
-/** Runs a route. With a tracer, its span names the request but contains no data from it. */
+const isDone = <A, E, R>(work: Effect.Effect<A, E, R>): work is Exit.Exit<A, E> => Exit.isExit(work)
+
+/** The work of a route; an `Exit` if it is done at once. With a tracer, its span names the request but contains no data from it. */
 const handledIn = <R>(context: Context.Context<R>) => {
-  const handle = (route: Pick<Route<R>, "name" | "handle">, incoming: Incoming) =>
-    Effect.suspend(() => route.handle(incoming))
+  const handle = (route: Pick<Route<R>, "name" | "handle">, incoming: Incoming) => {
+    try {
+      return route.handle(incoming)
+    } catch (defect) {
+      return Exit.die(defect)
+    }
+  }
   if (!isTraced(context)) return handle
   return (route: Pick<Route<R>, "name" | "handle">, incoming: Incoming) => {
     const { method, request_id } = incoming
