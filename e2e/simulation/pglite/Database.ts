@@ -101,7 +101,7 @@ export const open =
       )
     return (process, host) => {
       const through = SimulatedStorage.wayOf(process, host, parts, { patience_ms: callMs })
-      const listen: Means["listen"] = (name, _connection, _channel, notify) =>
+      const listen: Means["listen"] = (_connection, { host: name, notify }) =>
         Effect.asVoid(
           Effect.acquireRelease(
             Effect.sync(() => {

@@ -253,25 +253,4 @@ describe("claims on several cells", () => {
       assert.isAbove(asked, 1, "hints can be lost, so it is asked from time to time")
     })
   )
-
-  it.effect("poll idle cells less and less often, down to twice a minute", () =>
-    Effect.gen(function* () {
-      const [first, second, ...others] = yield* fourInMemory
-      if (second === undefined) return assert.fail()
-      const asked: Array<number> = []
-      const counted: Port = {
-        ...second.storage,
-        claim: (query) => {
-          asked.push(query.now)
-          return second.storage.claim(query)
-        }
-      }
-      const storage = yield* join([first, { name: second.name, storage: counted }, ...others])
-      const endsAt = 180_000
-      for (let now = 0; now < endsAt; now += 1_000) yield* claimed(storage, now)
-      assert.isBelow(asked.length, 12)
-      const pauses = [...asked.slice(1), endsAt].map((now, place) => now - (asked[place] ?? 0))
-      assert.isAtMost(Math.max(...pauses), 30_000)
-    })
-  )
 })

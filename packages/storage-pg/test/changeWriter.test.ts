@@ -11,7 +11,10 @@ describe("changes that share a statement which one of them makes fail", () => {
     Effect.gen(function* () {
       let statements = 0
       const write = () => Effect.suspend(() => (++statements === 1 ? Effect.die("a statement that cannot be") : lost))
-      const commit = yield* ChangeWriter.make({ schema: "quotewire", call_ms: 10_000, read: write, write }, 1)
+      const commit = yield* ChangeWriter.make(
+        { schema: "quotewire", call_ms: 10_000, read: write, write },
+        { queues: 1, stored: () => Effect.void }
+      )
       const changes = Array.from({ length: 50 }, () => Change.make(workspace(1), {}))
       const outcomes = yield* Effect.forEach(changes, (change) => Effect.flip(commit(change)), {
         concurrency: "unbounded"

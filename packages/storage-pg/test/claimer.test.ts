@@ -2,7 +2,9 @@ import { PgTypes } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import type { Database } from "../src/database/Database.ts"
 import * as Claimer from "../src/jobs/Claimer.ts"
+import { DueWork } from "../src/jobs/DueWork.ts"
 import { workspace } from "./support/hosts.ts"
 
 const query = { now: 0, lease_ms: 30_000, limit: 10 }
@@ -37,14 +39,13 @@ const job = {
 const answering = Effect.fnUntraced(function* (row: typeof nothing | typeof job) {
   const asked_at: Array<number> = []
   const asked_for: Array<unknown> = []
-  const claim = yield* Claimer.make({
-    write: (_, [moment]) =>
-      Effect.map(Clock.currentTimeMillis, (now) => {
-        asked_at.push(now)
-        asked_for.push(PgTypes.isParameter(moment) ? moment.value : moment)
-        return [row]
-      })
-  })
+  const write: Database["write"] = (_, [moment]) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      asked_at.push(now)
+      asked_for.push(PgTypes.isParameter(moment) ? moment.value : moment)
+      return [row]
+    })
+  const claim = yield* Claimer.make({ write }, new DueWork())
   return { asked_at, asked_for, claim }
 })
 

@@ -230,7 +230,8 @@ describe("a server without free connections", () => {
       Object.assign(url, { username: "few", password: "few" })
       // One connection that listens, one that reads, one that writes.
       const storage = yield* open({ ...options, url: Redacted.make(url.href) })
-      const claim = storage.claim({ now: 0, lease_ms: 1_000, limit: 1 })
+      // A claim of one workspace always asks the database.
+      const claim = storage.claim({ now: 0, lease_ms: 1_000, limit: 1, workspace_id: workspace(1) })
       yield* eventually(claim)
       const burst = Effect.forEach(
         Array.from({ length: 30 }, () => claim),

@@ -41,14 +41,10 @@ export interface CellState {
   claimed_at: number
   /** When its next job is due, according to its last claim; null if none is waiting. */
   next_due_at: number | null
-  /** How long after a claim it is polled without a hint, in milliseconds. Grows while the cell is idle. */
-  poll_ms: number
 }
 
 /** The first pause of a cell that is ready but refuses a call, in milliseconds. */
 export const firstRetryPauseMs = 1_000
-/** Hints can be lost, so a cell is polled after this time, in milliseconds, and less often while it stays idle. */
-export const firstPollMs = 5_000
 
 /** The state of a cell that is not open yet. */
 export const initial = (name: string): CellState => ({
@@ -60,8 +56,7 @@ export const initial = (name: string): CellState => ({
   isHinted: true,
   running_claims: 0,
   claimed_at: 0,
-  next_due_at: null,
-  poll_ms: firstPollMs
+  next_due_at: null
 })
 
 /** A cell, or the storage needed to find it, is currently unavailable. */

@@ -1,9 +1,12 @@
 import type { Storage } from "@quotewire/core"
 import { Effect, Metric } from "effect"
-import { type CellState, firstPollMs, unavailable } from "./CellState.ts"
+import { type CellState, unavailable } from "./CellState.ts"
 
-/** Hints can be lost, so each cell is polled at least this often, in milliseconds. */
-const maxPollMs = 30_000
+/**
+ * Hints can be lost, so each cell is asked at least this often, in milliseconds. While its storage hears hints, it
+ * answers without its database.
+ */
+const pollMs = 5_000
 
 const claimedJobs = Metric.counter("quotewire_cell_jobs_claimed_total", {
   description: "Jobs that this process has claimed, by cell.",
@@ -14,25 +17,25 @@ const claimedJobs = Metric.counter("quotewire_cell_jobs_claimed_total", {
 export type Claim = (query: Storage.ClaimQuery) => Effect.Effect<Storage.JobClaim, Storage.StorageUnavailable>
 
 /** Whether a cell may have something to claim. */
-const mayHaveWork = ({ claimed_at, running_claims, isHinted, poll_ms, next_due_at }: CellState, now: number): boolean =>
+const mayHaveWork = ({ claimed_at, running_claims, isHinted, next_due_at }: CellState, now: number): boolean =>
   isHinted ||
   running_claims > 0 ||
   (next_due_at !== null && next_due_at <= now) ||
   now < claimed_at ||
-  now - claimed_at >= poll_ms
+  now - claimed_at >= pollMs
 
 const earlier = (one: number | null, other: number | null): number | null =>
   one === null ? other : other === null ? one : Math.min(one, other)
 
 /**
  * Makes the claim over all cells. It asks them round-robin, so that no cell starves, and skips those that have nothing
- * due. So an idle cell costs one claim every half minute.
+ * due.
  */
 export const make = (cells: ReadonlyArray<CellState>): Claim => {
   let first = 0
 
   const claimFrom = Effect.fnUntraced(function* (cell: CellState, query: Storage.ClaimQuery) {
-    const { isHinted, storage } = cell
+    const { storage } = cell
     if (storage === null || cell.isUnavailable) return null
     cell.isHinted = false
     cell.running_claims += 1
@@ -49,8 +52,6 @@ export const make = (cells: ReadonlyArray<CellState>): Claim => {
     // If a host dies, its jobs can be claimed again once their leases end.
     const endsAt = claimed.jobs.length > 0 ? query.now + query.lease_ms : null
     cell.next_due_at = earlier(claimed.next_due_at, endsAt)
-    const isIdle = claimed.jobs.length === 0 && !isHinted
-    cell.poll_ms = isIdle ? Math.min(maxPollMs, 2 * cell.poll_ms) : firstPollMs
     if (claimed.jobs.length > 0) {
       yield* Metric.update(Metric.withAttributes(claimedJobs, { cell: cell.name }), claimed.jobs.length)
     }

@@ -3,6 +3,7 @@ import { type Array, Clock, Context, Effect, Layer, Result, Schema, type Scope }
 import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import * as DatabaseClock from "../database/DatabaseClock.ts"
+import * as Listener from "../hints/Listener.ts"
 import type { MigrateOptions, SchemaStatus } from "../migrations/Schema.ts"
 import * as MoveState from "../moves/MoveState.ts"
 import type { Outcome } from "../moves/moveCell.ts"
@@ -67,10 +68,12 @@ const openAll = (
     const stranger = unknownCell([home, ...others], work_cells ?? [])
     if (stranger !== undefined) return yield* refused(`work_cells names ${stranger}, which is not a cell.`)
     if (work_cells?.length === 0) return yield* refused("work_cells must name at least one cell.")
-    const opened = yield* PlacedSchema.open(home)
+    // Cells in one database share a connection that listens.
+    const listen = yield* Listener.make
+    const opened = yield* PlacedSchema.open(home, listen)
     const source = (cell: CellOptions): CellSource<DatabaseRefused> => ({
       name: cell.name,
-      open: Effect.map(PlacedSchema.open(cell), (other) => other.storage)
+      open: Effect.map(PlacedSchema.open(cell, listen), (other) => other.storage)
     })
     const first: CellSource<DatabaseRefused> = { name: home.name, open: Effect.succeed(opened.storage) }
     const made = Cells.make([first, ...others.map(source)], work_cells)

@@ -32,13 +32,27 @@ const queueOf =
     return `${sum % queues}`
   }
 
+/** Options of a writer. */
+export interface Options {
+  /** How many statements write at once. */
+  readonly queues: number
+  /** Runs after each change that was stored, even if its caller has given up. */
+  readonly stored: (change: Change.Change) => Effect.Effect<void>
+}
+
 /** Writes changes. Those that arrive while others are being written share the next statement. */
 export const make = (
   database: Database,
-  queues: number
+  { queues, stored }: Options
 ): Effect.Effect<Storage.Storage["Service"]["commit"], never, Scope.Scope> => {
   const write = (batch: ReadonlyArray<Change.Change>) =>
-    Effect.map(database.write(statement, parameters(batch)), (rows) => resultsOf(batch, rows))
+    Effect.gen(function* () {
+      const results = resultsOf(batch, yield* database.write(statement, parameters(batch)))
+      for (const [place, change] of batch.entries()) {
+        if (results[place]?._tag === "Success") yield* stored(change)
+      }
+      return results
+    })
 
   const writeOne = (change: Change.Change): Effect.Effect<CommitResult, Storage.StorageUnavailable> =>
     write([change]).pipe(

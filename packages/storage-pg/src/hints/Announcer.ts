@@ -61,6 +61,14 @@ const payloads = (host: string, lines: Iterable<string>): ReadonlyArray<string> 
 
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 
+/** Announces hints to other hosts. */
+export interface Announcer {
+  /** Announces hints soon. */
+  readonly announce: (hints: ReadonlyArray<Change.Hint>) => void
+  /** Announces hints at once, and waits until they are sent. */
+  readonly announceNow: (hints: ReadonlyArray<Change.Hint>) => Effect.Effect<void>
+}
+
 /**
  * Announces commits to other hosts on a channel named after the schema: without delay, but at most every 50
  * milliseconds, and without duplicate hints.
@@ -71,27 +79,32 @@ const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 export const make = Effect.fnUntraced(function* (
   host: string,
   database: Database
-): Effect.fn.Return<(hints: ReadonlyArray<Change.Hint>) => void, never, Scope.Scope> {
+): Effect.fn.Return<Announcer, never, Scope.Scope> {
   const wake = yield* Queue.sliding<void>(1)
   let pending = new Set<string>()
 
-  const announce = Effect.gen(function* () {
-    yield* Queue.take(wake)
-    const lines = pending
-    pending = new Set()
-    // A hint that cannot be sent is lost. Its waiters poll again after a while.
-    yield* Effect.ignore(
+  // A hint that cannot be sent is lost. Its waiters poll again after a while.
+  const send = (lines: Iterable<string>) =>
+    Effect.ignore(
       database.write("select pg_notify($1, payload) from unnest($2::text[]) payload", [
         database.schema,
         textArray.one(payloads(host, lines))
       ])
     )
+  const announce = Effect.gen(function* () {
+    yield* Queue.take(wake)
+    const lines = pending
+    pending = new Set()
+    yield* send(lines)
     yield* Effect.sleep(everyMs)
   })
   yield* Effect.forkScoped(inRealTime(Supervise.repeatForever("Announcing to other hosts", announce, everyMs)))
 
-  return (hints) => {
-    if (pending.size < maxPending) for (const hint of hints) pending.add(lineOf(hint))
-    if (hints.length > 0) Queue.offerUnsafe(wake, undefined)
+  return {
+    announce: (hints) => {
+      if (pending.size < maxPending) for (const hint of hints) pending.add(lineOf(hint))
+      if (hints.length > 0) Queue.offerUnsafe(wake, undefined)
+    },
+    announceNow: (hints) => send(new Set(hints.map(lineOf)))
   }
 })

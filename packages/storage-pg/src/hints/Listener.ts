@@ -1,73 +1,169 @@
 import { PgConnection } from "@effect/sql-pg"
-import { type Change, Supervise } from "@quotewire/core"
-import { Effect, type Exit, Queue, Scope } from "effect"
+import { type Change, Job, Supervise } from "@quotewire/core"
+import { Array as Arr, Effect, type Exit, Latch, Queue, RcMap, Redacted, Schema, Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import { inSchema } from "../connection/Address.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
+import * as Columns from "../rows/Columns.ts"
 import { parseAnnouncement } from "./Announcer.ts"
 
 const reconnectMs = 1_000
 /**
- * How often to check the connection, in milliseconds. TCP detects a dead peer within half a minute, so this check is
- * for a peer that only seems alive, such as a proxy. With many cells, these checks are most of the load on idle
- * databases.
+ * How often a connection beats, in milliseconds: asks when the next jobs of its schemas are due, which also checks that
+ * the server answers. Less than a lease lasts, so that a host learns of the end of a lease that another one takes
+ * before that other one dies.
  */
-const checkEveryMs = 30_000
-/** How long connecting, or the answer to a check, may take, in milliseconds. */
+const beatEveryMs = 20_000
+/** How many schemas one statement asks, so that it answers in time even if the connection has no plans yet. */
+const maxAsked = 16
+/** How long connecting, or the answer to a beat, may take, in milliseconds. */
 const answerMs = 5_000
 
+/** What a storage wants to hear about its schema. */
+export interface Ear {
+  /** The name of the host, whose own announcements are left out. */
+  readonly host: string
+  /** The schema, which is also the name of the channel. */
+  readonly schema: string
+  /** Receives the hints of other hosts. */
+  readonly notify: (hints: ReadonlyArray<Change.Hint>) => Effect.Effect<void>
+  /** Hears whether announcements arrive from now on. */
+  readonly listens: (isListening: boolean) => void
+  /** Hears from time to time when the next job is due, in real time; null if none waits. */
+  readonly nextDue: (at: number | null) => void
+}
+
+/**
+ * Passes on what is heard until the scope closes. Already listens when it returns.
+ *
+ * Reconnects if the connection is lost. Announcements that are sent in the meantime are lost, so then `notify` receives
+ * `everything`.
+ */
+export type Listen = (connection: PgConnection.Config, ear: Ear) => Effect.Effect<void, SqlError, Scope.Scope>
+
+// A claim at time 0 takes no jobs.
+const nextDue = (place: number, schema: string): string =>
+  inSchema(schema)(`select ${place} as place, next_due_at from quotewire.claim_1(0, 0, 0, $1::text[])`)
+const kinds = Columns.texts(Schema.Array(Schema.String)).one(Job.jobKinds)
+const dueRows = Columns.rowsReader(Schema.Struct({ place: Schema.Int, next_due_at: Schema.NullOr(Schema.Int) }))
+
 /** A listening connection. */
-interface ListeningConnection {
+interface Listening {
   readonly session: PgConnection.PgConnection
-  readonly notifications: Queue.Dequeue<PgConnection.Notification, SqlError>
+  /** Begins to pass on the announcements for an ear. The channel stays open until the connection closes. */
+  readonly hear: (ear: Ear) => Effect.Effect<void, SqlError>
+  /** Waits until the connection is lost. */
+  readonly lost: Effect.Effect<void>
 }
 
 const open = Effect.fnUntraced(function* (
-  connection: PgConnection.Config,
-  channel: string
-): Effect.fn.Return<ListeningConnection, SqlError, Scope.Scope> {
+  config: PgConnection.Config
+): Effect.fn.Return<Listening, SqlError, Scope.Scope> {
   const connected = yield* Scope.make()
   const listening = yield* Scope.make()
   // Closes the connection first, because a dead one cannot be asked to stop listening.
   yield* Effect.addFinalizer((exit: Exit.Exit<unknown, unknown>) =>
     Effect.andThen(Scope.close(connected, exit), Scope.close(listening, exit))
   )
-  const base = yield* Scope.provide(PgConnection.make(connection), connected)
+  const base = yield* Scope.provide(PgConnection.make(config), connected)
   const session = yield* Scope.provide(base.pin, listening)
-  return { session, notifications: yield* Scope.provide(session.listen(channel), listening) }
+  const lost = Latch.makeUnsafe()
+  const hear = Effect.fnUntraced(function* (ear: Ear) {
+    const notifications = yield* Scope.provide(session.listen(ear.schema), listening)
+    const forward = Effect.flatMap(Queue.take(notifications), ({ payload }) =>
+      ear.notify(parseAnnouncement(ear.host, payload))
+    )
+    const forwarding = Effect.ignore(Effect.forever(forward)).pipe(Effect.ensuring(lost.open))
+    yield* Effect.forkIn(forwarding, listening)
+  })
+  return { session, hear, lost: lost.await }
 })
 
-/**
- * Passes on hints from other hosts until the scope closes. Already listens when it returns.
- *
- * Reconnects if the connection is lost. Hints sent in the meantime are lost, so it then calls `notify` with
- * `everything`.
- */
-export const listen = Effect.fnUntraced(function* (
-  host: string,
-  config: PgConnection.Config,
-  channel: string,
-  notify: (hints: ReadonlyArray<Change.Hint>) => Effect.Effect<void>
-): Effect.fn.Return<void, SqlError, Scope.Scope> {
-  const forwardAll = ({ notifications }: ListeningConnection) =>
-    Effect.forever(Effect.flatMap(Queue.take(notifications), ({ payload }) => notify(parseAnnouncement(host, payload))))
-  const check = ({ session }: ListeningConnection) =>
-    Effect.sleep(checkEveryMs).pipe(Effect.andThen(Effect.timeout(session.query("select"), answerMs)), Effect.forever)
-  const untilLost = (connection: ListeningConnection) =>
-    Effect.ignore(Effect.raceFirst(forwardAll(connection), check(connection)))
+/** Asks when the next job of each schema is due. */
+const askNextDue = Effect.fnUntraced(function* ({ session }: Listening, all: ReadonlyArray<Ear>) {
+  for (const ears of Arr.chunksOf(all, maxAsked)) {
+    const statement = ears.map(({ schema }, place) => nextDue(place, schema)).join(" union all ")
+    const { rows } = yield* Effect.timeout(session.query(statement, [kinds]), answerMs)
+    for (const { place, next_due_at } of dueRows(rows)) {
+      ears[place]?.nextDue(next_due_at)
+      ears[place]?.listens(true)
+    }
+  }
+})
 
-  const again = Effect.timeout(open(config, channel), answerMs).pipe(
-    Effect.flatMap((reopened) => Effect.andThen(notify([{ about: "everything" }]), untilLost(reopened))),
-    Effect.scoped,
-    Effect.ignore,
-    Effect.andThen(Effect.sleep(reconnectMs))
-  )
+/** Beats until the server no longer answers. */
+const beat = (listening: Listening, ears: ReadonlySet<Ear>) => {
+  // A schema that has just moved away makes the statement fail.
+  const check = Effect.gen(function* () {
+    for (const ear of ears) ear.listens(false)
+    yield* Effect.timeout(listening.session.query("select"), answerMs)
+  })
+  const once = Effect.suspend(() => (ears.size === 0 ? Effect.void : askNextDue(listening, [...ears])))
+  return Effect.sleep(beatEveryMs).pipe(Effect.andThen(Effect.catchTag(once, "SqlError", () => check)), Effect.forever)
+}
+
+/** Listens on a connection to a database until the scope closes. Returns how to listen for one more ear. */
+const serve = Effect.fnUntraced(function* (
+  config: PgConnection.Config
+): Effect.fn.Return<Listen, SqlError, Scope.Scope> {
+  const ears = new Set<Ear>()
   // In its own scope: a lost connection is closed before the outer scope closes, a live one together with it.
   const first = yield* Scope.fork(yield* Effect.scope)
-  const opened = yield* Scope.provide(open(config, channel), first)
-  const follow = Effect.onExit(untilLost(opened), (exit) => Scope.close(first, exit)).pipe(
+  let current: Listening | null = yield* Scope.provide(open(config), first)
+
+  const untilLost = (listening: Listening) =>
+    Effect.raceFirst(listening.lost, Effect.ignore(beat(listening, ears))).pipe(
+      Effect.ensuring(
+        Effect.sync(() => {
+          current = null
+          for (const ear of ears) ear.listens(false)
+        })
+      )
+    )
+  const reopen = Effect.gen(function* () {
+    const listening = yield* Effect.timeout(open(config), answerMs)
+    // Another ear may join in the meantime.
+    for (const ear of ears) yield* Effect.timeout(listening.hear(ear), answerMs)
+    current = listening
+    for (const ear of ears) {
+      yield* ear.notify([{ about: "everything" }])
+      ear.listens(true)
+    }
+    yield* untilLost(listening)
+  })
+  const again = reopen.pipe(Effect.scoped, Effect.ignore, Effect.andThen(Effect.sleep(reconnectMs)))
+  const follow = Effect.onExit(untilLost(current), (exit) => Scope.close(first, exit)).pipe(
     Effect.ignoreCause({ log: "Error" })
   )
   yield* Effect.forkScoped(
-    inRealTime(Effect.andThen(follow, Supervise.repeatForever("Listening to other hosts", again, reconnectMs)))
+    Effect.andThen(follow, Supervise.repeatForever("Listening to other hosts", again, reconnectMs))
   )
+
+  return (_, ear) =>
+    Effect.gen(function* () {
+      yield* Effect.acquireRelease(
+        Effect.sync(() => ears.add(ear)),
+        () => Effect.sync(() => ears.delete(ear))
+      )
+      if (current === null) return
+      yield* current.hear(ear)
+      ear.listens(current !== null)
+    })
+})
+
+/** The same for connections that can listen for each other's schemas. */
+const keyOf = ({ types: _, url, ...config }: PgConnection.Config): string =>
+  JSON.stringify([url === undefined ? null : Redacted.value(url), config])
+
+/** Listens with one connection for each database, whatever number of schemas it has. */
+export const make: Effect.Effect<Listen, never, Scope.Scope> = Effect.gen(function* () {
+  const configs = new Map<string, PgConnection.Config>()
+  const servers = yield* RcMap.make({
+    lookup: (key: string) => inRealTime(serve(configs.get(key) ?? {}))
+  })
+  return (config, ear) => {
+    const key = keyOf(config)
+    configs.set(key, config)
+    return Effect.flatMap(RcMap.get(servers, key), (listen) => listen(config, ear))
+  }
 })

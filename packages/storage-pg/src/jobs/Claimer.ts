@@ -2,6 +2,7 @@ import { Monotonic, type Storage } from "@quotewire/core"
 import { Clock, Effect } from "effect"
 import type { Database } from "../database/Database.ts"
 import { claim } from "./claim.ts"
+import type { DueWork } from "./DueWork.ts"
 
 /**
  * How long this host pauses after a claim that found nothing, in milliseconds. Every commit of a job triggers a claim.
@@ -10,9 +11,13 @@ import { claim } from "./claim.ts"
  */
 const restMs = 5
 
-/** Claims due jobs. Only claims over all workspaces pause, by the clock that was current when this was made. */
+/**
+ * Claims due jobs. Claims over all workspaces ask the database only if there may be due work. Only they pause, by the
+ * clock that was current when this was made.
+ */
 export const make = Effect.fnUntraced(function* (
-  database: Pick<Database, "write">
+  database: Pick<Database, "write">,
+  due: DueWork
 ): Effect.fn.Return<Storage.Storage["Service"]["claim"]> {
   const clock = yield* Clock.Clock
   const nowMs = () => Monotonic.millisOf(clock)
@@ -24,11 +29,18 @@ export const make = Effect.fnUntraced(function* (
   })
 
   const claimAnywhere = Effect.fnUntraced(function* (query: Storage.ClaimQuery) {
+    const known = due.answer(query.now)
+    if (known !== null) return known
     yield* rest
-    const claimed = yield* claim(database, query)
+    const ended = due.asking(query)
+    const claimed = yield* Effect.onError(claim(database, query), () => Effect.sync(() => ended(null)))
+    ended(claimed)
     restsUntilMs = claimed.jobs.length === 0 ? nowMs() + restMs : nowMs()
     return claimed
   })
 
-  return (query) => (query.workspace_id === undefined ? claimAnywhere(query) : claim(database, query))
+  // Claims over all workspaces do not know when the leases of such a claim end.
+  const claimIn = (query: Storage.ClaimQuery) => Effect.ensuring(claim(database, query), Effect.sync(due.hint))
+
+  return (query) => (query.workspace_id === undefined ? claimAnywhere(query) : claimIn(query))
 })

@@ -4,7 +4,7 @@ import { DatabaseRefused, refusalOf } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import type { DatabaseOptions } from "../connection/Pools.ts"
 import * as Database from "../database/Database.ts"
-import { listen } from "../hints/Listener.ts"
+import * as Listener from "../hints/Listener.ts"
 import * as PlainSchema from "../migrations/PlainSchema.ts"
 import { storageOn } from "./storageOn.ts"
 
@@ -20,8 +20,9 @@ export interface Opened {
   readonly database: Database.PlacedDatabase
 }
 
-const make = Effect.fnUntraced(function* (options: Options, site: Database.Site) {
+const make = Effect.fnUntraced(function* (options: Options, site: Database.Site, shared: Listener.Listen | null) {
   const database = yield* Database.make(options, site)
+  const listen = shared ?? (yield* Listener.make)
   const storage = yield* storageOn(database, { listen, writers: options.writers ?? 2 })
   return { storage, database }
 })
@@ -30,9 +31,13 @@ const make = Effect.fnUntraced(function* (options: Options, site: Database.Site)
 export const open = (options: Options): Effect.Effect<Opened, DatabaseRefused, Scope.Scope> =>
   openAt(options, { find: PlainSchema.find(options), engineOf: PlainSchema.engineOf, can_move: false })
 
-/** The same for a database at a site. */
-export const openAt = (options: Options, site: Database.Site): Effect.Effect<Opened, DatabaseRefused, Scope.Scope> =>
-  inRealTime(make(options, site)).pipe(
+/** The same for a database at a site, which can listen on a connection that it shares with other schemas. */
+export const openAt = (
+  options: Options,
+  site: Database.Site,
+  shared: Listener.Listen | null = null
+): Effect.Effect<Opened, DatabaseRefused, Scope.Scope> =>
+  inRealTime(make(options, site, shared)).pipe(
     Effect.catchTags({
       SqlError: (error) => Effect.fail(refusalOf(options, error)),
       StorageUnavailable: () => Effect.fail(lostAtStart)

@@ -1,15 +1,17 @@
-import { type Change, Hints, kinds, Storage } from "@quotewire/core"
+import { type Change, Hints, type Ids, kinds, Storage } from "@quotewire/core"
 import { Effect, Schema, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import * as ChangeWriter from "../changes/ChangeWriter.ts"
 import { rewrite } from "../changes/rewrite.ts"
+import { inRealTime } from "../connection/inRealTime.ts"
 import { makeTally } from "../counts/tallies.ts"
 import type { PlacedDatabase } from "../database/Database.ts"
 import { erase } from "../erasure/erase.ts"
 import * as Announcer from "../hints/Announcer.ts"
-import type { listen } from "../hints/Listener.ts"
+import type { Listen } from "../hints/Listener.ts"
 import * as Claimer from "../jobs/Claimer.ts"
 import { makeRelease } from "../jobs/claim.ts"
+import { DueWork } from "../jobs/DueWork.ts"
 import * as Reader from "../reads/Reader.ts"
 import { someRowsReader } from "../rows/Columns.ts"
 
@@ -19,10 +21,15 @@ const hostNames = someRowsReader(Schema.Struct({ name: Schema.String }))
 /** The dependencies of a storage besides its database. */
 export interface Means {
   /** Listens to hints from other hosts. */
-  readonly listen: typeof listen
+  readonly listen: Listen
   /** How many statements write changes at once. */
   readonly writers: number
 }
+
+/** How long a host that stops waits until it has announced the jobs that it leaves, in milliseconds. */
+const leaveMs = 1_000
+
+const aboutJobs = (workspace_id: Ids.WorkspaceId): Change.Hint => ({ about: "jobs", workspace_id })
 
 /** The storage on an open database. */
 export const storageOn: (
@@ -30,14 +37,18 @@ export const storageOn: (
   means: Means
 ) => Effect.Effect<Storage.Storage["Service"], SqlError | Storage.StorageUnavailable, Scope.Scope> = Effect.fnUntraced(
   function* (database, means) {
-    const commit = yield* ChangeWriter.make(database, means.writers)
     const [{ name }] = hostNames(yield* database.read(nameHost, []))
-    const announce = yield* Announcer.make(name, database)
+    const { announce, announceNow } = yield* Announcer.make(name, database)
     const hints = new Hints.Hints()
+    const due = new DueWork()
+    yield* hints.watch(({ about }) => {
+      if (about !== "record") due.hint()
+    })
     let hasMoved = false
     yield* database.atEachPlace((connection) =>
       Effect.gen(function* () {
-        yield* means.listen(name, connection, database.schema, hints.notify)
+        const { listens, nextDue } = due
+        yield* means.listen(connection, { host: name, schema: database.schema, notify: hints.notify, listens, nextDue })
         // Hints that were sent during the move were lost.
         if (hasMoved) yield* hints.notify([{ about: "everything" }])
         hasMoved = true
@@ -47,16 +58,32 @@ export const storageOn: (
       announce(all)
       return hints.notify(all)
     }
+    const stored = (change: Change.Change) => Effect.suspend(() => announceAll(Hints.hintsOf(change, kinds)))
+    const commit = yield* ChangeWriter.make(database, { queues: means.writers, stored })
+    // A host that goes on claims released jobs again by itself. Others hear of them only when it stops, so that a job
+    // that fails does not go from host to host without a pause.
+    const released = new Set<Ids.WorkspaceId>()
+    yield* Effect.addFinalizer(() =>
+      released.size === 0
+        ? Effect.void
+        : Effect.ignore(Effect.timeout(announceNow([...released].map(aboutJobs)), leaveMs)).pipe(inRealTime)
+    )
+    const claim = yield* Claimer.make(database, due)
+    const release = makeRelease(database)
 
     return Storage.Storage.of({
       ...(yield* Reader.make(database)),
-      commit: (change) =>
-        Effect.andThen(
-          commit(change),
-          Effect.suspend(() => announceAll(Hints.hintsOf(change, kinds)))
-        ),
-      claim: yield* Claimer.make(database),
-      release: makeRelease(database),
+      // Whether a change was stored may be unknown.
+      commit: (change) => Effect.tapErrorTag(commit(change), "StorageUnavailable", () => Effect.sync(due.hint)),
+      claim: (query) => {
+        if (query.workspace_id === undefined) released.clear()
+        return claim(query)
+      },
+      release: (leases) =>
+        Effect.map(release(leases), () => {
+          due.hint()
+          for (const { workspace_id } of leases) released.add(workspace_id)
+        }),
       erase: (erasure) => {
         const { what, workspace_id } = erasure
         const announced = Effect.suspend(() => announceAll(what === "workspace" ? [{ about: what, workspace_id }] : []))

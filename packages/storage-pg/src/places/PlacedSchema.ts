@@ -2,6 +2,7 @@ import { Effect, type Scope } from "effect"
 import * as Citus from "../citus/Citus.ts"
 import type { DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import type { DatabaseOptions } from "../connection/Pools.ts"
+import type { Listen } from "../hints/Listener.ts"
 import * as DatabaseSchema from "../migrations/Schema.ts"
 import * as Opening from "../opening/open.ts"
 import * as LivePlace from "./LivePlace.ts"
@@ -14,13 +15,17 @@ import * as Place from "./Place.ts"
 /** Options of a storage on a database that can move. */
 export interface MovableOptions extends Opening.Options, LivePlace.MovableOptions {}
 
-/** Opens the schema at its current place until the scope closes. Describes any failure in one sentence. */
-export const open = (options: MovableOptions): Effect.Effect<Opening.Opened, DatabaseRefused, Scope.Scope> =>
-  Opening.openAt(options, {
-    find: LivePlace.find(options),
-    engineOf: Citus.usableEngine,
-    can_move: options.moves_to !== undefined
-  })
+/**
+ * Opens the schema at its current place until the scope closes, and can share a listening connection with others.
+ * Describes any failure in one sentence.
+ */
+export const open = (
+  options: MovableOptions,
+  listen: Listen | null = null
+): Effect.Effect<Opening.Opened, DatabaseRefused, Scope.Scope> => {
+  const can_move = options.moves_to !== undefined
+  return Opening.openAt(options, { find: LivePlace.find(options), engineOf: Citus.usableEngine, can_move }, listen)
+}
 
 /** Migrates the schema at its current place. */
 export const migrate = (

@@ -3,6 +3,9 @@ import { connect, createServer, type Server, type Socket } from "node:net"
 /** Which bytes are delayed: those to the server, those from it, or both. */
 export type Direction = "to" | "from" | "both"
 
+/** The first byte of the message with which a client leaves. */
+const terminate = 0x58
+
 /** A TCP proxy to a server that can simulate a network partition: bytes are dropped or wait, and no connection is closed. */
 export class Wire {
   private readonly pairs = new Set<readonly [near: Socket, far: Socket]>()
@@ -11,6 +14,10 @@ export class Wire {
   private frozen: Direction | null = null
   private silent = false
   private refusing = false
+  /** How many times clients have sent something, except that they leave: once for each statement. */
+  requests = 0
+  /** How many times the server has sent something. */
+  answers = 0
 
   private constructor(server: Server, port: number) {
     this.server = server
@@ -27,6 +34,8 @@ export class Wire {
         wire.pairs.add(pair)
         for (const [from, to] of [pair, [far, near] as const]) {
           from.on("data", (bytes) => {
+            if (from === far) wire.answers++
+            else if (bytes[0] !== terminate) wire.requests++
             if (!wire.silent) to.write(bytes)
           })
           from.on("close", () => to.destroy())

@@ -1,0 +1,120 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Change, Storage } from "@quotewire/core"
+import { PgStorage } from "@quotewire/storage-pg"
+import { PgCells } from "@quotewire/storage-pg/cells"
+import { Clock, Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { emptyDatabase, scopedDatabase, statements } from "../../../test/support/TestDatabase.ts"
+import { RealClock } from "../src/connection/inRealTime.ts"
+import { eventually, eventuallyIn, workspace } from "./support/hosts.ts"
+import { Wire } from "./support/Wire.ts"
+
+/** A counted way to a database. */
+const wireTo = Effect.fnUntraced(function* (url: string) {
+  const address = new URL(url)
+  const wire = yield* Effect.acquireRelease(
+    Effect.promise(() => Wire.to(Number(address.port || "5432"))),
+    (laid) => Effect.sync(() => laid.close())
+  )
+  address.host = `127.0.0.1:${wire.port}`
+  return { wire, url: Redacted.make(address.href) }
+})
+
+/** A storage whose connections live by the test clock, too. */
+const open = (storage: Layer.Layer<Storage.Storage, PgStorage.DatabaseRefused>) =>
+  Effect.flatMap(Clock.Clock, (clock) =>
+    Effect.map(Layer.build(storage), Context.get(Storage.Storage)).pipe(Effect.provideService(RealClock, clock))
+  )
+
+const oneDatabase = Effect.gen(function* () {
+  const { url } = yield* scopedDatabase
+  const counted = yield* wireTo(url)
+  return { url, wire: counted.wire, storage: yield* open(PgStorage.layer({ url: counted.url })) }
+})
+
+/** Four cells in one database. */
+const fourCells = Effect.gen(function* () {
+  const { url } = yield* Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
+  const [first, ...others] = ["first", "second", "third", "fourth"]
+  const cellsAt = (address: Redacted.Redacted<string>): PgCells.AllCells => [
+    { name: "first", schema: first ?? "", url: address },
+    ...others.map((name) => ({ name, schema: name, url: address }))
+  ]
+  for (const name of ["first", ...others]) yield* PgCells.add(cellsAt(Redacted.make(url)), name, 1)
+  const counted = yield* wireTo(url)
+  return { url, wire: counted.wire, storage: yield* open(PgCells.layer(cellsAt(counted.url))) }
+})
+
+const beatMs = 20_000
+
+const claim = (storage: Storage.Storage["Service"], now: number) =>
+  Effect.map(storage.claim({ now, lease_ms: 30_000, limit: 10 }), ({ jobs }) => jobs.length)
+
+/** Lets the time pass until the next beat of the listening connection, and waits for the answer. */
+const beat = Effect.fnUntraced(function* (wire: Wire) {
+  const { answers } = wire
+  yield* TestClock.adjust(beatMs)
+  yield* eventuallyIn(10_000, () => wire.answers > answers)
+})
+
+describe.each([
+  { name: "one database", made: oneDatabase },
+  { name: "four cells in one database", made: fourCells }
+])("an idle host with $name", ({ made }) => {
+  it.effect("sends three statements in a minute", () =>
+    Effect.gen(function* () {
+      const { storage, wire } = yield* made
+      // The first claims ask the databases.
+      for (let now = 1; now <= 10_001; now += 1_000) yield* claim(storage, now)
+      const before = wire.requests
+      for (let now = 20_000; now < 80_000; now += beatMs) {
+        for (let second = 0; second < beatMs; second += 1_000) yield* claim(storage, now + second)
+        yield* beat(wire)
+      }
+      assert.strictEqual(wire.requests - before, 3)
+    })
+  )
+})
+
+describe("a job of which a host was not told", () => {
+  it.effect("is claimed after the next beat", () =>
+    Effect.gen(function* () {
+      const { storage, url, wire } = yield* oneDatabase
+      assert.strictEqual(yield* claim(storage, 1), 0)
+      yield* Effect.promise(() =>
+        statements(
+          url,
+          "insert into quotewire.workspace (workspace_id, last_job) values ('wks_00000000000000000000000001', 1)",
+          `insert into quotewire.job (workspace_id, number, kind, due_at, ready_at, payload)
+          values ('wks_00000000000000000000000001', 1, 'collect', 2, 2, '{}')`
+        )
+      )
+      yield* beat(wire)
+      yield* eventually(Effect.map(claim(storage, 3), (claimed) => assert.strictEqual(claimed, 1)))
+    })
+  )
+
+  it.effect("is claimed before the next beat if the host that leaves it stops", () =>
+    Effect.gen(function* () {
+      const { storage, url } = yield* oneDatabase
+      // A claim that finds nothing makes the next one pause for a moment.
+      const clock = yield* Clock.Clock
+      const paused = (now: number) =>
+        Effect.provideService(TestClock.adjust(5), Clock.Clock, clock).pipe(
+          Effect.andThen(storage.claim({ now, lease_ms: 1, limit: 1 }))
+        )
+      const scope = yield* Scope.make()
+      const other = yield* Scope.provide(open(PgStorage.layer({ url: Redacted.make(url) })), scope)
+      yield* other.commit(
+        Change.make(workspace(1), { jobs: [{ kind: "collect", due_at: 2, ordered: false, payload: "{}" }] })
+      )
+      const { jobs } = yield* other.claim({ now: 2, lease_ms: 30_000, limit: 1 })
+      yield* eventually(
+        Effect.map(paused(1), ({ next_due_at }) => assert.strictEqual(next_due_at, 30_002, "the end of its lease"))
+      )
+      yield* other.release(jobs)
+      yield* Scope.close(scope, Exit.void)
+      yield* eventually(Effect.map(paused(3), (claimed) => assert.lengthOf(claimed.jobs, 1)))
+    })
+  )
+})
