@@ -2,6 +2,7 @@ import { Data, Layer, Predicate, Result, Schema } from "effect"
 import * as RevisionRules from "../calls/RevisionRules.ts"
 import * as AdapterRules from "../carriers/AdapterRules.ts"
 import * as Connection from "../carriers/Connection.ts"
+import { once } from "../concurrency/once.ts"
 import type { Line } from "../lines/Line.ts"
 import { type LineSet, linesOf, standard } from "../lines/Lines.ts"
 import { fictionalCarrierList } from "../sandbox/Lineup.ts"
@@ -14,7 +15,7 @@ import type { Config } from "./Config.ts"
 /** A configuration cannot be used. The message names every fault at its path, and never repeats a value. */
 export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{ readonly message: string }> {}
 
-const fictionalIds: ReadonlySet<string> = new Set(fictionalCarrierList.map(({ id }) => id))
+const fictionalIds = once(() => new Set(fictionalCarrierList().map(({ id }) => id)))
 
 /** The faults of an option's value, at paths below it. `config` is the whole configuration. */
 export type OptionRule = (value: unknown, config: Given) => ReadonlyArray<FieldError>
@@ -97,7 +98,7 @@ const idFaults = (ids: ReadonlyArray<string | null>, position: number): Readonly
   const id = ids[position] ?? null
   if (id === null) return []
   const first = ids.indexOf(id)
-  if (fictionalIds.has(id))
+  if (fictionalIds().has(id))
     return [{ path: "carrier.id", message: "Is the id of a fictional carrier; choose a different one." }]
   if (first === position) return []
   return [{ path: "carrier.id", message: `Must differ from the id of carriers.${first}.` }]

@@ -1,4 +1,5 @@
 import { Record, Schema } from "effect"
+import { once } from "../concurrency/once.ts"
 import statesFile from "./data/states.json" with { type: "json" }
 import uninsuredMotoristFile from "./data/uninsured_motorist.json" with { type: "json" }
 import zip3File from "./data/zip3.json" with { type: "json" }
@@ -123,25 +124,32 @@ const states: { readonly [code in StateCode]: State } = Record.map(rows, (row, c
 export const get = (code: StateCode): State => states[code]
 
 const Zip3 = Schema.String.check(Schema.isPattern(/^[0-9]{3}$/))
-const zip3Ranges = Schema.decodeUnknownSync(Schema.Record(Code, Schema.Array(Schema.Tuple([Zip3, Zip3]))))(
-  zip3File.states
-)
-const zipExceptions = new Map(
-  Object.entries(Schema.decodeUnknownSync(Schema.Record(Schema.String, Code))(zip3File.exceptions))
-)
+const Zip3File = Schema.Struct({
+  states: Schema.Record(Code, Schema.Array(Schema.Tuple([Zip3, Zip3]))),
+  exceptions: Schema.Record(Schema.String, Code)
+})
 
-// One entry for each of the thousand prefixes, so that a lookup is one array read.
-const stateOfZip3: ReadonlyArray<StateCode | null> = (() => {
-  const table = Array.from<StateCode | null>({ length: 1_000 }).fill(null)
+/** The states of ZIP codes. */
+interface ZipTable {
+  readonly exceptions: ReadonlyMap<string, StateCode>
+  /** One entry for each of the thousand prefixes, so that a lookup is one array read. */
+  readonly prefixes: ReadonlyArray<StateCode | null>
+}
+
+const zipTable = once((): ZipTable => {
+  const file = Schema.decodeUnknownSync(Zip3File)(zip3File)
+  const prefixes = Array.from<StateCode | null>({ length: 1_000 }).fill(null)
   for (const code of servedStates) {
-    for (const [first, last] of zip3Ranges[code]) table.fill(code, Number(first), Number(last) + 1)
+    for (const [first, last] of file.states[code]) prefixes.fill(code, Number(first), Number(last) + 1)
   }
-  return table
-})()
+  return { exceptions: new Map(Object.entries(file.exceptions)), prefixes }
+})
 
 /**
  * The state of a five- or nine-digit ZIP code; null if it is in no served state: Puerto Rico, the territories, military
  * addresses, unused prefixes.
  */
-export const stateOfZip = (zip: string): StateCode | null =>
-  zipExceptions.get(zip.slice(0, 5)) ?? stateOfZip3[Number(zip.slice(0, 3))] ?? null
+export const stateOfZip = (zip: string): StateCode | null => {
+  const { exceptions, prefixes } = zipTable()
+  return exceptions.get(zip.slice(0, 5)) ?? prefixes[Number(zip.slice(0, 3))] ?? null
+}

@@ -1,4 +1,5 @@
 import { Result, Schema } from "effect"
+import { once } from "../concurrency/once.ts"
 import { forLines } from "../lines/HostSchema.ts"
 import { linesOf } from "../lines/Lines.ts"
 import { AnyObject, checker } from "../wire/Argument.ts"
@@ -60,11 +61,11 @@ export const read = (input: unknown, options: CheckOptions = {}): Result.Result<
 }
 
 const decoderOf = (known: Ratings) =>
-  known === ratings ? decodeStandard : Input.decoder(forLines(RatePlan, ratedLines(known)))
+  known === ratings ? decodeStandard() : Input.decoder(forLines(RatePlan, ratedLines(known)))
 
 const ratedLines = (known: Ratings) => linesOf(Array.from(known.values(), ({ line }) => line))
 
-const decodeStandard = Input.decoder(forLines(RatePlan, ratedLines(ratings)))
+const decodeStandard = once(() => Input.decoder(forLines(RatePlan, ratedLines(ratings))))
 
 /** The faults of the parsed JSON of a rate plan, by path, at most a hundred; none if `ratePlanCarrier` takes it. */
 export const check = (input: unknown, options: CheckOptions = {}): ReadonlyArray<Fault> =>

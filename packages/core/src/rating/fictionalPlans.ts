@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { once } from "../concurrency/once.ts"
 import bluefernAuto from "./data/bluefern.personal_auto.json" with { type: "json" }
 import brightstoopRenters from "./data/brightstoop.renters.json" with { type: "json" }
 import copperlineAuto from "./data/copperline.personal_auto.json" with { type: "json" }
@@ -31,6 +32,6 @@ export const fictionalPlanFiles: ReadonlyArray<unknown> = [
  * The rate plans of the fictional carriers. Scenarios ask them in all states, so their tables have every state,
  * whichever they serve.
  */
-export const fictionalPlans: ReadonlyArray<RatePlan> = Schema.decodeUnknownSync(Schema.Array(RatePlan))(
-  fictionalPlanFiles
+export const fictionalPlans: () => ReadonlyArray<RatePlan> = once(() =>
+  Schema.decodeUnknownSync(Schema.Array(RatePlan))(fictionalPlanFiles)
 )

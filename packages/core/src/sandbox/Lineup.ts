@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { declineReasons, Question } from "../carriers/Carrier.ts"
 import type { Part } from "../carriers/script.ts"
+import { once } from "../concurrency/once.ts"
 import { fictionalPlans } from "../rating/fictionalPlans.ts"
 import type { RatePlan } from "../rating/RatePlan.ts"
 import { secondMs } from "../wire/Timestamp.ts"
@@ -67,10 +68,10 @@ const parts = new Map(Array.from(lines, ([line, played]) => [line, lineupOf(line
 export const partOf = (carrierId: string, line: string): Part | undefined => parts.get(line)?.get(carrierId)
 
 /** Every fictional carrier once, ordered by line, then by latency. */
-export const fictionalCarrierList: ReadonlyArray<FictionalCarrier> = Object.entries(characters).flatMap(
-  ([id, character]) => {
-    const plans = fictionalPlans.filter(({ carrier }) => carrier.id === id)
+export const fictionalCarrierList: () => ReadonlyArray<FictionalCarrier> = once(() =>
+  Object.entries(characters).flatMap(([id, character]) => {
+    const plans = fictionalPlans().filter(({ carrier }) => carrier.id === id)
     const [first] = plans
     return first === undefined ? [] : [{ ...first.carrier, ...character, plans }]
-  }
+  })
 )

@@ -192,5 +192,5 @@ const adapterOf = (carrier: FictionalCarrier, callbacks: SignedCallbacks): Carri
 export const fictionalCarriers: Effect.Effect<ReadonlyArray<CarrierAdapter>, never, Mac.Mac> = Effect.gen(function* () {
   const mac = yield* Mac.Mac
   const callbacks = signedCallbacks(mac, yield* Effect.orDie(mac.generateKey(Mac.hmacSha256)))
-  return fictionalCarrierList.map((carrier) => adapterOf(carrier, callbacks))
+  return fictionalCarrierList().map((carrier) => adapterOf(carrier, callbacks))
 })

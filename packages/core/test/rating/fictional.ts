@@ -6,7 +6,11 @@ import type { Risk } from "../../src/rating/Variable.ts"
 
 /** The plans of the fictional carriers of a line, by carrier. */
 export const plansOf = (line: string): ReadonlyMap<string, RatePlan> =>
-  new Map(fictionalPlans.filter((plan) => plan.line === line).map((plan) => [plan.carrier.id, plan]))
+  new Map(
+    fictionalPlans()
+      .filter((plan) => plan.line === line)
+      .map((plan) => [plan.carrier.id, plan])
+  )
 
 export const planOf = (carrierId: string, line: string): RatePlan => {
   const plan = plansOf(line).get(carrierId)

@@ -11,7 +11,7 @@ import { ratings } from "../../src/rating/ratings.ts"
 import { assumed, reference, today } from "../sandbox/support.ts"
 
 describe("the plans that ship", () => {
-  it.each([...fictionalPlanFiles.map((file, index) => [fictionalPlans[index]?.product, file]), ["example", example]])(
+  it.each([...fictionalPlanFiles.map((file, index) => [fictionalPlans()[index]?.product, file]), ["example", example]])(
     "pass the check: %s",
     (_, file) => {
       assert.deepStrictEqual(RatePlan.check(file, { today: "2026-11-20" }), [])
@@ -19,7 +19,7 @@ describe("the plans that ship", () => {
   )
 
   it("have every state in every table, because scenarios ask in all states", () => {
-    for (const plan of fictionalPlans) {
+    for (const plan of fictionalPlans()) {
       const faults = RatePlan.check({ ...plan, states: servedStates })
       assert.deepStrictEqual(faults, [], plan.product)
     }

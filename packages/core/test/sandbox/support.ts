@@ -99,7 +99,7 @@ export const askFor = (line: StandardLineName, application: unknown, parts: Part
 
 /** The states in which a fictional carrier offers a line. */
 export const servedBy = (carrierId: string, line: StandardLineName): ReadonlyArray<string> =>
-  fictionalPlans.find((plan) => plan.line === line && plan.carrier.id === carrierId)?.states ?? []
+  fictionalPlans().find((plan) => plan.line === line && plan.carrier.id === carrierId)?.states ?? []
 
 const MacLive = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCrypto))
 

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { once } from "../../concurrency/once.ts"
 import breedsFile from "./data/breeds.json" with { type: "json" }
 import type { Pet } from "./facts.ts"
 
@@ -34,7 +35,6 @@ type Meaning = BreedGroup | "mixed"
 const Names = Schema.Record(Schema.String, Schema.Array(Schema.String))
 const Groups = Schema.Record(Schema.String, Names)
 const File = Schema.Struct({ dog: Groups, cat: Groups })
-const file = Schema.decodeUnknownSync(File)(breedsFile)
 const isBreedGroup = Schema.is(Schema.Literals(breedGroups))
 
 const mixedTexts = ["mixed", "mixed breed", "mix", "mutt", "mongrel", "crossbreed", "cross breed", "cross", "mixed cat"]
@@ -77,14 +77,17 @@ const catalogOf = (groups: typeof Groups.Type): Catalog => {
   return { meanings, spellings }
 }
 
-const catalogs: { readonly [S in Species]: Catalog } = { dog: catalogOf(file.dog), cat: catalogOf(file.cat) }
+const catalogs = once((): { readonly [S in Species]: Catalog } => {
+  const { cat, dog } = Schema.decodeUnknownSync(File)(breedsFile)
+  return { dog: catalogOf(dog), cat: catalogOf(cat) }
+})
 
 // "Persian cat" and "beagles" mean the same as the breed alone; "lab mix" and "husky cross" mean a mixed breed.
 const speciesWords = /(?:dogs?|pupp(?:y|ies)|cats?|kittens?)$/
 const mixWords = /(?:mix|mixed|mixedbreed|cross)$/
 
 const meaningOf = (species: Species, text: string): Meaning | null => {
-  const { meanings } = catalogs[species]
+  const { meanings } = catalogs()[species]
   const key = keyOf(text)
   const plain = key.replace(speciesWords, "")
   const known =
@@ -146,7 +149,7 @@ const likeness = (a: ReadonlySet<string>, b: ReadonlySet<string>): number => {
 export const nearMatches = (species: Species, breed: string): ReadonlyArray<string> => {
   const pairs = pairsOf(keyOf(breed))
   const best = new Map<string, number>()
-  for (const spelling of catalogs[species].spellings) {
+  for (const spelling of catalogs()[species].spellings) {
     const score = likeness(pairs, spelling.pairs)
     if (score >= Math.max(minLikeness, best.get(spelling.name) ?? 0)) best.set(spelling.name, score)
   }

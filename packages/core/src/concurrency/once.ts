@@ -1,0 +1,11 @@
+/**
+ * Makes a value when it is first needed, and keeps it. For what is expensive to make and that not every program uses:
+ * importing a module should not cost more than reading it.
+ */
+export const once = <A>(make: () => A): (() => A) => {
+  let made: { readonly value: A } | null = null
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
