@@ -1,4 +1,5 @@
-import { Caller, type CarrierStatus, type CarrierStatusPage, Circuits } from "@quotewire/core"
+import type { CarrierStatus, CarrierStatusPage } from "@quotewire/core"
+import { Caller } from "@quotewire/core/program"
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as CarrierStatusText from "../carriers/CarrierStatusText.ts"
@@ -37,26 +38,26 @@ const carrierFlag = Flag.String("carrier").pipe(
 
 /** `quotewire carriers status` shows the status of a configuration's carriers. */
 export const status = Command.make("status", reportAllErrors({ carrier: carrierFlag, ...flags }), (settings) =>
-  Effect.gen(function* () {
-    const circuits = yield* Circuits.Circuits
-    const which = {
-      carrier_id: Option.getOrUndefined(settings.carrier),
-      organization_id: Option.getOrUndefined(settings.organization)
-    }
-    const carriers: Array<CarrierStatus> = []
-    let after: string | null = null
-    do {
-      const page: CarrierStatusPage = yield* circuits.status({ ...which, after })
-      carriers.push(...page.carriers)
-      after = page.next
-    } while (after !== null)
-    yield* print(carriers, settings)
-    if (carriers.length === 0 && !settings.json)
-      yield* Console.error("You have no carriers of your own, or no connections.")
-  }).pipe(
-    Effect.catchTag("not_found", noOrganization),
-    Effect.catchTag("invalid_input", fieldErrors({ ...settingsByPath, carrier_id: "--carrier" })),
-    Reach.withCircuits(settings)
+  Reach.withCircuits(settings, (circuits) =>
+    Effect.gen(function* () {
+      const which = {
+        carrier_id: Option.getOrUndefined(settings.carrier),
+        organization_id: Option.getOrUndefined(settings.organization)
+      }
+      const carriers: Array<CarrierStatus> = []
+      let after: string | null = null
+      do {
+        const page: CarrierStatusPage = yield* circuits.status({ ...which, after })
+        carriers.push(...page.carriers)
+        after = page.next
+      } while (after !== null)
+      yield* print(carriers, settings)
+      if (carriers.length === 0 && !settings.json)
+        yield* Console.error("You have no carriers of your own, or no connections.")
+    }).pipe(
+      Effect.catchTag("not_found", noOrganization),
+      Effect.catchTag("invalid_input", fieldErrors({ ...settingsByPath, carrier_id: "--carrier" }))
+    )
   )
 ).pipe(
   Command.withDescription(
@@ -77,19 +78,19 @@ export const reset = Command.make(
   "reset",
   reportAllErrors({ carrier_id: carrierId, line, environment, ...flags }),
   (settings) =>
-    Effect.gen(function* () {
-      const circuits = yield* Circuits.Circuits
-      const carriers = yield* circuits.reset({
-        carrier_id: settings.carrier_id,
-        line: Option.getOrUndefined(settings.line),
-        environment: Option.getOrUndefined(settings.environment),
-        organization_id: Option.getOrUndefined(settings.organization)
-      })
-      yield* print(carriers, settings)
-      if (carriers.length === 0 && !settings.json) yield* Console.error("No circuit was open.")
-    }).pipe(
-      Effect.catchTag("not_found", noOrganization),
-      Effect.catchTag("invalid_input", fieldErrors({ ...settingsByPath, carrier_id: "<carrier>" })),
-      Reach.withCircuits(settings)
+    Reach.withCircuits(settings, (circuits) =>
+      Effect.gen(function* () {
+        const carriers = yield* circuits.reset({
+          carrier_id: settings.carrier_id,
+          line: Option.getOrUndefined(settings.line),
+          environment: Option.getOrUndefined(settings.environment),
+          organization_id: Option.getOrUndefined(settings.organization)
+        })
+        yield* print(carriers, settings)
+        if (carriers.length === 0 && !settings.json) yield* Console.error("No circuit was open.")
+      }).pipe(
+        Effect.catchTag("not_found", noOrganization),
+        Effect.catchTag("invalid_input", fieldErrors({ ...settingsByPath, carrier_id: "<carrier>" }))
+      )
     )
 ).pipe(Command.withDescription("Close a carrier's open circuits, so that every host asks it again"))

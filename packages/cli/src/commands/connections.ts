@@ -1,4 +1,5 @@
-import { Caller, Carrier, type ConnectionSummary, Connections, Timestamp } from "@quotewire/core"
+import type { Carrier, ConnectionSummary } from "@quotewire/core"
+import { Caller, Timestamp } from "@quotewire/core/program"
 import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as ConnectionInput from "../carriers/ConnectionInput.ts"
@@ -69,19 +70,15 @@ const noConnection = () => Effect.fail(new CommandFailed({ message: "No such con
 const refused = fieldErrors({ carrier_id: "--carrier", environment: "--environment", values: "The values" })
 
 const set = Command.make("set", reportAllErrors(place), (settings) =>
-  Effect.gen(function* () {
-    const service = yield* Connections.Connections
-    const adapters = yield* Carrier.CarrierAdapters
-    const fields = adapters.find(({ carrier }) => carrier.id === settings.carrier)?.connection
-    // If the carrier needs no connection, refuses without waiting for values. A host may have other carriers.
-    const isRefused = fields === undefined && Option.isNone(settings.operator_token)
-    const values = isRefused ? {} : yield* ConnectionInput.read(Object.keys(fields ?? {}))
-    const connection = printed(yield* service.set({ ...placeOf(settings), values }))
-    yield* Output.result(settings, connection, [lineOf(connection)])
-  }).pipe(
-    Effect.catchTag("not_found", noOrganization),
-    Effect.catchTag("invalid_input", refused),
-    Reach.withConnections(settings)
+  Reach.withConnections(settings, (service, adapters) =>
+    Effect.gen(function* () {
+      const fields = adapters.find(({ carrier }) => carrier.id === settings.carrier)?.connection
+      // If the carrier needs no connection, refuses without waiting for values. A host may have other carriers.
+      const isRefused = fields === undefined && Option.isNone(settings.operator_token)
+      const values = isRefused ? {} : yield* ConnectionInput.read(Object.keys(fields ?? {}))
+      const connection = printed(yield* service.set({ ...placeOf(settings), values }))
+      yield* Output.result(settings, connection, [lineOf(connection)])
+    }).pipe(Effect.catchTag("not_found", noOrganization), Effect.catchTag("invalid_input", refused))
   )
 ).pipe(
   Command.withDescription(
@@ -90,40 +87,43 @@ const set = Command.make("set", reportAllErrors(place), (settings) =>
 )
 
 const test = Command.make("test", reportAllErrors(place), (settings) =>
-  Effect.gen(function* () {
-    const service = yield* Connections.Connections
-    const result = yield* service.test(placeOf(settings))
-    if (settings.json) yield* Output.json(result)
-    if (result.outcome === "failed") {
-      return yield* new CommandFailed({ message: `The connection does not work: ${result.message}` })
-    }
-    if (!settings.json) yield* Output.lines([result.message ?? "The connection works."])
-  }).pipe(Effect.catchTag("not_found", noConnection), Reach.withConnections(settings))
+  Reach.withConnections(settings, (service) =>
+    Effect.gen(function* () {
+      const result = yield* service.test(placeOf(settings))
+      if (settings.json) yield* Output.json(result)
+      if (result.outcome === "failed") {
+        return yield* new CommandFailed({ message: `The connection does not work: ${result.message}` })
+      }
+      if (!settings.json) yield* Output.lines([result.message ?? "The connection works."])
+    }).pipe(Effect.catchTag("not_found", noConnection))
+  )
 ).pipe(Command.withDescription("Test a connection with its carrier, and save the result"))
 
 const list = Command.make("list", reportAllErrors(flags), (settings) =>
-  Effect.gen(function* () {
-    const service = yield* Connections.Connections
-    const existing = (yield* service.list(settings.organization)).map(printed)
-    const missing = missingOf(yield* Carrier.CarrierAdapters, existing)
-    if (settings.json) return yield* Output.json({ connections: existing, missing })
-    if (existing.length === 0) yield* Console.error("The organization has no connections.")
-    yield* Output.lines([
-      ...existing.map(lineOf),
-      ...missing.map(({ carrier_id, environment, fields }) =>
-        [carrier_id, environment, "missing", `needs ${fields.join(", ")}`].join("  ")
-      )
-    ])
-  }).pipe(Effect.catchTag("not_found", noOrganization), Reach.withConnections(settings))
+  Reach.withConnections(settings, (service, adapters) =>
+    Effect.gen(function* () {
+      const existing = (yield* service.list(settings.organization)).map(printed)
+      const missing = missingOf(adapters, existing)
+      if (settings.json) return yield* Output.json({ connections: existing, missing })
+      if (existing.length === 0) yield* Console.error("The organization has no connections.")
+      yield* Output.lines([
+        ...existing.map(lineOf),
+        ...missing.map(({ carrier_id, environment, fields }) =>
+          [carrier_id, environment, "missing", `needs ${fields.join(", ")}`].join("  ")
+        )
+      ])
+    }).pipe(Effect.catchTag("not_found", noOrganization))
+  )
 ).pipe(Command.withDescription("List the connections of an organization, without their secrets"))
 
 const remove = Command.make("remove", reportAllErrors(place), (settings) =>
-  Effect.gen(function* () {
-    const service = yield* Connections.Connections
-    const { carrier_id, environment, organization_id } = placeOf(settings)
-    yield* service.remove({ carrier_id, environment, organization_id })
-    yield* Output.result(settings, { carrier_id, environment }, [`${carrier_id}  ${environment}  removed`])
-  }).pipe(Effect.catchTag("not_found", noConnection), Reach.withConnections(settings))
+  Reach.withConnections(settings, (service) =>
+    Effect.gen(function* () {
+      const { carrier_id, environment, organization_id } = placeOf(settings)
+      yield* service.remove({ carrier_id, environment, organization_id })
+      yield* Output.result(settings, { carrier_id, environment }, [`${carrier_id}  ${environment}  removed`])
+    }).pipe(Effect.catchTag("not_found", noConnection))
+  )
 ).pipe(Command.withDescription("Remove a connection; its carrier is no longer asked for the organization"))
 
 /** `quotewire connections` manages organizations' values for carriers, such as codes and API keys. */

@@ -1,4 +1,5 @@
-import { Caller, type ConsumerStatus, Consumers, Ids, type ParkedEvent } from "@quotewire/core"
+import type { ConsumerStatus, ParkedEvent } from "@quotewire/core"
+import { Caller, Ids } from "@quotewire/core/program"
 import { Console, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as Reach from "../remote/Reach.ts"
@@ -44,12 +45,14 @@ const linesOf = ({ behind, name, parked, places, workspaces }: ConsumerStatus): 
 ]
 
 const list = Command.make("list", reportAllErrors({ ...which, ...flags }), (settings) =>
-  Effect.gen(function* () {
-    const found = yield* (yield* Consumers).list(filterOf(settings))
-    if (settings.json) return yield* Output.json({ consumers: found })
-    if (found.length === 0) return yield* Console.error("No program has consumed events yet.")
-    yield* Output.lines(found.flatMap(linesOf))
-  }).pipe(Reach.withConsumers(settings))
+  Reach.withConsumers(settings, (service) =>
+    Effect.gen(function* () {
+      const found = yield* service.list(filterOf(settings))
+      if (settings.json) return yield* Output.json({ consumers: found })
+      if (found.length === 0) return yield* Console.error("No program has consumed events yet.")
+      yield* Output.lines(found.flatMap(linesOf))
+    })
+  )
 ).pipe(
   Command.withDescription(
     "List the consumers of events: how far behind each one is, where, and how many events it has parked"
@@ -75,13 +78,15 @@ const refused = ({ message }: { readonly message: string }) => Effect.fail(new C
 const parkedFlags = { name: nameArgument, limit, ...which, ...flags }
 
 const listParked = Command.make("parked", reportAllErrors(parkedFlags), (settings) =>
-  Effect.gen(function* () {
-    const filter = { ...filterOf(settings), limit: settings.limit }
-    const events = yield* (yield* Consumers).listParked(settings.name, filter)
-    if (settings.json) return yield* Output.json({ events })
-    if (events.length === 0) return yield* Console.error("No parked events.")
-    yield* Output.lines(events.map(lineOf))
-  }).pipe(Effect.catchTag("InvalidConsumer", refused), Reach.withConsumers(settings))
+  Reach.withConsumers(settings, (service) =>
+    Effect.gen(function* () {
+      const filter = { ...filterOf(settings), limit: settings.limit }
+      const events = yield* service.listParked(settings.name, filter)
+      if (settings.json) return yield* Output.json({ events })
+      if (events.length === 0) return yield* Console.error("No parked events.")
+      yield* Output.lines(events.map(lineOf))
+    }).pipe(Effect.catchTag("InvalidConsumer", refused))
+  )
 ).pipe(Command.withDescription("List the events that a consumer has parked after too many failures"))
 
 const eventArgument = Argument.String("event").pipe(
@@ -103,19 +108,21 @@ const eventFlags = {
 const notParked = () => Effect.fail(new CommandFailed({ message: "The consumer has not parked this event." }))
 
 const retry = Command.make("retry", reportAllErrors(eventFlags), ({ environment, event_id, name, ...settings }) =>
-  Effect.gen(function* () {
-    const { retryParked } = yield* Consumers
-    yield* retryParked(name, { organization_id: settings.organization, environment, event_id })
-    yield* Output.result(settings, { event_id, retrying: true }, [`${event_id}  will be retried`])
-  }).pipe(Effect.catchTag("not_found", notParked), Reach.withConsumers(settings))
+  Reach.withConsumers(settings, ({ retryParked }) =>
+    Effect.gen(function* () {
+      yield* retryParked(name, { organization_id: settings.organization, environment, event_id })
+      yield* Output.result(settings, { event_id, retrying: true }, [`${event_id}  will be retried`])
+    }).pipe(Effect.catchTag("not_found", notParked))
+  )
 ).pipe(Command.withDescription("Retry a parked event once, in a process that runs the consumer"))
 
 const drop = Command.make("drop", reportAllErrors(eventFlags), ({ environment, event_id, name, ...settings }) =>
-  Effect.gen(function* () {
-    const { dropParked } = yield* Consumers
-    yield* dropParked(name, { organization_id: settings.organization, environment, event_id })
-    yield* Output.result(settings, { event_id, dropped: true }, [`${event_id}  dropped`])
-  }).pipe(Effect.catchTag("not_found", notParked), Reach.withConsumers(settings))
+  Reach.withConsumers(settings, ({ dropParked }) =>
+    Effect.gen(function* () {
+      yield* dropParked(name, { organization_id: settings.organization, environment, event_id })
+      yield* Output.result(settings, { event_id, dropped: true }, [`${event_id}  dropped`])
+    }).pipe(Effect.catchTag("not_found", notParked))
+  )
 ).pipe(Command.withDescription("Drop a parked event: it is never handled"))
 
 /** `quotewire consumers` shows the consumers of events, and handles events that they have parked. */

@@ -1,4 +1,5 @@
-import { Caller, type ErasedRequest, type ErasureReport, Erasures, type ErasureTarget, Ids } from "@quotewire/core"
+import type { ErasedRequest, ErasureReport, ErasureTarget } from "@quotewire/core"
+import { Caller, Ids } from "@quotewire/core/program"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as Reach from "../remote/Reach.ts"
@@ -128,11 +129,12 @@ export const erase = Command.make("erase", reportAllErrors(flags), (settings) =>
     const { dry_run } = settings
     const options = yield* optionsOf(settings)
     const target = yield* targetOf(settings)
-    const report = yield* Effect.flatMap(Erasures.Erasures, (erasures) => erasures.erase(target, options)).pipe(
-      Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such organization." }))),
-      Effect.catchTag("invalid_input", ({ message }) => Effect.fail(new CommandFailed({ message }))),
-      Effect.catchTag("StorageUnavailable", () => Effect.fail(interrupted)),
-      Reach.withErasures(settings)
+    const report = yield* Reach.withErasures(settings, (erasures) =>
+      erasures.erase(target, options).pipe(
+        Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such organization." }))),
+        Effect.catchTag("invalid_input", ({ message }) => Effect.fail(new CommandFailed({ message }))),
+        Effect.catchTag("StorageUnavailable", () => Effect.fail(interrupted))
+      )
     )
     const lines = [...report.requests.map(lineOf), ...summaryOf(report, dry_run)]
     yield* Output.result(settings, { dry_run, ...report }, lines)

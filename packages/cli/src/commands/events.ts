@@ -1,4 +1,4 @@
-import { Ids } from "@quotewire/core"
+import { Ids } from "@quotewire/core/program"
 import { Console, Effect, Option, type Redacted, Schema, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as Feed from "../remote/Feed.ts"

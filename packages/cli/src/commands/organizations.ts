@@ -1,4 +1,3 @@
-import { Access } from "@quotewire/core"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import * as Reach from "../remote/Reach.ts"
@@ -19,24 +18,26 @@ const create = Command.make(
   "create",
   reportAllErrors({ name: nameArgument, ...OperatorSettings.reach, json }),
   (settings) =>
-    Effect.gen(function* () {
-      const access = yield* Access.Access
-      const { id: organization_id } = yield* access.createOrganization(settings.name)
-      yield* Output.result(settings, { organization_id }, [organization_id])
-    }).pipe(Reach.withAccess(settings))
+    Reach.withAccess(settings, (access) =>
+      Effect.gen(function* () {
+        const { id: organization_id } = yield* access.createOrganization(settings.name)
+        yield* Output.result(settings, { organization_id }, [organization_id])
+      })
+    )
 ).pipe(Command.withDescription("Create an organization with a sandbox and a live workspace"))
 
 const list = Command.make("list", reportAllErrors({ ...OperatorSettings.reach, json }), (settings) =>
-  Effect.gen(function* () {
-    const access = yield* Access.Access
-    const all = yield* access.listOrganizations
-    const listed = all.map(({ id: organization_id, name }) => ({ organization_id, name }))
-    yield* Output.result(
-      settings,
-      { organizations: listed },
-      listed.map(({ organization_id, name }) => `${organization_id}  ${name}`)
-    )
-  }).pipe(Reach.withAccess(settings))
+  Reach.withAccess(settings, (access) =>
+    Effect.gen(function* () {
+      const all = yield* access.listOrganizations
+      const listed = all.map(({ id: organization_id, name }) => ({ organization_id, name }))
+      yield* Output.result(
+        settings,
+        { organizations: listed },
+        listed.map(({ organization_id, name }) => `${organization_id}  ${name}`)
+      )
+    })
+  )
 ).pipe(Command.withDescription("List the organizations, oldest first"))
 
 /** `quotewire organizations` creates and lists the organizations of a database. */

@@ -1,10 +1,10 @@
-import { Ids } from "@quotewire/core"
+import { Ids } from "@quotewire/core/program"
 import { Effect, Option, Record, Schema, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as FoundRequests from "../remote/FoundRequests.ts"
 import * as HostClient from "../remote/HostClient.ts"
 import * as Listing from "../remote/Listing.ts"
-import * as Reach from "../remote/Reach.ts"
+import { hostOf } from "../remote/OperatorHost.ts"
 import * as RemoteServices from "../remote/RemoteServices.ts"
 import * as RequestLog from "../remote/RequestLog.ts"
 import * as StandardOutput from "../remote/StandardOutput.ts"
@@ -68,7 +68,7 @@ const show = Command.make(
           ? yield* missing("req_…", ["api-key"])
           : yield* printCall(id, { ...settings, api_key: api_key.value })
       }
-      const host = yield* Reach.hostOf({ ...settings, base_url: Option.some(settings.base_url) })
+      const host = yield* hostOf({ ...settings, base_url: Option.some(settings.base_url) })
       if (host !== null) {
         return yield* TimelineReport.print(yield* RemoteServices.timeline(host, id, settings.bodies), settings)
       }

@@ -2,6 +2,7 @@ import { Effect, Option, Stream } from "effect"
 import type { CommandFailed } from "../settings/CommandErrors.ts"
 import * as HostClient from "./HostClient.ts"
 import * as OperatorClient from "./OperatorClient.ts"
+import type { OperatorHost } from "./OperatorHost.ts"
 
 /*
  * Quote requests of any organization, as an operator finds them.
@@ -26,7 +27,7 @@ interface Page {
 
 /** The newest requests that match. A page can be short although more match. */
 export const newest = (
-  host: OperatorClient.OperatorHost,
+  host: OperatorHost,
   filters: Readonly<Record<string, unknown>>,
   limit: number
 ): Stream.Stream<FoundRequest, CommandFailed> =>

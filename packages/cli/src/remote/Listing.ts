@@ -1,4 +1,4 @@
-import { Ids } from "@quotewire/core"
+import { Ids } from "@quotewire/core/program"
 import { Schema } from "effect"
 import { Flag } from "effect/cli"
 

@@ -2,16 +2,11 @@ import { ApiError, Input, Json, operatorOperations } from "@quotewire/core"
 import { Effect, Option, Predicate, Redacted, Result, Schema } from "effect"
 import { CommandFailed } from "../settings/CommandErrors.ts"
 import * as Settings from "../settings/Settings.ts"
+import type { OperatorHost } from "./OperatorHost.ts"
 
 /*
  * Calls the operators' API of a running host.
  */
-
-/** Which host to call and with which token. */
-export interface OperatorHost {
-  readonly base_url: string
-  readonly operator_token: Redacted.Redacted<string>
-}
 
 /** The operations for operators, by name. */
 export type OperationName = (typeof operatorOperations)[number]["name"]

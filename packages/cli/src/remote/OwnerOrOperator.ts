@@ -1,4 +1,4 @@
-import { Caller, type Ids } from "@quotewire/core"
+import { Caller, type Ids } from "@quotewire/core/program"
 import { Effect, Option, type Redacted } from "effect"
 import { Flag } from "effect/cli"
 import { WrongUsage } from "../settings/CommandErrors.ts"
@@ -7,7 +7,7 @@ import * as OperatorSettings from "../settings/OperatorSettings.ts"
 import { word } from "../settings/Settings.ts"
 import { organization } from "../settings/StorageSettings.ts"
 import * as HostClient from "./HostClient.ts"
-import type * as OperatorClient from "./OperatorClient.ts"
+import type { OperatorHost } from "./OperatorHost.ts"
 
 /*
  * Commands that the owner of something uses with an API key, and an operator with a token.
@@ -37,7 +37,7 @@ export interface CallerSettings {
 export interface Calls<A> {
   readonly owner: (client: HostClient.HostClient) => A
   readonly operator: (
-    host: OperatorClient.OperatorHost,
+    host: OperatorHost,
     place: { readonly organization_id: Ids.OrganizationId; readonly environment: Caller.Environment }
   ) => A
 }

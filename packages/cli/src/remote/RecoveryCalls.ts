@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import type { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
 import * as HostClient from "./HostClient.ts"
 import * as OperatorClient from "./OperatorClient.ts"
+import type { OperatorHost } from "./OperatorHost.ts"
 import * as OwnerOrOperator from "./OwnerOrOperator.ts"
 
 /*
@@ -49,7 +50,7 @@ const asOwner = (client: HostClient.HostClient, id: string): RecoveryCalls => ({
     HostClient.call((signal) => client.change_event_recovery({ id, recovery_id, action }, { signal }))
 })
 
-const asOperator = (host: OperatorClient.OperatorHost, place: Readonly<Record<string, string>>): RecoveryCalls => {
+const asOperator = (host: OperatorHost, place: Readonly<Record<string, string>>): RecoveryCalls => {
   const call = <Answer>(name: OperatorClient.OperationName, input: Choice = {}) =>
     OperatorClient.told<Answer>(host, name, { ...input, ...place })
   return {

@@ -22,6 +22,7 @@ import { Effect } from "effect"
 import type * as TimelineReport from "../service/TimelineReport.ts"
 import { CommandFailed } from "../settings/CommandErrors.ts"
 import * as OperatorClient from "./OperatorClient.ts"
+import type { OperatorHost } from "./OperatorHost.ts"
 
 /*
  * The services that commands for operators use, implemented as calls to a host. So a command's code is the same with
@@ -31,7 +32,7 @@ import * as OperatorClient from "./OperatorClient.ts"
  * into the failure of the command.
  */
 
-type Host = OperatorClient.OperatorHost
+type Host = OperatorHost
 
 /** Calls an operation. Its refusals are failures. */
 const told = <Answer>(

@@ -1,4 +1,4 @@
-import { Timestamp } from "@quotewire/core"
+import { Timestamp } from "@quotewire/core/program"
 import type { AnswerOf } from "@quotewire/http/client"
 import { Effect, Option, Stream } from "effect"
 import type { CommandFailed } from "../settings/CommandErrors.ts"

@@ -1,4 +1,4 @@
-import { OperatorToken } from "@quotewire/core"
+import { OperatorToken } from "@quotewire/core/program"
 import { type Option, Redacted } from "effect"
 import { Flag } from "effect/cli"
 import { requiredUnless } from "./Parameters.ts"

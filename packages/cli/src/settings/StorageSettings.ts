@@ -1,4 +1,4 @@
-import { Caller, Ids, Seal } from "@quotewire/core"
+import { Caller, Ids, Seal } from "@quotewire/core/program"
 import { Option, Redacted, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { requiredUnless } from "./Parameters.ts"

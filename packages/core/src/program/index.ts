@@ -3,11 +3,16 @@
  * faults. It loads nothing of the service, so that commands that only call a host start quickly.
  */
 
+export * as Caller from "../access/Caller.ts"
 export * as ApiKey from "../access/Directory.ts"
 export * as Limits from "../access/Limits.ts"
+export * as Seal from "../access/Seal.ts"
 export * as Fault from "../concurrency/Fault.ts"
+export * as OperatorToken from "../operators/OperatorToken.ts"
 export * as Signature from "../webhooks/Signature.ts"
 export * as WebhookAddress from "../webhooks/WebhookAddress.ts"
 export * as HttpAddress from "../wire/HttpAddress.ts"
+export * as Ids from "../wire/Ids.ts"
 export * as Json from "../wire/Json.ts"
 export * as PlainText from "../wire/PlainText.ts"
+export * as Timestamp from "../wire/Timestamp.ts"

@@ -1,9 +1,10 @@
-import { Ids } from "@quotewire/core"
+import { Ids } from "@quotewire/core/program"
 import { Effect, Option, Schema, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as HostClient from "../../remote/HostClient.ts"
 import * as Listing from "../../remote/Listing.ts"
 import * as OperatorClient from "../../remote/OperatorClient.ts"
+import type { OperatorHost } from "../../remote/OperatorHost.ts"
 import type { CommandFailed } from "../../settings/CommandErrors.ts"
 import * as OperatorSettings from "../../settings/OperatorSettings.ts"
 import { reportAllErrors } from "../../settings/Parameters.ts"
@@ -54,7 +55,7 @@ const flags = {
 type Filters = Readonly<Record<string, string>>
 
 /** The newest entries. A page can be short although there are more. */
-const newest = (host: OperatorClient.OperatorHost, filters: Filters, limit: number) =>
+const newest = (host: OperatorHost, filters: Filters, limit: number) =>
   Stream.paginate<string | null, Entry, CommandFailed>(null, (cursor) =>
     Effect.gen(function* () {
       const input = { ...filters, limit, ...(cursor !== null && { cursor }) }

@@ -1,4 +1,4 @@
-import { Ids } from "@quotewire/core"
+import { Ids } from "@quotewire/core/program"
 import { Effect, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as HostClient from "../../remote/HostClient.ts"

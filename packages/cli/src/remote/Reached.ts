@@ -1,0 +1,130 @@
+import { Access, Carrier, Circuits, Connections, Consumers, Erasures, Quotewire, type Storage } from "@quotewire/core"
+import { Effect, type FileSystem, Option, type Path, type Stdio, type Terminal } from "effect"
+import * as ConfigFile from "../config/ConfigFile.ts"
+import * as Database from "../service/Database.ts"
+import * as Service from "../service/Service.ts"
+import { type CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
+import type { HostSettings } from "../settings/HostSettings.ts"
+import * as MissingSettings from "../settings/MissingSettings.ts"
+import type { ReachSettings, SealedReachSettings } from "../settings/OperatorSettings.ts"
+import { noOrganization } from "../settings/refusals.ts"
+import { hostOf } from "./OperatorHost.ts"
+import * as RemoteServices from "./RemoteServices.ts"
+
+/*
+ * What `Reach.ts` loads when a command runs: its services, on a host or on a database.
+ */
+
+type Printing = Stdio.Stdio | Terminal.Terminal
+type Failure = CommandFailed | Storage.StorageUnavailable
+/** What a command does with a service. */
+type Program<A> = Effect.Effect<A, Failure, Printing>
+/** A command that has its service. */
+type Reaching<A> = Effect.Effect<A, CommandFailed | WrongUsage, Printing | FileSystem.FileSystem | Path.Path>
+
+/** The seal keys of a database. */
+const sealed = <S extends SealedReachSettings>(settings: S) =>
+  Option.match(settings.seal_keys, {
+    onNone: () => Effect.fail(new WrongUsage({ message: `${MissingSettings.requestFor(["seal-keys"])}.` })),
+    onSome: (seal_keys) => Effect.succeed({ ...settings, seal_keys })
+  })
+
+/** Runs a program that needs only organizations and keys. */
+export const withAccess = <A>(
+  settings: ReachSettings,
+  use: (access: Access.Access["Service"]) => Program<A>
+): Reaching<A> =>
+  Effect.flatMap(hostOf(settings), (host) =>
+    host === null
+      ? Database.withAccess(settings)(Effect.flatMap(Access.Access, use))
+      : remote(use(RemoteServices.access(host)))
+  )
+
+/** Creates a key. In a database, reads the configuration to count the carriers of the key's environment. */
+export const createKey = (
+  settings: ReachSettings & Pick<HostSettings, "config">,
+  options: Parameters<typeof Quotewire.createKey>[0]
+) =>
+  Effect.flatMap(hostOf(settings), (host) =>
+    host === null
+      ? createKeyIn(settings, options)
+      : Effect.catchTag(RemoteServices.createKey(host, options), "not_found", noOrganization)
+  )
+
+const createKeyIn = Effect.fnUntraced(function* (
+  settings: Parameters<typeof createKey>[0],
+  options: Parameters<typeof createKey>[1]
+) {
+  const configuration = yield* ConfigFile.load(settings.config)
+  const created = yield* Quotewire.createKey(options).pipe(
+    Effect.catchTag("not_found", noOrganization),
+    Effect.provide(Service.carriers(configuration)),
+    Database.withAccess(settings)
+  )
+  const warnings = created.warnings.map((warning) => (configuration.carriers ? warning : `${warning} ${uncounted}`))
+  return { ...created, warnings }
+})
+
+const uncounted = "To count the carriers of your hosts, name their configuration file with --config."
+
+/** Runs a program that needs only connections, and the carriers of a configuration. */
+export const withConnections = <A>(
+  settings: SealedReachSettings & Pick<HostSettings, "config">,
+  use: (connections: Connections.Connections["Service"], adapters: ReadonlyArray<Carrier.CarrierAdapter>) => Program<A>
+): Reaching<A> =>
+  Effect.flatMap(hostOf(settings), (host) =>
+    host === null
+      ? Effect.flatMap(sealed(settings), (complete) =>
+          Connections.Connections.pipe(
+            Effect.flatMap((connections) =>
+              Effect.flatMap(Carrier.CarrierAdapters, (adapters) => use(connections, adapters))
+            ),
+            Database.withConnections(complete)
+          )
+        )
+      : Effect.flatMap(ConfigFile.load(settings.config), (config) =>
+          Effect.flatMap(Carrier.CarrierAdapters, (adapters) => use(RemoteServices.connections(host), adapters)).pipe(
+            Effect.provide(Service.carriers(config)),
+            remote
+          )
+        )
+  )
+
+/** Runs a program that needs only the circuits of carriers. */
+export const withCircuits = <A>(
+  settings: ReachSettings & Pick<HostSettings, "config">,
+  use: (circuits: Circuits.Circuits["Service"]) => Program<A>
+): Reaching<A> =>
+  Effect.flatMap(hostOf(settings), (host) =>
+    host === null
+      ? Database.withCircuits(settings)(Effect.flatMap(Circuits.Circuits, use))
+      : remote(use(RemoteServices.circuits(host)))
+  )
+
+/** Runs a program that needs only consumers. */
+export const withConsumers = <A>(
+  settings: ReachSettings,
+  use: (consumers: Consumers["Service"]) => Program<A>
+): Reaching<A> =>
+  Effect.flatMap(hostOf(settings), (host) =>
+    host === null
+      ? Database.withConsumers(settings)(Effect.flatMap(Consumers, use))
+      : remote(use(RemoteServices.consumers(host)))
+  )
+
+/** Runs a program that erases personal data. */
+export const withErasures = <A>(
+  settings: SealedReachSettings,
+  use: (erasures: Erasures.Erasures["Service"]) => Effect.Effect<A, CommandFailed, Printing>
+): Reaching<A> =>
+  Effect.flatMap(hostOf(settings), (host) =>
+    host === null
+      ? Effect.flatMap(sealed(settings), (complete) =>
+          Database.withErasures(complete)(Effect.flatMap(Erasures.Erasures, use))
+        )
+      : remote(use(RemoteServices.erasures(host)))
+  )
+
+/** With a host, this cannot happen: the host itself reports an unavailable storage. */
+const remote = <A, R>(program: Effect.Effect<A, Failure, R>): Effect.Effect<A, CommandFailed, R> =>
+  RemoteServices.withRemote(Effect.catchTag(program, "StorageUnavailable", () => Effect.fail(Database.unavailable)))
