@@ -192,7 +192,9 @@ const makeCall = <R>(
       const call = { ...rest, ...progressOf(message, notify), args }
       if (crypto === null || !elicits) return Effect.flatMap(tool.call(call), results.calledWithoutQuestion(era))
       if (LenientArguments.isTooDeep(args)) return tooDeep
-      return era === "modern" ? askInResult(tool, call, params, results, crypto) : askDuringCall(tool, call, results)
+      return era === "modern"
+        ? askInResult(tool, call, { params, results, crypto })
+        : askDuringCall(tool, call, results)
     })
   }
 }
@@ -206,13 +208,18 @@ const progressOf = (message: JsonRpc.Message, notify: Sender["notify"]): Pick<To
   }
 }
 
+/** The parameters that may answer an earlier question, and what the next question needs. */
+interface AskingInResult<R> {
+  readonly params: JsonRpc.Message["params"]
+  readonly results: Results.Results
+  readonly crypto: RequestState.Crypto<R>
+}
+
 /** Calls a tool whose result can be a question. The program answers it with another call (2026-07-28). */
 const askInResult = Effect.fnUntraced(function* <R>(
   tool: Tool<R>,
   call: ToolCall,
-  { inputResponses, requestState }: JsonRpc.Message["params"],
-  results: Results.Results,
-  crypto: RequestState.Crypto<R>
+  { crypto, params: { inputResponses, requestState }, results }: AskingInResult<R>
 ) {
   // The tool may change its arguments, but the state belongs to the original ones.
   const subject = { tool: tool.name, caller: call.caller, args: structuredClone(call.args) }
