@@ -120,7 +120,7 @@ const handle = Effect.fnUntraced(function* (
   const killsProcesses = error === ParkedEvent.processEnded
   if (!killsProcesses && !Consumer.isExhausted(held.current(), settings)) return false
   // Read again: the handler may have changed its own copy.
-  yield* park(context, held, eventOf(body), number, error)
+  yield* park(context, held, { event: eventOf(body), number, error })
   if (killsProcesses) turns.noteKiller(clock.currentTimeMillisUnsafe())
   return !runs.isRunning()
 })

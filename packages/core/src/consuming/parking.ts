@@ -11,13 +11,19 @@ import type { HeldConsumer } from "./HeldConsumer.ts"
 import * as ParkedEvent from "./ParkedEvent.ts"
 import { annotationsOf, type WorkspaceContext } from "./WorkspaceContext.ts"
 
-/** Parks the next event, which has this number, and moves the position past it. */
+/** An event whose handler failed too often. */
+export interface FailedEvent {
+  readonly event: Event
+  /** Its number in the feed. */
+  readonly number: number
+  readonly error: string
+}
+
+/** Parks the next event, and moves the position past it. */
 export const park = Effect.fnUntraced(function* (
   context: WorkspaceContext,
   held: HeldConsumer,
-  event: Event,
-  number: number,
-  error: string
+  { error, event, number }: FailedEvent
 ) {
   const { settings, storage, workspace, workspaces } = context
   const attempts = held.current().failures

@@ -7,14 +7,19 @@ import * as Delivery from "../records/Delivery.ts"
 
 const batch = 100
 
+/** A subscription and its workspace. */
+interface SubscriptionPlace {
+  readonly workspace_id: WorkspaceId
+  readonly subscription_id: SubscriptionId
+}
+
 /**
  * Cancels the open deliveries of a subscription, in batches. With `created_before`, later deliveries are left alone.
  * Times are milliseconds of workspace time.
  */
 export const cancelOpen = Effect.fnUntraced(function* (
   storage: Storage["Service"],
-  workspace_id: WorkspaceId,
-  subscriptionId: SubscriptionId,
+  { subscription_id, workspace_id }: SubscriptionPlace,
   at: number,
   created_before?: number
 ) {
@@ -26,7 +31,7 @@ export const cancelOpen = Effect.fnUntraced(function* (
         {
           workspace_id,
           kind: Delivery.kind.name,
-          parent: subscriptionId,
+          parent: subscription_id,
           status: "open",
           order: "oldest",
           after,

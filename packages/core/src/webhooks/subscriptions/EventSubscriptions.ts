@@ -187,7 +187,7 @@ const makeChanges = Effect.gen(function* () {
     // If this host dies, the job finishes the cancelling. Otherwise the answer waits until everything is cancelled.
     const jobs = [cancelJob(subscription.id, now)]
     yield* commitAt({ storage, workspaces }, call.moment, { writes: [Endpoint.subscriptionToStored(disabled)], jobs })
-    yield* cancelOpen(storage, workspace.id, subscription.id, now)
+    yield* cancelOpen(storage, { workspace_id: workspace.id, subscription_id: subscription.id }, now)
     return Json.encode(Subscription.viewOf(disabled, null, now))
   })
 
@@ -208,6 +208,6 @@ const drop = Effect.fnUntraced(function* (storage: Storage["Service"], job: Clai
 /** Cancels deliveries that are older than the turn-off. Delivery may be on again, so newer ones stay. */
 const cancelAll = Effect.fnUntraced(function* (storage: Storage["Service"], job: ClaimedJob, at: number) {
   const { subscription_id } = JobPayload.read(job, "cancel_deliveries")
-  yield* cancelOpen(storage, job.workspace_id, subscription_id, at, job.due_at + 1)
+  yield* cancelOpen(storage, { workspace_id: job.workspace_id, subscription_id }, at, job.due_at + 1)
   yield* storage.commit(Change.make(job.workspace_id, { finishes: [job] }))
 })
