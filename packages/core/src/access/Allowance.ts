@@ -66,22 +66,17 @@ export class Allowance extends Context.Service<
       const spend = (caller: Caller, cost: Cost, address: string) =>
         Effect.suspend(() => {
           const now = clock.currentTimeMillisUnsafe()
-          return spendAll(chargesOf(limitCounters, caller, cost, address, now), now)
+          return spendAll(chargesOf(limitCounters, caller, { cost, address, now }), now)
         })
 
       const spendAsOperator = (token_id: OperatorTokenId) =>
         Effect.suspend(() => {
           const now = clock.currentTimeMillisUnsafe()
-          const charges = limitCounters.operator.map((limitCounter) =>
-            charge(limitCounter, now, directoryWorkspace, token_id, 1)
-          )
-          return spendAll(charges, now)
+          return spendAll(chargesFor(limitCounters.operator, payerOutside(token_id), 1, now), now)
         })
 
       const failing = (address: string, now: number) =>
-        limitCounters.failed_authentication.map((limitCounter) =>
-          charge(limitCounter, now, directoryWorkspace, address, 1)
-        )
+        chargesFor(limitCounters.failed_authentication, payerOutside(address), 1, now)
 
       const mayAuthenticate = (address: string) =>
         Effect.suspend(() => {
@@ -95,10 +90,7 @@ export class Allowance extends Context.Service<
 
       const chargeOnSuccess = Effect.fnUntraced(function* <A, E, R>(caller: Caller, run: Effect.Effect<A, E, R>) {
         const now = yield* Clock.currentTimeMillis
-        const { organization_id } = caller
-        const charges = limitCounters.tests_and_replays.map((limitCounter) =>
-          charge(limitCounter, now, directoryWorkspace, organization_id, 1)
-        )
+        const charges = chargesFor(limitCounters.tests_and_replays, payerOutside(caller.organization_id), 1, now)
         yield* spendAll(charges, now)
         const refund = Effect.sync(() => {
           for (const { count, units } of charges) counts.add(count, -units)
@@ -145,13 +137,27 @@ interface Charge {
   readonly units: number
 }
 
-const charge = (
-  limitCounter: LimitCounter,
-  now: number,
-  workspaceId: Caller["workspace_id"],
-  subject: string,
-  units: number
-): Charge => ({ limitCounter, count: limitCounter.counter.at(now, workspaceId, subject), units })
+/** Whose units are counted, in the workspace that keeps the count. */
+interface Payer {
+  readonly workspace_id: Caller["workspace_id"]
+  readonly subject: string
+}
+
+/** The charges of a payer for each of these limits. */
+const chargesFor = (
+  limitCounters: ReadonlyArray<LimitCounter>,
+  { subject, workspace_id }: Payer,
+  units: number,
+  now: number
+): ReadonlyArray<Charge> =>
+  limitCounters.map((limitCounter) => ({
+    limitCounter,
+    count: limitCounter.counter.at(now, workspace_id, subject),
+    units
+  }))
+
+/** A payer that belongs to no workspace. */
+const payerOutside = (subject: string): Payer => ({ workspace_id: directoryWorkspace, subject })
 
 const isTooMuch = ({ limitCounter, count, units }: Charge): boolean => {
   const used = count.total + count.added
@@ -220,26 +226,25 @@ const refusals = Metric.counter("quotewire_rate_limited_total", {
   incremental: true
 })
 
+/** A call to charge for. */
+interface Spending {
+  readonly cost: Cost
+  readonly address: string
+  readonly now: number
+}
+
 const chargesOf = (
   limitCounters: LimitCounters,
   { environment, key_id, workspace_id }: Caller,
-  cost: Cost,
-  address: string,
-  now: number
-): ReadonlyArray<Charge> => {
-  const charges: Array<Charge> = []
-  for (const kind of costKinds) {
+  { address, cost, now }: Spending
+): ReadonlyArray<Charge> =>
+  costKinds.flatMap((kind) => {
     const units = cost[kind]
-    if (units === undefined) continue
-    if (key_id === null) {
-      for (const limitCounter of limitCounters.keyless[kind])
-        charges.push(charge(limitCounter, now, directoryWorkspace, address, units))
-    } else {
-      const { key, organization } = limitCounters[environment]
-      for (const limitCounter of key[kind]) charges.push(charge(limitCounter, now, workspace_id, key_id, units))
-      for (const limitCounter of organization[kind])
-        charges.push(charge(limitCounter, now, workspace_id, workspace_id, units))
-    }
-  }
-  return charges
-}
+    if (units === undefined) return []
+    if (key_id === null) return chargesFor(limitCounters.keyless[kind], payerOutside(address), units, now)
+    const { key, organization } = limitCounters[environment]
+    return [
+      ...chargesFor(key[kind], { workspace_id, subject: key_id }, units, now),
+      ...chargesFor(organization[kind], { workspace_id, subject: workspace_id }, units, now)
+    ]
+  })
