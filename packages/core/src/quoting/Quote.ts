@@ -281,14 +281,16 @@ export type Part = Pick<Change, "writes" | "events" | "jobs">
 /** What a change of a quote needs to know about its line. */
 type QuotedLine = Pick<Line, "name" | "has_quote_events">
 
+/** What a version of a quote tells. */
+export interface QuoteEvent {
+  readonly type: "quote.created" | "quote.updated" | "quote.expired"
+  readonly quote: Quote
+  readonly line: QuotedLine
+  readonly at: number
+}
+
 /** The event of a quote's version; none on lines that have only events of quote requests (api.md, Event types). */
-export const events = (
-  ids: Ids["Service"],
-  type: "quote.created" | "quote.updated" | "quote.expired",
-  quote: Quote,
-  line: QuotedLine,
-  at: number
-): ReadonlyArray<NewEvent> =>
+export const events = (ids: Ids["Service"], { at, line, quote, type }: QuoteEvent): ReadonlyArray<NewEvent> =>
   !line.has_quote_events
     ? []
     : [
@@ -331,7 +333,7 @@ export const versionChange = (ids: Ids["Service"], made: NewQuoteVersion): Part 
   const stored = toStored(quote, made.line.name, made.created_at, at)
   return {
     writes: [stored, storedOffer(kept, quote, at)],
-    events: events(ids, quote.version === 1 ? "quote.created" : "quote.updated", quote, made.line, at),
+    events: events(ids, { type: quote.version === 1 ? "quote.created" : "quote.updated", quote, line: made.line, at }),
     jobs: [
       ...(stored.expires_at === null ? [] : [expiry(quote, stored.expires_at)]),
       ...(offer.refresh_after_ms === undefined
@@ -350,18 +352,20 @@ export const versionChange = (ids: Ids["Service"], made: NewQuoteVersion): Part 
 const expiry = ({ environment, id }: Quote, due_at: number): NewJob =>
   JobPayload.make("expire_quote", { quote_id: id }, { due_at, ordered: environment === "sandbox" })
 
+/** Why and when a stored quote is no longer available. */
+export interface Deactivation {
+  readonly stored: StoredRecord
+  readonly line: QuotedLine
+  readonly reason: "expired" | "withdrawn_by_carrier"
+  readonly at: number
+}
+
 /** The last version of a quote that is no longer available, with its event. */
-export const deactivationChange = (
-  ids: Ids["Service"],
-  line: QuotedLine,
-  stored: StoredRecord,
-  reason: "expired" | "withdrawn_by_carrier",
-  at: number
-): Part => {
+export const deactivationChange = (ids: Ids["Service"], { at, line, reason, stored }: Deactivation): Part => {
   const quote = deactivate(kind.value(stored), reason)
   return {
     writes: [toStored(quote, line.name, stored.created_at, at)],
-    events: events(ids, reason === "expired" ? "quote.expired" : "quote.updated", quote, line, at),
+    events: events(ids, { type: reason === "expired" ? "quote.expired" : "quote.updated", quote, line, at }),
     jobs: []
   }
 }

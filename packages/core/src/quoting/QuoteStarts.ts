@@ -165,11 +165,9 @@ const makeCheck = Effect.gen(function* () {
   const seal = yield* Seal
   const disclosure = Consent.quoteDisclosure(yield* seal.hash(Consent.quoteDisclosureText))
 
-  return ({ caller, moment }: Call, input: Start.StartInput) => {
+  return (call: Call, input: Start.StartInput) => {
     const terms = offered.get(input.line)
-    return terms === undefined
-      ? Result.fail(unknownLine(offered.keys()))
-      : Start.check(input, terms, caller, moment, disclosure)
+    return terms === undefined ? Result.fail(unknownLine(offered.keys())) : Start.check(input, terms, call, disclosure)
   }
 })
 

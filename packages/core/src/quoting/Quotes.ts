@@ -140,10 +140,12 @@ const makeExpire = Effect.gen(function* () {
   const expire: JobHandler = Effect.fnUntraced(function* (job, at) {
     const { quote_id } = JobPayload.read(job, "expire_quote")
     const stored = yield* storage.get({ workspace_id: job.workspace_id, kind: Quote.kind.name, id: quote_id })
-    const change =
-      Option.isSome(stored) && stored.value.expires_at !== null && at >= stored.value.expires_at
-        ? Quote.deactivationChange(ids, Quote.lineOf(lines, stored.value), stored.value, "expired", at)
-        : {}
+    const expired = Option.filter(stored, ({ expires_at }) => expires_at !== null && at >= expires_at)
+    const change = Option.match(expired, {
+      onNone: () => ({}),
+      onSome: (quote) =>
+        Quote.deactivationChange(ids, { stored: quote, line: Quote.lineOf(lines, quote), reason: "expired", at })
+    })
     yield* storage.commit({ ...Change.make(job.workspace_id, change), finishes: [job] })
   })
   return expire

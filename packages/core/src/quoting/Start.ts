@@ -221,8 +221,7 @@ export interface OfferedLine {
 export const check = (
   input: StartInput,
   offered: OfferedLine,
-  caller: Caller,
-  moment: Moment,
+  { caller, moment }: Pick<Call, "caller" | "moment">,
   disclosure: Consent.Disclosure
 ): Result.Result<CheckedStart, Refusal> => {
   const { line, needs, scenarios } = offered

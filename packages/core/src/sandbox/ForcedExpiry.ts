@@ -49,8 +49,8 @@ export const make = Effect.gen(function* () {
     id: string,
     { at, reset_count }: ForcedExpiry
   ) {
-    const quote = yield* storage.get({ workspace_id, kind: Quote.kind.name, id })
-    if (Option.isNone(quote) || quote.value.status !== "active" || quote.value.created_at > at) return
+    const quote = Option.getOrNull(yield* storage.get({ workspace_id, kind: Quote.kind.name, id }))
+    if (quote === null || quote.status !== "active" || quote.created_at > at) return
     // Read the workspace after the quote. A quote that a reset has erased must not be written again.
     const { workspace } = yield* workspaces.moment(workspace_id)
     if (workspace.reset_count !== reset_count) return
@@ -58,7 +58,7 @@ export const make = Effect.gen(function* () {
       storage,
       Change.make(
         workspace_id,
-        Quote.deactivationChange(ids, Quote.lineOf(lines, quote.value), quote.value, "expired", at)
+        Quote.deactivationChange(ids, { stored: quote, line: Quote.lineOf(lines, quote), reason: "expired", at })
       )
     )
   })

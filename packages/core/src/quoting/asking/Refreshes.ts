@@ -48,10 +48,10 @@ export const make = Effect.gen(function* () {
             exchange: "refresh"
           })
     if (pending === null || AskLoading.lacksConnection(pending)) return yield* finish(job)
+    const withdrawal = (): Quote.Part =>
+      Quote.deactivationChange(ids, { stored: stored.value, line: pending.line, reason: "withdrawn_by_carrier", at })
     const change = dueChange(pending.candidate, pending.ask)
-    if (change === "withdrawn") {
-      return yield* finish(job, Quote.deactivationChange(ids, pending.line, stored.value, "withdrawn_by_carrier", at))
-    }
+    if (change === "withdrawn") return yield* finish(job, withdrawal())
     if (change === "price_updated") {
       return yield* finish(
         job,
@@ -71,9 +71,7 @@ export const make = Effect.gen(function* () {
     const recorded = yield* AskLoading.logged(pending, recorder.end(pending.draft, AskLoading.subjectOf(pending)))
     const expects = recorded.length === 0 ? [] : [Start.factsStored(pending.request.application_id)]
     const end = (part: Quote.Part) => finish(job, { ...part, writes: [...part.writes, ...recorded], expects })
-    if (found.kind === "withdrawn") {
-      return yield* end(Quote.deactivationChange(ids, pending.line, stored.value, "withdrawn_by_carrier", at))
-    }
+    if (found.kind === "withdrawn") return yield* end(withdrawal())
     if (checked === null) {
       const waitMs = pauseAfterRefresh(found, attempt)
       const due = { ...pending.queue, due_at: at + (waitMs ?? 0) }

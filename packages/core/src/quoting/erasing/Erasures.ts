@@ -250,10 +250,10 @@ const makeBegin = Effect.gen(function* () {
   /** The last version of a quote with its event. */
   const lastOf = (stored: Change.StoredRecord, at: number) => {
     const line = Quote.lineOf(lines, stored)
-    const { event, quote } = Erasure.lastVersion(Quote.kind.value(stored), at)
+    const { event: type, quote } = Erasure.lastVersion(Quote.kind.value(stored), at)
     return {
       write: Quote.toStored(quote, line.name, stored.created_at, at),
-      events: Quote.events(ids, event, quote, line, at)
+      events: Quote.events(ids, { type, quote, line, at })
     }
   }
 
