@@ -152,11 +152,11 @@ export const events = inPackage("core")({
       found_by: stories
     }
   ],
-  "consuming/HeldConsumer.ts": [
+  "consuming/Held.ts": [
     {
       name: "a consumer goes on after its lease has ended",
-      from: "(isLost || now() >= endsAt ? lose : Effect.void)",
-      to: "(isLost ? lose : Effect.void)",
+      from: ": boolean => isLost || now >= ends_at",
+      to: ": boolean => isLost",
       found_by: test(hosts, "aborts its handler, and another process takes over")
     }
   ]

@@ -69,7 +69,7 @@ export const running = inPackage("core")({
   "sandbox/ForcedExpiry.ts": [
     {
       name: "a forced expiry takes quotes that came after it",
-      from: " || quote.value.created_at > at) return",
+      from: " || quote.created_at > at) return",
       to: ") return",
       found_by: test(controlCrashes, "expires no quote that was created after the expiry")
     }
