@@ -90,11 +90,10 @@ const makeApply = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (
     pending: PendingAsk,
-    reply: CarrierReply,
-    at: number,
-    job: ClaimedJob | null,
-    againAfterMs: number | null = null
+    { reply, ...arrived }: ReplyRules.ArrivedReply,
+    job: ClaimedJob | null
   ) {
+    const { at } = arrived
     const secrets = recorder.secretsOf(pending.draft, pending.ask.connection)
     const read = yield* logged(pending, ReplyRules.checkReply(pending, reply, secrets, at))
     const checked = read.kind === "pending" ? yield* logged(pending, refs.accept(pending, read)) : read
@@ -105,7 +104,7 @@ const makeApply = Effect.gen(function* () {
       known = null
       // If the request was erased in the meantime, there is nothing to answer.
       const part: Partial<Part> =
-        request === null ? {} : yield* applyReply({ ...pending, request }, checked, at, againAfterMs)
+        request === null ? {} : yield* applyReply({ ...pending, request }, { ...arrived, reply: checked })
       // An erasure ends the request before it erases the facts. No record of them may follow.
       const records = request === null || QuoteRequest.isFinal(request) ? [] : recorded
       const notes = request === null ? [] : noteOf(pending, at)
@@ -152,32 +151,33 @@ const makeAsk = Effect.fnUntraced(function* ({ applyAndCommit, finish, load }: J
     // An earlier claim of this job, or an earlier try, may have asked.
     const unasked = { ...pending, never_asked: payload.attempt === 1 && job.lease === 1 }
     if (isTooLate(pending)) {
-      return yield* applyAndCommit(unasked, payload.had_no_room === true ? notNow.no_room : silence, at, job)
+      return yield* applyAndCommit(unasked, { reply: payload.had_no_room === true ? notNow.no_room : silence, at }, job)
     }
     if (lacksConnection(pending)) {
       yield* logged(pending, logWithout)
-      return yield* applyAndCommit(unasked, silence, at, job)
+      return yield* applyAndCommit(unasked, { reply: silence, at }, job)
     }
     if (wasCutOff(job, pending) && pending.candidate.line.idempotent) {
       const pauseMs = pending.ask.attempt === 1 ? yield* pauseAfterDeath : null
       yield* logged(pending, noteDeath(pending, at))
       const againMs = pauseMs !== null && hasTimeAfter(pending, pauseMs) ? pauseMs : null
-      return yield* applyAndCommit(pending, cutOff, at, job, againMs)
+      return yield* applyAndCommit(pending, { reply: cutOff, at, again_after_ms: againMs }, job)
     }
     const asked = yield* logged(pending, client.ask(pending, begin(pending, at), isWanted(pending)))
     if (asked._tag === "in_doubt") {
       if (wasCutOff(job, pending)) yield* logged(pending, noteDeath(pending, at))
-      return yield* applyAndCommit(pending, silence, at, job)
+      return yield* applyAndCommit(pending, { reply: silence, at }, job)
     }
     if (asked._tag !== "replied") {
       if (!hasTimeAfter(pending, asked.again_after_ms))
-        return yield* applyAndCommit(unasked, notNow[asked._tag], at, job)
+        return yield* applyAndCommit(unasked, { reply: notNow[asked._tag], at }, job)
       const due = { ...pending.queue, due_at: at + asked.again_after_ms }
       const again = { ...payload, had_no_room: asked._tag === "no_room" }
       return yield* finish(job, { jobs: [JobPayload.make("ask_carrier", again, due)] })
     }
     const now = yield* answeredAt(pending, at)
-    yield* applyAndCommit(pending, asked.reply, now, job, yield* pauseBeforeRepeat(pending, asked.reply, now))
+    const again_after_ms = yield* pauseBeforeRepeat(pending, asked.reply, now)
+    yield* applyAndCommit(pending, { reply: asked.reply, at: now, again_after_ms }, job)
   })
 })
 
@@ -192,12 +192,12 @@ const makePoll = Effect.fnUntraced(function* ({ applyAndCommit, finish, load }: 
     if (pending === null) return
     if (wasCutOff(job, pending)) {
       yield* logged(pending, noteDeath(pending, at))
-      if (payload.was_cut_off === true) return yield* applyAndCommit(pending, cutOff, at, job)
+      if (payload.was_cut_off === true) return yield* applyAndCommit(pending, { reply: cutOff, at }, job)
       const due = { ...pending.queue, due_at: at + (yield* pauseAfterDeath) }
       return yield* finish(job, { jobs: [JobPayload.make("poll_carrier", { ...payload, was_cut_off: true }, due)] })
     }
     const ref = yield* CarrierReferences.openAccepted(seal, job.workspace_id, payload)
-    if (ref === null) return yield* applyAndCommit(pending, Reply.failed("unreadable_answer"), at, job)
+    if (ref === null) return yield* applyAndCommit(pending, { reply: Reply.failed("unreadable_answer"), at }, job)
     const polled = lacksConnection(pending) ? null : yield* logged(pending, client.poll(pending, ref))
     if (polled?._tag === "no_room") {
       const due = { ...pending.queue, due_at: at + polled.again_after_ms }
@@ -206,10 +206,10 @@ const makePoll = Effect.fnUntraced(function* ({ applyAndCommit, finish, load }: 
     const reply = polled?.value ?? silence
     const now = yield* answeredAt(pending, at)
     const waitMs = pauseAfterPoll(pending, reply, now)
-    if (waitMs === null) return yield* applyAndCommit(pending, reply, now, job)
+    if (waitMs === null) return yield* applyAndCommit(pending, { reply, at: now }, job)
     // The carrier has accepted the ask. A poll that fails temporarily is not an answer, and the next poll may succeed.
     const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failedPollAfterMs }
-    yield* applyAndCommit(pending, again, now, job, waitMs)
+    yield* applyAndCommit(pending, { reply: again, at: now, again_after_ms: waitMs }, job)
   })
 })
 

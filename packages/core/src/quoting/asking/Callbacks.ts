@@ -42,7 +42,7 @@ export const make = Effect.gen(function* () {
       request !== null && isPending(request, carrier_id)
         ? yield* loading.pending(found.workspace_id, request, { carrier_id, attempt: 1, now, exchange: "callback" })
         : null
-    if (pending !== null) yield* applyAndCommit({ ...pending, draft }, found.reply, now, null)
+    if (pending !== null) yield* applyAndCommit({ ...pending, draft }, { reply: found.reply, at: now }, null)
     else {
       yield* AskLoading.logLate(carrier_id, found.id)
       if (request !== null)
@@ -75,7 +75,7 @@ export const make = Effect.gen(function* () {
       sent === null
         ? null
         : yield* Effect.catchTag(read(adapter.carrier.id, sent), "CallbackTooEarly", () => Effect.succeed(null))
-    yield* applyAndCommit(pending, found?.reply ?? Reply.unavailable("unreadable_answer"), at, job)
+    yield* applyAndCommit(pending, { reply: found?.reply ?? Reply.unavailable("unreadable_answer"), at }, job)
   })
 
   return { callback, play }

@@ -105,17 +105,24 @@ const checkOffer = (pending: PendingAsk, offer: CarrierOffer, secrets: SecretFor
     is_simulated: pending.candidate.adapter.simulation !== undefined
   })
 
-/**
- * Applies carriers' replies, whose offers are already checked: returns what a reply adds to a change at `now`, in
- * milliseconds of workspace time.
- *
- * `again_after_ms` is the wait before an unavailable carrier is asked or polled again. Null if it is not, or if the
- * next poll is due when the carrier says.
- */
+/** A carrier's reply, as it arrived. */
+export interface ArrivedReply<R extends CarrierReply = CarrierReply> {
+  readonly reply: R
+  /** Milliseconds of workspace time. */
+  readonly at: number
+  /**
+   * The wait before an unavailable carrier is asked or polled again. Null if it is not, or if the next poll is due when
+   * the carrier says.
+   */
+  readonly again_after_ms?: number | null
+}
+
+/** Applies carriers' replies, whose offers are already checked: returns what a reply adds to a change. */
 export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const seal = yield* Seal
   const loadOrigin = yield* makeOriginLoader
+  const stepPart = steppingWith(ids)
 
   const quotesPart = Effect.fnUntraced(function* (
     pending: PendingAsk,
@@ -141,42 +148,33 @@ export const make = Effect.gen(function* () {
       })
     )
     // Events of quotes come first, so that a reader of the feed knows a quote before the request refers to it.
-    return stepPart(ids, pending, { outcome: "quoted", quote_ids }, now, parts)
+    return stepPart(pending, { outcome: "quoted", quote_ids }, now, parts)
   })
 
-  return (
-    pending: PendingAsk,
-    reply: CarrierReply,
-    now: number,
-    againAfterMs: number | null
-  ): Effect.Effect<Quote.Part> => {
+  return (pending: PendingAsk, { again_after_ms = null, at: now, reply }: ArrivedReply): Effect.Effect<Quote.Part> => {
     switch (reply.kind) {
       case "offers":
         return quotesPart(pending, reply.offers, now)
       case "declined":
         return Effect.succeed(
-          stepPart(ids, pending, { outcome: "declined", reason: reply.reason, message: wordsOf(reply) }, now)
+          stepPart(pending, { outcome: "declined", reason: reply.reason, message: wordsOf(reply) }, now)
         )
       case "question":
-        return Effect.succeed(questionPart(ids, pending, reply.questions, now))
+        return Effect.succeed(questionPart(stepPart, pending, reply.questions, now))
       case "pending":
         return Effect.map(
           CarrierReferences.sealAccepted(seal, pending.workspace_id, payloadOf(pending), reply.ref),
-          (sealedRef) => ({
-            ...nothing,
-            jobs: followUps(pending, reply, sealedRef, now, againAfterMs)
-          })
+          (sealedRef) => ({ ...nothing, jobs: followUps(pending, sealedRef, { reply, at: now, again_after_ms }) })
         )
       case "unavailable":
         return Effect.succeed(
-          againAfterMs === null
+          again_after_ms === null
             ? stepPart(
-                ids,
                 pending,
                 { outcome: "no_answer", reason: reply.reason, never_asked: pending.never_asked === true },
                 now
               )
-            : { ...nothing, jobs: [repeat(pending, now + againAfterMs)] }
+            : { ...nothing, jobs: [repeat(pending, now + again_after_ms)] }
         )
     }
   }
@@ -218,29 +216,32 @@ const repeat = (pending: PendingAsk, dueAt: number): NewJob =>
 
 const nothing: Quote.Part = { writes: [], events: [], jobs: [] }
 
-/** The step that an outcome makes, with its parts. Empty if the request no longer waits for this answer. */
-const stepPart = (
-  ids: Ids["Service"],
+/** Makes the step of an outcome, with its parts. Empty if the request no longer waits for this answer. */
+type StepPart = (
   pending: PendingAsk,
   outcome: QuoteRequest.AskOutcome,
   now: number,
-  before: ReadonlyArray<Quote.Part> = []
-): Quote.Part => {
-  const { ask, candidate, request } = pending
-  // "The carrier was never asked" is never too late: hosts that were down discover it only after the deadline.
-  const isLate = now > ask.deadline && !(outcome.outcome === "no_answer" && outcome.never_asked === true)
-  const step = isLate ? null : QuoteRequest.answer(request, candidate.adapter.carrier.id, outcome, now)
-  if (step === null) return nothing
-  const last: Quote.Part = {
-    writes: [QuoteRequest.toStored(step.request)],
-    events: [QuoteRequest.requestEvent(ids, step, now)],
-    jobs: []
+  before?: ReadonlyArray<Quote.Part>
+) => Quote.Part
+
+const steppingWith =
+  (ids: Ids["Service"]): StepPart =>
+  (pending, outcome, now, before = []) => {
+    const { ask, candidate, request } = pending
+    // "The carrier was never asked" is never too late: hosts that were down discover it only after the deadline.
+    const isLate = now > ask.deadline && !(outcome.outcome === "no_answer" && outcome.never_asked === true)
+    const step = isLate ? null : QuoteRequest.answer(request, candidate.adapter.carrier.id, outcome, now)
+    if (step === null) return nothing
+    const last: Quote.Part = {
+      writes: [QuoteRequest.toStored(step.request)],
+      events: [QuoteRequest.requestEvent(ids, step, now)],
+      jobs: []
+    }
+    return joined([...before, last])
   }
-  return joined([...before, last])
-}
 
 const questionPart = (
-  ids: Ids["Service"],
+  stepPart: StepPart,
   pending: PendingAsk,
   questions: Extract<CarrierReply, { kind: "question" }>["questions"],
   now: number
@@ -257,7 +258,7 @@ const questionPart = (
       )
     ]
   }
-  return stepPart(ids, pending, { outcome: "needs_information", message, missing_facts }, now, [ending])
+  return stepPart(pending, { outcome: "needs_information", message, missing_facts }, now, [ending])
 }
 
 /** A carrier's words about its decline, safe to show; null if there are none. */
@@ -279,15 +280,13 @@ const joined = (parts: ReadonlyArray<Quote.Part>): Quote.Part => ({
  */
 const followUps = (
   pending: PendingAsk,
-  reply: Extract<CarrierReply, { kind: "pending" }>,
   sealed_ref: string,
-  now: number,
-  againAfterMs: number | null
+  { again_after_ms, at: now, reply }: ArrivedReply<Extract<CarrierReply, { kind: "pending" }>>
 ): ReadonlyArray<NewJob> => {
   const accepted = { ...payloadOf(pending), sealed_ref }
   if (reply.poll_after_ms !== null) {
     const { least, most } = pollBetweenMs
-    const waitMs = againAfterMs ?? Math.min(most, Math.max(least, reply.poll_after_ms))
+    const waitMs = again_after_ms ?? Math.min(most, Math.max(least, reply.poll_after_ms))
     return [job(pending, "poll_carrier", accepted, now + waitMs)]
   }
   const { adapter, line } = pending.candidate
