@@ -76,41 +76,102 @@ const endOfTurn = Effect.callback<void>((resume) => {
 })
 
 const makeUnsafe = <R>(answering: Answering.Answering<R>, locate: Paths.Locate, settings: Settings) => {
-  const bodies = new ArrivingBodies.ArrivingBodies(settings)
-  const countedAddress = RequestInfo.addressOf(settings.proxies ?? null)
-  const { address: addressOf = () => undefined } = settings
   let isClosing = false
+  const sender = makeSender(answering, {
+    isClosing: () => isClosing,
+    offer: (pending, bytes) => backpressure.offer(pending, bytes)
+  })
+  const backpressure = new Backpressure.Backpressure(settings, beginning(answering, sender, settings))
+  const handler: Handler = {
+    handle: admitting(answering, locate, backpressure),
+    whenAnswered: (socket, act) => backpressure.whenAnswered(socket, act),
+    refusal: answering.refusal,
+    close: Effect.sync(() => {
+      isClosing = true
+    }),
+    refuse: answering.refuse,
+    idle: Effect.andThen(Effect.andThen(endOfTurn, answering.idle), endOfTurn),
+    interruptAll: Effect.andThen(answering.interruptAll, endOfTurn)
+  }
+  return { backpressure, handler }
+}
 
-  const sendTo = (pending: Pending<R>, exchange: Answering.Exchange, answer: Answer.Answer): void => {
+/** Finds the routes of requests, and admits them. A request that belongs to the program around is passed on. */
+const admitting =
+  <R>(
+    answering: Answering.Answering<R>,
+    locate: Paths.Locate,
+    backpressure: Backpressure.Backpressure<Pending<R>>
+  ): Handler["handle"] =>
+  (request, response, next) => {
+    const target = locate(request.url ?? "/", strippedOf(request)) ?? Paths.elsewhere
+    const method = request.method ?? ""
+    const found = answering.find(method, target.path)
+    const isForeign =
+      found === null
+        ? target.mount_path === "" &&
+          answering.preflight(method, target.path, RequestInfo.headerIn(request.headers)) === null
+        : isRoot(target)
+    if (isForeign && next !== undefined) return next()
+    backpressure.admit(new Pending(request, response, target, found ?? answering.notFound(target.path)))
+  }
+
+/** What answers need from their connections. */
+interface Connections<R> {
+  readonly isClosing: () => boolean
+  /** Records that the caller can read more, and how many bytes were added. */
+  readonly offer: (pending: Pending<R>, bytes: number) => void
+}
+
+/** Sends answers. */
+interface Sender<R> {
+  readonly sendTo: (pending: Pending<R>, exchange: Answering.Exchange, answer: Answer.Answer) => void
+  /** Sends what a route has answered, at the end of this turn of the event loop. */
+  readonly finish: (finished: Finished<R>) => void
+}
+
+const makeSender = <R>(answering: Answering.Answering<R>, { isClosing, offer }: Connections<R>): Sender<R> => {
+  const sendTo: Sender<R>["sendTo"] = (pending, exchange, answer) => {
     const { request, response } = pending
-    const extra = isClosing ? { "request-id": exchange.request_id, ...closing, ...exchange.headers } : exchange.headers
-    const offer = (bytes: number) => backpressure.offer(pending, bytes)
+    const extra = isClosing()
+      ? { "request-id": exchange.request_id, ...closing, ...exchange.headers }
+      : exchange.headers
+    const offered = (bytes: number) => offer(pending, bytes)
     try {
       if (answer.stream !== undefined) {
-        const { end, write } = NodeMessages.begin(response, answer, extra, offer)
+        const { end, write } = NodeMessages.begin(response, answer, extra, offered)
         pending.onHangUp = answering.stream(exchange, answer.stream, write, end)
         return
       }
-      NodeMessages.send(request, response, answer, extra, offer)
+      NodeMessages.send(request, response, answer, extra, offered)
     } catch (defect) {
       // Node rejects invalid headers before it writes anything.
-      NodeMessages.send(request, response, answering.answer(exchange, Exit.die(defect)), extra, offer)
+      NodeMessages.send(request, response, answering.answer(exchange, Exit.die(defect)), extra, offered)
     }
   }
+  return {
+    sendTo,
+    finish: NodeMessages.atEndOfTurn(({ exchange, exit, pending }: Finished<R>): void => {
+      if (NodeMessages.isOver(pending.response)) return
+      const answer = answering.answer(exchange, exit)
+      sendTo(pending, exchange, answer)
+      answering.answered(exchange, answer.status)
+    })
+  }
+}
 
-  const finish = NodeMessages.atEndOfTurn(({ exchange, exit, pending }: Finished<R>): void => {
-    if (NodeMessages.isOver(pending.response)) return
-    const answer = answering.answer(exchange, exit)
-    sendTo(pending, exchange, answer)
-    answering.answered(exchange, answer.status)
-  })
+/** Begins the exchange of an admitted request, and runs its route. */
+const beginning = <R>(answering: Answering.Answering<R>, { finish, sendTo }: Sender<R>, settings: Settings) => {
+  const bodies = new ArrivingBodies.ArrivingBodies(settings)
+  const countedAddress = RequestInfo.addressOf(settings.proxies ?? null)
+  const { address: addressOf = () => undefined } = settings
 
   const run = (pending: Pending<R>, exchange: Answering.Exchange, incoming: Incoming): void => {
     if (NodeMessages.isOver(pending.response)) return
     pending.onHangUp = answering.run(pending.found.value, incoming, (exit) => finish({ pending, exchange, exit }))
   }
 
-  const answerRequest = (pending: Pending<R>): void => {
+  return (pending: Pending<R>): void => {
     const { found, request, target } = pending
     const headers = NodeMessages.headersOf(request)
     const header = RequestInfo.headerIn(headers)
@@ -132,34 +193,6 @@ const makeUnsafe = <R>(answering: Answering.Answering<R>, locate: Paths.Locate, 
     if (NodeMessages.isAnnounced(request)) setImmediate(run, pending, exchange, incoming)
     else run(pending, exchange, incoming)
   }
-
-  const backpressure = new Backpressure.Backpressure(settings, answerRequest)
-
-  const handle: Handler["handle"] = (request, response, next) => {
-    const target = locate(request.url ?? "/", strippedOf(request)) ?? Paths.elsewhere
-    const method = request.method ?? ""
-    const found = answering.find(method, target.path)
-    const isForeign =
-      found === null
-        ? target.mount_path === "" &&
-          answering.preflight(method, target.path, RequestInfo.headerIn(request.headers)) === null
-        : isRoot(target)
-    if (isForeign && next !== undefined) return next()
-    backpressure.admit(new Pending(request, response, target, found ?? answering.notFound(target.path)))
-  }
-
-  const handler: Handler = {
-    handle,
-    whenAnswered: (socket, act) => backpressure.whenAnswered(socket, act),
-    refusal: answering.refusal,
-    close: Effect.sync(() => {
-      isClosing = true
-    }),
-    refuse: answering.refuse,
-    idle: Effect.andThen(Effect.andThen(endOfTurn, answering.idle), endOfTurn),
-    interruptAll: Effect.andThen(answering.interruptAll, endOfTurn)
-  }
-  return { backpressure, handler }
 }
 
 /**
