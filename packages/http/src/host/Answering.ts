@@ -125,45 +125,26 @@ const makeUnsafe = <R>(
   running: FiberSet.FiberSet<Answer.Answer, ApiError.ApiError>
 ): Answering<Services<R>> => {
   const ids = Context.get(context, Ids.Ids)
-  const paths = Paths.make(routes.map((route) => ({ method: route.method, path: route.path, value: route })))
-  const origins = settings.cors_origins ?? []
-  const cors = origins.length === 0 ? null : Cors.make(origins, paths)
-  const { onAnswered } = settings
   const fork = Effect.runForkWith(quiet(context))
-  const handled = handledIn(context)
-  let isRefusing = false
-
-  const logFailed = (name: string, defect: unknown) => void fork(Effect.logWarning(`${name} failed`, Cause.die(defect)))
-
-  const guarded = <A>(name: string, call: () => A): A | undefined => {
-    try {
-      return call()
-    } catch (defect) {
-      logFailed(name, defect)
-      return undefined
-    }
+  const errorOf = errorsLoggedBy(fork)
+  return {
+    ...makeExchanges(routes, settings, ids),
+    ...makeRuns(handledIn(context), fork, running, errorOf),
+    ...makeAnswers(settings, ids, errorOf),
+    ...makeCallbacks(settings, fork)
   }
+}
 
-  const failed = (requestId: string, cause: Cause.Cause<ApiError.ApiError>): ApiError.ApiError => {
-    const error = Cause.findErrorOption(cause)
-    if (Option.isSome(error)) return error.value
-    if (Cause.hasInterruptsOnly(cause)) return closingDown
-    fork(logDefect(cause, requestId))
-    return ApiError.make("internal_error")
-  }
+type Part<R, Name extends keyof Answering<R>> = Pick<Answering<Services<R>>, Name>
 
-  /** Runs work until it ends or is interrupted. */
-  const watched = (
-    work: Effect.Effect<Answer.Answer, ApiError.ApiError, Services<R>>,
-    ended: (exit: Ended) => void
-  ) => {
-    const fiber = fork(work)
-    fiber.addObserver(ended)
-    if (fiber.pollUnsafe() !== undefined) return null
-    FiberSet.addUnsafe(running, fiber)
-    return () => fiber.interruptUnsafe()
-  }
-
+/** Finds the routes of requests, and begins exchanges. */
+const makeExchanges = <R>(
+  routes: ReadonlyArray<Route<R>>,
+  { cors_origins: origins = [], onAnswered, revision }: Settings & Answer.Refusals,
+  ids: Ids.Ids["Service"]
+): Part<R, "find" | "notFound" | "preflight" | "begin"> => {
+  const paths = Paths.make(routes.map((route) => ({ method: route.method, path: route.path, value: route })))
+  const cors = origins.length === 0 ? null : Cors.make(origins, paths)
   return {
     find: (method, path) => paths.find(method === "HEAD" ? "GET" : method, path),
     notFound: (path) => NotFound.match(paths, path),
@@ -172,11 +153,47 @@ const makeUnsafe = <R>(
       // An answer in an older revision sets this header itself (api.md, Choosing a revision).
       const requestId = ids.request()
       const headers: Record<string, string> = { "request-id": requestId }
-      if (path.startsWith("/v1/")) headers["service-version"] = settings.revision
+      if (path.startsWith("/v1/")) headers["service-version"] = revision
       if (cors !== null) Object.assign(headers, cors.headers(header, route.cors))
       const beganMs = onAnswered === undefined ? 0 : performance.now()
       return new Exchange(requestId, headers, route.name, beganMs)
-    },
+    }
+  }
+}
+
+type Fork<R> = <A, E>(work: Effect.Effect<A, E, R>) => Fiber.Fiber<A, E>
+
+/** The error with which a failed route is answered. */
+type ErrorOf = (request_id: string, cause: Cause.Cause<ApiError.ApiError>) => ApiError.ApiError
+
+const errorsLoggedBy =
+  (fork: Fork<never>): ErrorOf =>
+  (requestId, cause) => {
+    const error = Cause.findErrorOption(cause)
+    if (Option.isSome(error)) return error.value
+    if (Cause.hasInterruptsOnly(cause)) return closingDown
+    fork(logDefect(cause, requestId))
+    return ApiError.make("internal_error")
+  }
+
+/** Runs routes and streamed bodies until they end or are interrupted. */
+const makeRuns = <R>(
+  handled: Handled<R>,
+  fork: Fork<R>,
+  running: FiberSet.FiberSet<Answer.Answer, ApiError.ApiError>,
+  errorOf: ErrorOf
+): Pick<Answering<R>, "run" | "stream" | "refuse" | "idle" | "interruptAll"> => {
+  let isRefusing = false
+
+  const watched = (work: Work<R>, ended: (exit: Ended) => void) => {
+    const fiber = fork(work)
+    fiber.addObserver(ended)
+    if (fiber.pollUnsafe() !== undefined) return null
+    FiberSet.addUnsafe(running, fiber)
+    return () => fiber.interruptUnsafe()
+  }
+
+  return {
     run: (route, incoming, ended) => {
       if (isRefusing) {
         ended(Exit.fail(closingDown))
@@ -194,29 +211,52 @@ const makeUnsafe = <R>(
           Answer.empty(200)
         ),
         (exit) => {
-          if (Exit.isFailure(exit)) failed(request_id, exit.cause)
+          if (Exit.isFailure(exit)) errorOf(request_id, exit.cause)
           ended()
         }
       ),
-    answer: ({ request_id }, exit) =>
-      Exit.isSuccess(exit) ? exit.value : Answer.refusal(failed(request_id, exit.cause), request_id, settings),
+    refuse: Effect.sync(() => {
+      isRefusing = true
+    }),
+    idle: FiberSet.awaitEmpty(running),
+    interruptAll: waitBriefly(FiberSet.clear(running))
+  }
+}
+
+/** Makes the answers to outcomes and refusals. */
+const makeAnswers = (
+  settings: Answer.Refusals,
+  ids: Ids.Ids["Service"],
+  errorOf: ErrorOf
+): Pick<Answering<never>, "answer" | "refusal"> => ({
+  answer: ({ request_id }, exit) =>
+    Exit.isSuccess(exit) ? exit.value : Answer.refusal(errorOf(request_id, exit.cause), request_id, settings),
+  refusal: (error) => {
+    const requestId = ids.request()
+    const answer = Answer.refusal(error, requestId, settings)
+    return { ...answer, headers: { ...answer.headers, "request-id": requestId } }
+  }
+})
+
+/** Calls the functions of the settings. What they throw is logged. */
+const makeCallbacks = ({ onAnswered }: Settings, fork: Fork<never>): Pick<Answering<never>, "answered" | "guarded"> => {
+  const logFailed = (name: string, defect: unknown) => void fork(Effect.logWarning(`${name} failed`, Cause.die(defect)))
+  const guarded = <A>(name: string, call: () => A): A | undefined => {
+    try {
+      return call()
+    } catch (defect) {
+      logFailed(name, defect)
+      return undefined
+    }
+  }
+  return {
     answered: ({ began_ms, name }, status) => {
       if (onAnswered === undefined) return
       const duration_ms = performance.now() - began_ms
       const done = guarded("onAnswered", () => onAnswered({ name, status, duration_ms }))
       if (Predicate.isPromiseLike(done)) done.then(undefined, (defect) => logFailed("onAnswered", defect))
     },
-    guarded,
-    refusal: (error) => {
-      const requestId = ids.request()
-      const answer = Answer.refusal(error, requestId, settings)
-      return { ...answer, headers: { ...answer.headers, "request-id": requestId } }
-    },
-    refuse: Effect.sync(() => {
-      isRefusing = true
-    }),
-    idle: FiberSet.awaitEmpty(running),
-    interruptAll: waitBriefly(FiberSet.clear(running))
+    guarded
   }
 }
 
@@ -230,8 +270,13 @@ const quiet = <R>(context: Context.Context<R>): Context.Context<R> =>
 
 const isDone = <A, E, R>(work: Effect.Effect<A, E, R>): work is Exit.Exit<A, E> => Exit.isExit(work)
 
-/** The work of a route; an `Exit` if it is done at once. With a tracer, its span names the request but contains no data from it. */
-const handledIn = <R>(context: Context.Context<R>) => {
+type Work<R> = Effect.Effect<Answer.Answer, ApiError.ApiError, R>
+
+/** The work of a route; an `Exit` if it is done immediately. */
+type Handled<R> = (route: Pick<Route<R>, "name" | "handle">, incoming: Incoming) => Work<R>
+
+/** With a tracer, the span of a route names the request but contains no data from it. */
+const handledIn = <R>(context: Context.Context<R>): Handled<R> => {
   const handle = (route: Pick<Route<R>, "name" | "handle">, incoming: Incoming) => {
     try {
       return route.handle(incoming)
