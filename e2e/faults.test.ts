@@ -199,7 +199,7 @@ const isUnconnected = (error: unknown): boolean =>
   error instanceof Error && "syscall" in error && error.syscall === "connect"
 
 describe("two hosts that start concurrently on an empty database", () => {
-  it.live("both serve, and each migration runs once", () =>
+  it.live("both serve, and run each migration once", () =>
     Effect.gen(function* () {
       const { hosts, key, url } = yield* served(2)
       const { body } = yield* Effect.promise(() => send(`${hosts[0].base_url}/v1/quote-requests`, key, starting()))

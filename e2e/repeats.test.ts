@@ -155,7 +155,7 @@ onEveryStorage("a hundred identical concurrent calls", (it) => {
     })
   )
 
-  it("cover every operation that needs a key", () => {
+  it("cover every operation that needs an idempotency key", () => {
     const needing = operations.filter(({ idempotent }) => idempotent).map(({ name }) => name)
     assert.sameMembers(needing, [
       "create_event_subscription",

@@ -73,7 +73,7 @@ describe("citations of the contract", () => {
     )
   })
 
-  it("lead to a page that is linked from where people look", () => {
+  it("lead to a page that the main pages link to", () => {
     holds(
       ["README.md", "CONTRIBUTING.md", "docs/guides/README.md", "docs/reference/README.md"].map((path) =>
         finding(path, /\]\([^)]*api\.md\)/.test(read(path).text), `does not link to ${page}`)

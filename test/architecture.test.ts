@@ -184,7 +184,7 @@ describe("modules of the core", () => {
   const runtime =
     /^(?:\*|Effect|Layer|Context|Clock|Random|Scope|Exit|Cause|Ref|Queue|Deferred|Stream|ManagedRuntime|Fiber\w*)$/
 
-  it("that contain rules run nothing and know no service", () => {
+  it("that contain rules run no effects and know no service", () => {
     holds(
       pure.flatMap((name) => {
         const { path, imports } = read(`packages/core/src/${name}.ts`)

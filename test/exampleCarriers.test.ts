@@ -217,7 +217,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
     assert.deepStrictEqual(await world.told(id), ["asked", ...told(1, [])])
   })
 
-  it("uses an answer that is sent twice only once, and never for a different person", async () => {
+  it("uses a repeated answer only once, and never for a different person", async () => {
     await using world = await practise(at)
     world.carrier.turn("twice")
     assert.deepStrictEqual(await world.ended(await world.start()), ["quoted", premium])

@@ -36,7 +36,7 @@ describe("the guarantees page", () => {
     assert.deepStrictEqual(testless, [])
   })
 
-  it("is linked from where people look", () => {
+  it("is linked from the main pages", () => {
     const from = ["README.md", "ARCHITECTURE.md", "docs/guides/README.md", "docs/guides/operate.md"]
     assert.deepStrictEqual(
       from.filter((file) => !readFileSync(join(root, file), "utf8").includes("guarantees.md")),

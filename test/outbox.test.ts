@@ -57,14 +57,14 @@ describe.each(recipes)("the recipe with $name", ({ load }) => {
     }
   }
 
-  it("handles an event that arrives twice once", () =>
+  it("handles an event only once if it arrives twice", () =>
     withRecipe(async ({ handle }, stored) => {
       assert.isTrue(await handle(event))
       assert.isFalse(await handle(event))
       assert.deepStrictEqual(await stored(), [1, 1])
     }))
 
-  it("handles two copies that arrive concurrently once", () =>
+  it("handles concurrent copies of an event only once", () =>
     withRecipe(async ({ handle }, stored) => {
       const copies = await Promise.all([handle(event), handle(event)])
       assert.deepStrictEqual(copies.toSorted(), [false, true])
@@ -120,7 +120,7 @@ describe.each(recipes)("the recipe with $name", ({ load }) => {
       assert.deepStrictEqual(await stored(), [3, 3])
     }))
 
-  it("handles a webhook that is delivered twice once, and no forged webhook", () =>
+  it("handles a webhook only once if it is delivered twice, and rejects a forged webhook", () =>
     withRecipe(async (recipe, stored) => {
       const secret = Signature.makeSecret(new Uint8Array(32).fill(1))
       const body = JSON.stringify(event)

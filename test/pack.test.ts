@@ -203,7 +203,7 @@ describe("the build", () => {
     for (const [path, text] of builtFiles()) assert.notMatch(text, index, path)
   })
 
-  it("changes only the sources of Effect imports, and where SQL is stored", () => {
+  it("changes only the import paths of Effect names, and where SQL is stored", () => {
     const withoutPlace = (text: string) => text.replaceAll(/^(import \{[^}]+\} from) ".*";$/gm, "$1")
     const built = new Map([...builtFiles()].filter(([path]) => !lists.test(path)))
     assert.sameMembers([...built.keys()], [...compiled.keys()])
@@ -327,7 +327,7 @@ describe("a program on published packages", () => {
     }
   })
 
-  it("has the command", () => {
+  it("can run the command", () => {
     const program = join(app, "node_modules/@quotewire/cli", manifest("packages/cli").bin?.quotewire ?? "")
     assert.isTrue(dirname(program).startsWith(app))
     assert.include(node(program, "--version"), manifest("packages/cli").version ?? "no version")

@@ -135,7 +135,7 @@ describe("a function that is called from JavaScript", () => {
     assert.match((await errorOf(call)).message, says)
   })
 
-  it("leaves checking its configuration to the reader of the configuration", () => {
+  it("gets an error for a value that is not a configuration", () => {
     const config = readConfig(unknownTo("null"))
     assert.isTrue(
       Result.isFailure(config) && config.failure.message.includes("such as the one that defineConfig returns")

@@ -268,7 +268,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("on a host,", (i
       })
   )
 
-  it.effect("catching up finds what no webhook reported", () =>
+  it.effect("catching up finds events that no webhook reported", () =>
     Effect.gen(function* () {
       const { host, keys, id, inbox, service } = yield* subscribed(serveNode)
       yield* host.call(keys, "disable_event_subscription", { id })

@@ -19,7 +19,7 @@ const post = (baseUrl: string, body: string, init: RequestInit = {}) =>
   })
 
 layer(agentHosts(), { excludeTestServices: true })("the agent endpoint over HTTP", (it) => {
-  it.effect("refuses a body over 256 KiB with 413 and the envelope, and accepts one of exactly that size", () =>
+  it.effect("refuses a body over 256 KiB with 413 and the envelope, and accepts a body of exactly that size", () =>
     Effect.gen(function* () {
       const { base_urls } = yield* AgentHosts
       const bare = toolsCall(1, "get_quote", { id: "" }).length

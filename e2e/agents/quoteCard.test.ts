@@ -267,7 +267,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
     })
   )
 
-  it.effect("says that a cancelled call was stopped", () =>
+  it.effect("reports a cancelled call as stopped", () =>
     Effect.gen(function* () {
       const { cancel, open } = yield* CardProgram
       yield* open("get_quote_request")

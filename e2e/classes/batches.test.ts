@@ -54,7 +54,7 @@ describe("a batch with one record that storage refuses", () => {
     { around: refusing(() => poison, "api_request") }
   )
 
-  it.effect("stores every other record if it is a shared count", () =>
+  it.effect("skips only that record if it is a shared count", () =>
     Effect.gen(function* () {
       const storage = Context.get(yield* Layer.build(MemoryStorage.layer), Storage.Storage)
       const here = yield* host(refusing(() => poison, "none")(storage))

@@ -73,7 +73,7 @@ describe("a subscription that is edited on host A while host B delivers", () => 
 })
 
 describe("two rotations with an expiry in between", () => {
-  testWebhooks("let the second secret sign for one more day, and the first no longer", (endpoints) =>
+  testWebhooks("keep the second secret valid for one more day, and drop the first", (endpoints) =>
     Effect.gen(function* () {
       const first = yield* create({}, live)
       const second = yield* rotate(first.id, live)

@@ -96,7 +96,7 @@ describe("the cells file", () => {
     })
   )
 
-  it.effect("replaces the database URL: exactly one of them is required", () =>
+  it.effect("replaces --database-url: exactly one of the two is required", () =>
     Effect.gen(function* () {
       const env = yield* fileOf(JSON.stringify([{ name: "a", url: secret }]))
       const both = yield* runInProcess(["migrate"], { ...env, QUOTEWIRE_DATABASE_URL: secret })

@@ -31,7 +31,7 @@ const done = (ran: Ran) => {
 const hostile = "A\u001b[2J\u0007\u202eB\u{e0041}\u009b"
 const shown = "A\\u{1b}[2J\\u{7}\\u{202e}B\\u{e0041}\\u{9b}"
 
-describe("names from outside", () => {
+describe("names from external input", () => {
   it.live("are printed with hidden characters escaped, for organizations and connections", () =>
     Effect.gen(function* () {
       const { connections, organization, place, url } = yield* world

@@ -120,7 +120,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("shows an expired quote as expired, even behind its link", () =>
+  it.live("shows an expired quote as expired, even when its link is opened", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json"])
       const { base_url, keys } = JSON.parse(started.output())

@@ -59,7 +59,7 @@ describe("a process", () => {
 })
 
 describe("a command that is loaded alone", () => {
-  it.effect("has the same help, completions and suggestions as among all commands", () =>
+  it.effect("has the same help, completions and suggestions as when all commands are loaded", () =>
     Effect.gen(function* () {
       const { out } = yield* runInProcess(["--help"], {})
       const names = Array.from(out.matchAll(/^ {2}([a-z]+) {2,}/gm), ([, name = ""]) => name)

@@ -80,7 +80,7 @@ describe("behind a body parser", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("a body is refused as it is without a parser", () =>
+  it.live("a body is refused in the same way as without a parser", () =>
     Effect.gen(function* () {
       const everything = express().use(express.json({ limit: "1mb", strict: false }), express.urlencoded())
       const { send, logged } = yield* start(expressBehind(everything))

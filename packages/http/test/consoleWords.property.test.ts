@@ -23,7 +23,7 @@ describe("the console's text", () => {
     assert.strictEqual(money(null), "unknown")
   })
 
-  it("describes every duration and count, and keeps both ends of an id", () => {
+  it("formats every duration and count, and shortens ids only in the middle", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4_000_000_000 }), (ms) => {
         assert.match(duration(ms), /^[\d.]+ (?:ms|s|min|h|days)$/)

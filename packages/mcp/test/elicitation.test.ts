@@ -143,7 +143,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("asks with a key for missing facts, but not for a consent that its own system records", () =>
+  it.effect("asks for missing facts even with a key, but not for a consent that its own system records", () =>
     Effect.gen(function* () {
       const args = startWith(1, { consent_receipt_id: "receipt-0001", application: { dwelling: { type: "condo" } } })
       const question = yield* send(args, { as: "platform" })
@@ -155,7 +155,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("asks for one of two alternatives, and reads a choice between numbers", () =>
+  it.effect("asks for one of two alternatives, and reads a numeric choice", () =>
     Effect.gen(function* () {
       const pets = [{ species: "cat", breed: "mixed" }]
       const args = startWith(1, { line: "pet", application: { residence: { state: "NY", zip: "10001" }, pets } })
@@ -198,7 +198,7 @@ describe("a program that can ask the person", () => {
     ["applicant.first_name", false],
     ["applicant.phone", false]
   ] as const) {
-    it.effect(`${isAsked ? "asks" : "does not ask"} for ${need} of every carrier in a form`, () =>
+    it.effect(`${isAsked ? "asks" : "does not ask"} for ${need}, which every carrier needs, in a form`, () =>
       Effect.gen(function* () {
         const result = yield* send(startWith(1))
         if (isAsked) return assert.property(result.inputRequests.facts.params.requestedSchema.properties, need)
@@ -285,7 +285,7 @@ describe("a person who declines", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is told apart from a person who closes a form, but nothing starts", () =>
+  it.effect("closing the form does not count as declining, but starts nothing", () =>
     Effect.gen(function* () {
       const question = yield* send(startWith(1))
       for (const answer of [{ action: "cancel" }, {}, "yes"].map((given) => answering(question, Object(given)))) {

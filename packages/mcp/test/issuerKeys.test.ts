@@ -109,7 +109,7 @@ describe("the issuer's keys", () => {
     )
   )
 
-  it.effect("are given up after five seconds of loading", () =>
+  it.effect("fail to load after five seconds", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ answerWith, requested, token }) {
         yield* answerWith(() => new Promise(() => {}))

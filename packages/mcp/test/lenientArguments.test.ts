@@ -80,7 +80,7 @@ describe("null", () => {
 })
 
 describe("an object sent as JSON text", () => {
-  it.effect("is parsed as the object, and repeats the same start", () =>
+  it.effect("is parsed as the object, and counts as the same start", () =>
     Effect.gen(function* () {
       const first = yield* call("start_quote_request", {
         ...start,

@@ -167,7 +167,7 @@ describe("a program with a handshake that shows forms, over HTTP,", () => {
     )
   )
 
-  it.effect("is not asked in a session from before forms existed, which is still readable", () =>
+  it.effect("is not asked in a session from a release without forms, which is still readable", () =>
     inWorld(
       Effect.gen(function* () {
         const { begin } = yield* connected(forms, { as: "server" })

@@ -142,7 +142,7 @@ describe("a model that sees only structuredContent", () => {
 })
 
 describe("a model that asks what a line needs", () => {
-  it.effect("counts alternatives once, and learns about facts that other facts make necessary", () =>
+  it.effect("sees alternatives counted once, and learns about facts that other facts make necessary", () =>
     Effect.gen(function* () {
       const auto = (yield* call("get_capabilities", { line: "personal_auto" })).structuredContent.summary
       assert.include(auto, "Ask the person 6 things")

@@ -6,7 +6,7 @@ import { workspace } from "./support/hosts.ts"
 
 const lost = Effect.fail(new Storage.StorageUnavailable({ retry_after_seconds: 1 }))
 
-describe("changes that share a statement which one of them makes fail", () => {
+describe("changes that share a statement with a failing change", () => {
   it.effect("all fail immediately when the database is lost, instead of waiting one after another", () =>
     Effect.gen(function* () {
       let statements = 0

@@ -141,7 +141,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("measures how long a process has served independently of changes to the wall clock", () =>
+  it.effect("measures process uptime independently of changes to the wall clock", () =>
     Effect.gen(function* () {
       let aheadMs = 0
       const clock = yield* Clock.Clock

@@ -321,7 +321,7 @@ describe("a read handle", () => {
 
 describe("another workspace", () => {
   testInWorld(
-    "is invisible, even with its ids and cursors",
+    "is invisible, even to callers who have its ids and cursors",
     Effect.gen(function* () {
       const { sandbox, live } = yield* stranger
       const { id, quote } = yield* another

@@ -25,7 +25,7 @@ let lookUps = 0
 
 describe("the rate limit", () => {
   testInWorld(
-    "for refused keys spares storage: an address over the limit is refused without a lookup, whatever it calls",
+    "for refused keys protects storage: an address over the limit is refused without a lookup, for any call",
     Effect.gen(function* () {
       let guesses = 0
       const guess = () => ({

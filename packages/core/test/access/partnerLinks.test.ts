@@ -96,7 +96,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "gives no access to the operators' API",
+    "does not work in the operators' API",
     Effect.gen(function* () {
       const { id } = yield* start()
       const { token } = yield* share({ shared_id: id })

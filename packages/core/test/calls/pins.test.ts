@@ -170,7 +170,7 @@ describe("a workspace's pinned revision", () => {
   )
 
   testInWorld(
-    "is replaced by the oldest remaining revision when serving if it no longer exists",
+    "that no longer exists is served as the oldest remaining revision",
     Effect.gen(function* () {
       yield* ask()
       assert.strictEqual(yield* release([{ date: newer, differences: [] }])(ask()), `ok ${newer}`)

@@ -44,7 +44,7 @@ describe("the revision named in a header", () => {
 })
 
 describe("a pinned revision", () => {
-  it("is served itself, otherwise as the oldest newer revision, otherwise as the newest", () => {
+  it("is served if available, otherwise the oldest newer revision, otherwise the newest revision", () => {
     const served = (pin: string) => Revision.nearest(three, pin).date
     assert.deepStrictEqual([newer, older, oldest].map(served), [newer, older, oldest])
     assert.deepStrictEqual(["2025-12-31", "2026-05-05", "2026-12-31", "2027-06-01"].map(served), [

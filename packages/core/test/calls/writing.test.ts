@@ -181,7 +181,7 @@ describe("a call's log entry", () => {
 })
 
 describe("buffered log entries", () => {
-  it("are bounded: beyond the bound, the oldest entries are dropped and counted", () => {
+  it("are limited: the oldest entries beyond the limit are dropped and counted", () => {
     const held = new CallBuffer<string>(20)
     for (let i = 0; i < 21; i++) held.add(String(i))
     assert.strictEqual(held.size, 19)
@@ -193,7 +193,7 @@ describe("buffered log entries", () => {
     )
   })
 
-  it("keep their order and their bound when they are put back", () => {
+  it("keep their order and their limit when they are returned to the buffer", () => {
     const held = new CallBuffer<string>(3)
     held.add("1")
     held.add("2")

@@ -228,7 +228,7 @@ describe("a token that cannot be obtained", () => {
     )
   )
 
-  it.effect("temporarily is requested again, even for a request that must not be repeated", () =>
+  it.effect("is requested again after a temporary error, even for a request that must not be repeated", () =>
     withClient(
       (got, count) => (!isToken(got) ? json({}) : count === 1 ? status(503) : json({ access_token: "t1" })),
       (http, requests) =>

@@ -128,7 +128,7 @@ describe("an ask", () => {
       }
     })
     testInWorld(
-      "is not made for a fresh price without the connection",
+      "for a refreshed price is not made without the connection",
       Effect.gen(function* () {
         yield* work
         yield* set(given)

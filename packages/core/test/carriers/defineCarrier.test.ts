@@ -248,7 +248,7 @@ describe("an error in a defined carrier", () => {
     }
   })
   testInWorld(
-    "is reported when its time is up: the signal is aborted",
+    "includes a timeout, on which the signal is aborted",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)

@@ -28,9 +28,9 @@ const accepting = (character: Character) => {
   return { ...scripted, polls }
 }
 
-describe("a call limited by a carrier's limits", () => {
+describe("a carrier's limits", () => {
   testInWorld(
-    "ends as rate_limited if it is an ask, even if no host handles it before too little time is left",
+    "end an ask as rate_limited, even if no host reaches it before too little time is left",
     Effect.gen(function* () {
       const started = yield* Effect.forEach(["first", "second"], () => start({}, live))
       yield* runDue
@@ -46,7 +46,7 @@ describe("a call limited by a carrier's limits", () => {
   {
     const rationed = accepting({ rate_per_minute: 3 })
     testInWorld(
-      "waits for the next minute if it is a poll and asks have used up the current minute",
+      "make a poll wait for the next minute if asks have used up the current minute",
       Effect.gen(function* () {
         yield* work
         const started = yield* Effect.forEach(["first", "second"], () => start({}, live))
@@ -64,7 +64,7 @@ describe("a call limited by a carrier's limits", () => {
   {
     const rationed = accepting({ rate_per_minute: 2 })
     testInWorld(
-      "leaves no room for another ask if it is a poll",
+      "count a poll, which then leaves no room for another ask",
       Effect.gen(function* () {
         yield* work
         yield* start({}, live)
@@ -98,7 +98,7 @@ describe("a call limited by a carrier's limits", () => {
       }
     )
     testInWorld(
-      "waits until the carrier has answered other calls if it is a refresh",
+      "make a refresh wait until the carrier has answered other calls",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -128,7 +128,7 @@ describe("a call limited by a carrier's limits", () => {
       }
     })
     testInWorld(
-      "is never refused if it is a click, and leaves no room for another ask",
+      "never refuse a click, which then leaves no room for another ask",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

@@ -129,7 +129,7 @@ describe("undefined counts as absent in", () => {
 })
 
 describe("a wait in fractions of a millisecond", () => {
-  it("is rounded up wherever an answer has one, whatever its size", () => {
+  it("is rounded up in every field of an answer, whatever its size", () => {
     const sizes = fc.double({ noNaN: true, noDefaultInfinity: true })
     fc.assert(
       fc.property(sizes, (millis) => {

@@ -93,7 +93,7 @@ describe("a callback with the carrier's own reference", () => {
       { mode: "callback", idempotent: false, rest: { callback: readCallback } }
     )
     testInWorld(
-      "is asked for again if it arrives before the ask is answered, and is not lost",
+      "gets a retry answer if it arrives before the ask is answered, and is not lost",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

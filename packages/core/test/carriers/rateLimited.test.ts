@@ -25,7 +25,7 @@ describe("a rate-limited ask", () => {
   for (const idempotent of [true, false]) {
     const refusing = carrier("busy", (_, nth) => Effect.succeed(nth < 3 ? busy(20_000) : offers()), { idempotent })
     testInWorld(
-      `is repeated when the carrier says, ${idempotent ? "if it recognizes repeats" : "even if it recognizes no repeats"}`,
+      `is repeated at the time that the carrier names, ${idempotent ? "if it recognizes repeats" : "even if it recognizes no repeats"}`,
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* after(50), ["busy quoted"])
         assert.deepStrictEqual(secondsOf(refusing), [0, 20, 40])
@@ -116,7 +116,7 @@ describe("a rate-limited ask", () => {
       }
     )
     testInWorld(
-      "is polled again when the carrier says",
+      "is polled again at the time that the carrier names",
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* after(33), ["polled quoted"])
         assert.deepStrictEqual(polls, [2, 32])

@@ -148,7 +148,7 @@ describe("a configuration", () => {
 })
 
 describe("the compiler", () => {
-  it("rejects what a program must not write, and nothing else", async () => {
+  it("rejects exactly the lines that must not compile", async () => {
     const folder = "packages/core/test/client/refused"
     const printed = await new Promise<string>((resolve) => {
       execFile("node_modules/.bin/tsc", ["-p", folder, "--pretty", "false"], { cwd: root }, (_failed, stdout, stderr) =>

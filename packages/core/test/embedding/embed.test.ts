@@ -319,7 +319,7 @@ describe("a rejected call", () => {
 })
 
 describe("the types of a client", () => {
-  it.live("can be named by operation, and read as resources", () =>
+  it.live("can be looked up by operation name, and describe resources", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const input: InputOf<"start_quote_request"> = startOf()
@@ -352,7 +352,7 @@ describe("closing an embedded service", () => {
     })
   )
 
-  it.live("interrupts what does not end within the grace period, and reports this", () =>
+  it.live("interrupts calls that do not end within the grace period, and reports this", () =>
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
       const webhooks = Layer.effect(

@@ -83,7 +83,7 @@ describe("seal keys", () => {
       says: `seal_keys[1] can be guessed: pass ${randomly}`
     },
     { seal_keys: [], says: `seal_keys must be a list of at least one key: ${form}` }
-  ])("that are wrong are named, and not repeated: $says", ({ says, seal_keys }) =>
+  ])("that are invalid are named by position, and not repeated: $says", ({ says, seal_keys }) =>
     Effect.gen(function* () {
       assert.strictEqual(yield* messageOf((yield* embedded({ seal_keys })).ready), says)
     })

@@ -292,7 +292,7 @@ describe("the feed", () => {
   )
 
   testInWorld(
-    "loses expired events in live too",
+    "also erases expired events in live",
     Effect.gen(function* () {
       const live = { environment: "live" } as const
       yield* start({}, live)

@@ -38,7 +38,7 @@ describe("the smallest applications", () => {
     assert.deepStrictEqual<unknown>(accepted(line, input), { line, facts: input })
   })
 
-  it.each(standardLines)("are the documented examples: that of $name is accepted", ({ name, example }) => {
+  it.each(standardLines)("include the documented example for $name, which is accepted", ({ name, example }) => {
     assert.deepStrictEqual<unknown>(accepted(name, example), { line: name, facts: example })
   })
 })

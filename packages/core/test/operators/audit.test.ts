@@ -80,7 +80,7 @@ describe("the audit log", () => {
   )
 
   testInWorld(
-    "shows an organization's token only what was done there",
+    "shows an organization's token only that organization's entries",
     Effect.gen(function* () {
       const { organization } = yield* World
       const other = yield* Access.use((access) => access.createOrganization("Other"))

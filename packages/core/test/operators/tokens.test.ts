@@ -68,7 +68,7 @@ describe("an operator's token", () => {
   )
 
   testInWorld(
-    "cannot be guessed endlessly from one address",
+    "can be guessed only a limited number of times from one address",
     Effect.gen(function* () {
       const guess = code(write(new Uint8Array(128).fill(7)))
       const codes = yield* Effect.replicateEffect(guess, (standardLimits.failed_authentication.per_minute ?? 0) + 1)

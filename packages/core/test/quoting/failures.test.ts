@@ -172,7 +172,7 @@ describe("an ask that", () => {
         attempt_timeout_ms: 5_000
       })
       testInWorld(
-        `${what} ${again ? "is repeated once" : "fails its carrier"}, ${recognizes ? "with" : "without"} repeats`,
+        `${what} ${again ? "is repeated once" : "fails its carrier"} if the carrier ${recognizes ? "recognizes" : "does not recognize"} repeats`,
         Effect.gen(function* () {
           yield* work
           const { id } = yield* start({}, live)
@@ -192,7 +192,7 @@ describe("an ask that", () => {
       { idempotent: recognizes }
     )
     testInWorld(
-      `says when the carrier reopens ${recognizes ? "is repeated then" : "fails it if it recognizes no repeats"}`,
+      `says when the carrier reopens ${recognizes ? "is repeated then" : "fails its carrier if the carrier does not recognize repeats"}`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -226,7 +226,7 @@ describe("an ask over HTTP that is answered", () => {
           Reply.offers([{ offer_ref: "1", premium: (await http.get("/quotes")).json(Priced).premium, term_months: 12 }])
       })
       testInWorld(
-        `${what} ${reason === null && recognizes ? "is repeated" : "fails its carrier"}, ${recognizes ? "with" : "without"} repeats`,
+        `${what} ${reason === null && recognizes ? "is repeated" : "fails its carrier"} if the carrier ${recognizes ? "recognizes" : "does not recognize"} repeats`,
         Effect.provideService(
           Effect.gen(function* () {
             yield* work

@@ -220,7 +220,7 @@ const workAndBreakOff = Effect.gen(function* () {
 const forgetful = (id: string, idempotent: boolean) =>
   carrier(id, (_, nth) => (nth === 1 ? Effect.never : Effect.succeed(offers())), { idempotent })
 
-describe("an ask whose outcome may be unknown", () => {
+describe("an ask that a host leaves unfinished", () => {
   for (const [idempotent, asks, outcome] of [
     [false, 1, "in-doubt no_answer timeout"],
     [true, 2, "in-doubt quoted"]
@@ -251,7 +251,7 @@ describe("an ask whose outcome may be unknown", () => {
     const scripted = prompt("careful", offers(), { idempotent: false })
     let reads = 0
     testInWorld(
-      `excludes an ask that ${what}, which is made later`,
+      `is made later if it ${what}`,
       Effect.gen(function* () {
         reads = 0
         const { id } = yield* start({}, live)

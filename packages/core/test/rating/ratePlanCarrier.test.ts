@@ -40,7 +40,7 @@ describe("a carrier made of a rate plan", () => {
     assert.strictEqual(covers.find(({ code }) => code === "loss_of_use")?.limit?.amount_minor, 600_000)
   })
 
-  it("has no page if the plan has none", () => {
+  it("has no page if the plan has no page", () => {
     const reply = ask(ratePlanCarrier(Struct.omit(example, ["handoff"])))
     assert.isNull(reply.kind === "offers" ? reply.offers[0]?.handoff_url : undefined)
   })

@@ -50,7 +50,7 @@ describe("the JSON Schema of rate plans", () => {
 describe("a line's variables", () => {
   const applications: { readonly [L in StandardLineName]: unknown } = reference
 
-  it.each(lineNames)("%s: match its application", (line) => {
+  it.each(lineNames)("%s: match the line's application", (line) => {
     const rating = ratings.get(line)
     const risk = rating?.riskOf(assumed(line, applications[line]), {}, today)
     const names = (...scopes: ReadonlyArray<object>) => scopes.flatMap((scope) => Object.keys(scope)).sort()

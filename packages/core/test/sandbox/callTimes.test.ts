@@ -37,7 +37,7 @@ const slowStart = (afterMs: number) =>
 
 describe("a call", () => {
   testInWorld(
-    "happens at the workspace time when its body has arrived",
+    "happens at the workspace time at which its body has arrived",
     Effect.gen(function* () {
       const slow = yield* Effect.forkChild(slowStart(5_000))
       yield* TestClock.adjust(0)

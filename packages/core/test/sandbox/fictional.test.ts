@@ -103,7 +103,7 @@ describe("the fictional carriers", () => {
     }
   })
 
-  it("ignore their own rules in every scenario except the credit disclosure one", () => {
+  it("ignore their own rules in every scenario except credit_disclosure", () => {
     for (const { simulation } of all) {
       assert.isTrue(simulation?.ignoresRules("quotes_ready", "personal_auto"))
       assert.isFalse(simulation?.ignoresRules("credit_disclosure", "personal_auto"))
@@ -266,7 +266,7 @@ describe("every offer, whatever the facts,", () => {
   for (const [line, facts] of cases) {
     const asks = fc.tuple(facts, place).map(([application, at]) => ({ ...askOf(line, application, at), at }))
 
-    it(`${line}: is the same for the same facts, and contains none of them outside its covers`, () => {
+    it(`${line}: is the same for the same facts, and repeats no fact outside its covers`, () => {
       fc.assert(
         fc.property(asks, (asked) => {
           const offers = offersOf(asked)

@@ -68,15 +68,17 @@ const inSteps = (count: number, seconds: number) =>
   Effect.forEach(Array.from({ length: count }), () => advance(seconds), { discard: true })
 
 describe("time in a sandbox", () => {
-  it.effect("makes one advance of an hour equal to sixty of a minute, even with everything running concurrently", () =>
-    Effect.gen(function* () {
-      yield* TestClock.setTime(beginning)
-      const long = yield* telling(everything(advance(hour)))
-      const short = yield* telling(everything(inSteps(60, 60)))
-      assert.deepStrictEqual(short, long)
-      const uneven = yield* telling(everything(inSteps(1_200, 3)))
-      assert.deepStrictEqual(uneven, long)
-    })
+  it.effect(
+    "makes one advance of an hour equal to sixty advances of a minute, even with everything running concurrently",
+    () =>
+      Effect.gen(function* () {
+        yield* TestClock.setTime(beginning)
+        const long = yield* telling(everything(advance(hour)))
+        const short = yield* telling(everything(inSteps(60, 60)))
+        assert.deepStrictEqual(short, long)
+        const uneven = yield* telling(everything(inSteps(1_200, 3)))
+        assert.deepStrictEqual(uneven, long)
+      })
   )
 
   it.effect("makes passing real time equal to an advance", () =>

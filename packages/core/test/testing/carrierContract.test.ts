@@ -297,7 +297,7 @@ describe("the carrier contract", () => {
     ],
     ["refuses every callback", { callback: () => Effect.succeed(null) }, callback, /must accept the genuine callback/]
   ]
-  it.each(mutants)("is broken by an adapter that %s", async (_, change, rule, message) => {
+  it.each(mutants)("fails for an adapter that %s", async (_, change, rule, message) => {
     const cases = CarrierContract.cases({ ...acme, ...change }, { renters: facts }, options)
     const one = cases.find(({ name }) => name === rule) ?? assert.fail(rule)
     assert.match((await brokenBy(one)) ?? "kept", message)

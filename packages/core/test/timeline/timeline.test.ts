@@ -214,7 +214,7 @@ describe("a request's timeline", () => {
 
   const many = offers(...Array.from({ length: 10 }, (_, index) => offer({ offer_ref: `offer-${index}` })))
   testRecorded(
-    "reports what is omitted because there is too much",
+    "reports what a very long timeline omits",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)

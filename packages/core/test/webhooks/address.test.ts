@@ -315,7 +315,7 @@ describe("whole address ranges:", () => {
     ].map((form) => textOf(form, 128))
   }
 
-  it("public IPv4 addresses are allowed, but not inside other addresses", () => {
+  it("public IPv4 addresses are allowed, but not embedded in other addresses", () => {
     fc.assert(
       fc.property(word, fc.bigInt(0n, (1n << 64n) - 1n), (value, random) => {
         const expected = isSpecial(value) ? "refused" : "public"

@@ -62,7 +62,7 @@ describe("a host that dies", () => {
 
   const host = { isWell: false }
   testWebhooks(
-    "again and again leaves a failed delivery that can be replayed",
+    "repeatedly leaves a failed delivery that can be replayed",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

@@ -123,7 +123,7 @@ describe("a recovery", () => {
   )
 
   testWebhooks(
-    "selects by state, type and time, is the only one in its subscription, and pauses if that is disabled",
+    "selects by state, type and time, is the subscription's only recovery, and pauses if the subscription is disabled",
     ({ sent }) =>
       Effect.gen(function* () {
         const { place, progress, token } = yield* delivered(3)

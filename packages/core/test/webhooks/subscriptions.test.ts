@@ -253,7 +253,7 @@ describe("a retried create", () => {
 })
 
 describe("the limit of ten active subscriptions", () => {
-  testWebhooks("refuses the eleventh permanently; disabling one makes room", () =>
+  testWebhooks("refuses an eleventh subscription permanently; disabling a subscription makes room", () =>
     Effect.gen(function* () {
       const made = yield* Effect.forEach(Array.from({ length: 10 }), () => create())
       const error = yield* refusal(create({}, key("eleventh")))

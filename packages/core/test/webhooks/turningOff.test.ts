@@ -239,7 +239,7 @@ describe("disabling a subscription", () => {
 
   for (const outcome of ["confirms", "fails"] as const) {
     testWebhooks(
-      `during an attempt that ${outcome} records the attempt, and nothing follows`,
+      `during an attempt that ${outcome} records the attempt, and no other attempt follows`,
       (endpoints) =>
         Effect.gen(function* () {
           const { id } = yield* create({}, live)
@@ -268,7 +268,7 @@ describe("disabling a subscription", () => {
   }
 
   testWebhooks(
-    "at the moment of an attempt's commit lets nothing follow",
+    "during an attempt's commit prevents any later attempt",
     (endpoints) =>
       Effect.gen(function* () {
         // Many, so that the cancellation meets attempts in every stage.

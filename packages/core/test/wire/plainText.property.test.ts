@@ -46,7 +46,7 @@ describe("plain text", () => {
     )
   })
 
-  it("keeps joiners and selectors where scripts need them", () => {
+  it("keeps joiners and variation selectors where writing systems need them", () => {
     for (const text of ["क्‍ष", "می‌خواهم", "👩‍👩‍👧", "👩🏽‍🚀", "❤️", "❤️‍🔥", "1️⃣", "渡邊\u{e0101}"]) {
       assert.strictEqual(plain(text), text)
       assert.strictEqual(escaped(text), text)

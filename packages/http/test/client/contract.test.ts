@@ -162,7 +162,7 @@ describe.each([
     })
   })
 
-  it("reads with a read handle what only the handle gives access to", async () => {
+  it("reads a request that only its read handle gives access to", async () => {
     const client = await newClient("platform")
     const { id, read_handle } = await client.start_quote_request(start())
     if (read_handle === undefined) return assert.fail("no handle")

@@ -57,7 +57,7 @@ describe("a client's request", () => {
     ["https://host.example/", "https://host.example/v1/sandbox"],
     ["https://host.example/insurance", "https://host.example/insurance/v1/sandbox"],
     ["http://127.0.0.1:8787/insurance/", "http://127.0.0.1:8787/insurance/v1/sandbox"]
-  ])("goes below the base_url %s", async (base_url, url) => {
+  ])("uses paths below the base_url %s", async (base_url, url) => {
     const { client, sent } = against([json({})], { base_url })
     await client.get_sandbox({})
     assert.strictEqual(sent[0]?.url, url)

@@ -151,7 +151,7 @@ describe("an attempt", () => {
     assert.isTrue(sent[0]?.init.signal?.aborted)
   })
 
-  it("reports after how long it timed out", async () => {
+  it("reports its duration when it times out", async () => {
     const { client } = against(["hangs"], { timeout_ms: 2_000, max_retries: 0 })
     const { error } = await ending(read(client))
     assert.instanceOf(error, HostError)
@@ -194,7 +194,7 @@ describe("an abort signal", () => {
     assert.lengthOf(sent, 0)
   })
 
-  it("ends a call through a fetch that ignores it", async () => {
+  it("ends a call even if fetch ignores the signal", async () => {
     const controller = new AbortController()
     const { client } = against([], { fetch: () => new Promise(() => {}) })
     const reading = client.get_quote({ id: "qt_1" }, { signal: controller.signal })
@@ -207,7 +207,7 @@ describe("waiting for quotes over HTTP", () => {
   const answer = (version: number, status: string) =>
     json({ quote_request: { id: "qreq_1", version, status }, quotes: [] })
 
-  it("survives a host that is down for longer than the retries of one call last", async () => {
+  it("survives an outage that lasts longer than one call's retries", async () => {
     const away = Array.from({ length: 8 }, () => reset)
     const { client } = against([answer(1, "in_progress"), ...away, page(502), answer(5, "completed")])
     const { value } = await ending(client.wait_for_quotes("qreq_1"))

@@ -147,7 +147,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("shows at / what is served, as a page for browsers and as text with a working first call", () =>
+  it.live("describes the service at /, as a page for browsers and as text with a working first call", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: `${host}/insurance` })
       const handle = webHandler(quotewire, { base_path: "/insurance", mcp })

@@ -64,7 +64,7 @@ describe("a sandbox's clock", () => {
     assert.strictEqual(typesOf(inbox.events()).at(-1), "quote.updated")
   })
 
-  it("moves while code waits for quotes, and hardly any further", async () => {
+  it("moves while code waits for quotes, and stops soon after", async () => {
     await using world = await sandbox({ now: new Date("2026-09-26T12:00:00Z") })
     const checkOut = async () => {
       const { id } = await start(world, { scenario: "slow_quotes" })
@@ -75,7 +75,7 @@ describe("a sandbox's clock", () => {
     assert.isBelow((await world.now()).getTime(), new Date("2026-09-26T12:02:00Z").getTime())
   })
 
-  it("ends a wait for quotes whose own time is up", async () => {
+  it("ends a wait for quotes when the wait's timeout is reached", async () => {
     await using world = await sandbox()
     const { id } = await start(world, { scenario: "waits_in_queue" })
     const wait = world.client.wait_for_quotes(id, { timeout_ms: 5_000 })
@@ -146,7 +146,7 @@ describe("a sandbox's clock", () => {
     )
   })
 
-  it("reports if the code does not finish", async () => {
+  it("reports code that does not finish", async () => {
     await using world = await sandbox()
     const endless = new Promise<never>(() => {})
     const outcome = await world.advanceUntil(endless, { step: "1 hour", at_most: "3 hours" }).catch((error) => error)

@@ -105,7 +105,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "reports a conflict with the first write whose version does not follow",
+    "reports a conflict for the first write that skips or repeats a version",
     Effect.fnUntraced(function* (storage) {
       const writes = [Sample.request(1), Sample.quote(5, 1, { version: 2 }), Sample.request(3, { version: 9 })]
       const error = yield* expectRefusal(storage.commit(Sample.change({ writes })), "VersionConflict")
