@@ -29,19 +29,31 @@ const maxLevels = 3
 /** Finds nothing, because there are no secrets. */
 export const none: SecretForms = { without: (text) => text, isIn: () => false }
 
+/** The forms of one secret: in a text as it is, and in a text whose escapes are undone. */
+interface Forms {
+  readonly plain: ReadonlyArray<string>
+  readonly unescaped: ReadonlyArray<string>
+}
+
+const formsOf = (secret: string): Forms => {
+  const plain = unique([secret, ...inBase64(secret), ...inBase64Twice(secret), ...inHex(secret)])
+  // Unescaping a text also unescapes the secrets in it.
+  const unescapedForms = plain.flatMap((form) => {
+    const view = viewOf(form)
+    return [view, ...levelsOf(view)].map(({ bytes }) => spaced(bytes))
+  })
+  return { plain, unescaped: unique(unescapedForms) }
+}
+
 /** Makes a finder of these secrets. */
-export const make = (secrets: Iterable<string>): SecretForms => {
+export const make = (secrets: Iterable<string>): SecretForms => finderWith(secrets, formsOf)
+
+const finderWith = (secrets: Iterable<string>, formsIn: typeof formsOf): SecretForms => {
   const whole = [...new Set(secrets)].map((secret) => secret.toWellFormed()).filter(isLongEnough)
   if (whole.length === 0) return none
-  const plain = unique(
-    whole.flatMap((secret) => [secret, ...inBase64(secret), ...inBase64Twice(secret), ...inHex(secret)])
-  )
-  // Unescaping a text also unescapes the secrets in it.
-  const unescapedForms = unique(
-    plain.map((form) => viewOf(form)).flatMap((view) => [view, ...levelsOf(view)].map(({ bytes }) => spaced(bytes)))
-  )
-  const findPlain = finderOf(plain)
-  const findUnescaped = finderOf(unescapedForms)
+  const forms = whole.map(formsIn)
+  const findPlain = finderOf(unique(forms.flatMap(({ plain }) => plain)))
+  const findUnescaped = finderOf(unique(forms.flatMap((form) => form.unescaped)))
   const spansIn = (text: string): ReadonlyArray<Span> => {
     if (text.length < minCharacters) return []
     const view = escapes.test(text) ? viewOf(text) : null
@@ -67,14 +79,35 @@ export const make = (secrets: Iterable<string>): SecretForms => {
  * Makes finders like `make`, and remembers the latest ones by their secrets.
  *
  * A carrier receives the same credentials again and again. Making their finder takes longer than cleaning most answers.
+ * The forms of each secret are remembered too: where many organizations have credentials for one carrier, almost every
+ * set of secrets is new, but almost none of its secrets is.
  */
 export const remembering = (most: number): typeof make => {
-  const finders = new BoundedMap<string, SecretForms>(most)
+  const formsIn = remembered(formsPerFinder * most, (secret) => secret, formsOf)
+  const finderIn = remembered(
+    most,
+    (secrets) => JSON.stringify(secrets),
+    (secrets: ReadonlyArray<string>) => finderWith(secrets, formsIn)
+  )
   return (secrets) => {
-    const key = JSON.stringify([...new Set(secrets)].toSorted())
-    const found = finders.get(key) ?? make(secrets)
-    finders.set(key, found)
-    return found
+    const whole = [...new Set(secrets)].toSorted()
+    return whole.length === 0 ? none : finderIn(whole)
+  }
+}
+
+/** For how many secrets the forms are remembered, for each remembered finder. */
+const formsPerFinder = 32
+
+/** Makes each value once, as long as it is among the latest. */
+const remembered = <A, B>(most: number, keyOf: (from: A) => string, of: (from: A) => B): ((from: A) => B) => {
+  const values = new BoundedMap<string, B>(most)
+  return (from) => {
+    const key = keyOf(from)
+    const known = values.get(key)
+    if (known !== undefined) return known
+    const value = of(from)
+    values.set(key, value)
+    return value
   }
 }
 
@@ -117,7 +150,7 @@ const finderOf = (forms: ReadonlyArray<string>): ((text: string) => ReadonlyArra
   }
 }
 
-const headHashes = 1 << 16
+const headHashes = 1 << 14
 
 /** A hash of the first four characters of a form. */
 const headHash = (text: string, at: number): number =>
