@@ -50,7 +50,7 @@ const sendsAtOnce = 32
 const padding = "x".repeat(330)
 
 /**
- * Starts it with an endpoint for each type. It does not report finished deliveries, so the receiver's count is used.
+ * Starts Postel with an endpoint for each type. Postel does not report finished deliveries, so the receiver's count is used.
  */
 export const start = async (url: string, { workers, types, database }: Settings) => {
   const { Postel, InMemoryStorage, InProcess, pgStorage }: Bundle = await import(bundle ?? "")

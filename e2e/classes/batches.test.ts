@@ -18,8 +18,8 @@ import { scopedDatabase } from "../../test/support/TestDatabase.ts"
  */
 
 /**
- * Refuses changes whose record of this kind contains a text, and counts that contain it, as PostgreSQL refuses what it
- * cannot store.
+ * Refuses each change with a record of this kind that contains the text, and each tally that does, as PostgreSQL
+ * refuses a value that it cannot store.
  */
 const refusing =
   (text: () => string, kind: string) =>

@@ -7,7 +7,7 @@ export interface Weather extends ReceiverWeather, StorageWeather {
   readonly consumersFail: () => boolean
 }
 
-/** The weather of a story that began at a time. Faults end by themselves, at the latest when it becomes quiet. */
+/** The faults of a story, by the time since it began. Each ends by `busyMs`, except in receivers that fail for good. */
 export const make = (actions: ReadonlyArray<Action>, since: () => number, busyMs: number): Weather => {
   const isOn = ({ at, for_ms }: { readonly at: number; readonly for_ms: number }) => {
     const now = since()

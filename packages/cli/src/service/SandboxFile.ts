@@ -31,7 +31,7 @@ const encode = Schema.encodeSync(Content)
 
 const pathIn = (folder: string) => Effect.map(Path.Path, ({ join }) => join(folder, "sandbox.json"))
 
-/** Reads the file of a folder; none if there is none. */
+/** Reads a folder's `sandbox.json`; `None` if it does not exist. */
 export const read = Effect.fnUntraced(function* (folder: string) {
   const path = yield* pathIn(folder)
   const files = yield* FileSystem.FileSystem

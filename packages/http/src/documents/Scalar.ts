@@ -18,7 +18,7 @@ export const configuration = {
   operationTitleSource: "summary",
   defaultOpenAllTags: true,
   theme: "default",
-  // The colors of the theme that are too faint to read, on its backgrounds.
+  // Readable replacements for the theme colors that are too faint on their backgrounds.
   customCss: [
     ".light-mode { --scalar-color-2: #5c5c5c; --scalar-color-3: #666666; --scalar-color-green: #00734a;",
     "--scalar-color-blue: #0064a8; --scalar-color-red: #c40005; --scalar-color-yellow: #7a5c00; --scalar-color-orange: #b03c00 }",

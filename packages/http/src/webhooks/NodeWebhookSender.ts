@@ -137,7 +137,7 @@ interface Message {
   readonly deadline_ms: number
 }
 
-/** One POST, from its destination to its outcome. */
+/** One POST, from resolving its host to reporting its outcome. */
 class Post {
   private readonly connections: Connections
   private readonly origin: string

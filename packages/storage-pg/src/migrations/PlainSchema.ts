@@ -20,7 +20,7 @@ const finds = (run: Run, sql: string): Effect.Effect<boolean, SqlError> =>
 const installed = "select exists (select from pg_extension where extname = 'citus') as found"
 const distributed = "select exists (select from pg_dist_schema where schemaid = to_regnamespace('quotewire')) as found"
 
-/** Whether the database has the extension Citus. */
+/** Whether the Citus extension is installed. */
 export const hasCitus = (run: Run): Effect.Effect<boolean, SqlError> => finds(run, installed)
 
 /** Whether Citus has distributed the schema. */

@@ -100,7 +100,7 @@ const apply = Effect.fnUntraced(function* (run: Run, migration: Migration) {
   ])
 })
 
-/** The refusal to migrate a schema while it is being moved, or in its old database. */
+/** The error for migrating a schema that is being moved, or that was moved to another database. */
 export const moving = new DatabaseRefused({
   reason: "move",
   message:

@@ -10,7 +10,7 @@ import * as Subject from "./subject.ts"
 
 /** An adapter's answer to one ask, and how it was obtained. */
 export interface Asked {
-  /** The answer, or the reason why there is none that the engine would use. */
+  /** The answer, or the reason why there is no usable answer. */
   readonly answer: Result.Result<CarrierReply, ContractBroken>
   readonly duration_ms: number
   /** The exchanges with the carrier, redacted as by the flight recorder. */
