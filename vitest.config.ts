@@ -1,18 +1,35 @@
 import { availableParallelism } from "node:os"
+import { basename } from "node:path"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 const source = (path: string) => fileURLToPath(new URL(`packages/${path}`, import.meta.url))
 
-const sharingWorkers = ["packages/{core,http,mcp,storage-memory,storage-pg}/test/**/*.test.ts", "e2e/classes/*.test.ts"]
+const sharingWorkers = ["packages/*/test/**/*.test.ts", "e2e/*.test.ts", "e2e/classes/*.test.ts"]
 
-/** Begins with the file that takes minutes, so that it does not run alone at the end. */
+/** Files that take more than half a minute, the longest first. */
+const longest = [
+  "chaos",
+  "serve",
+  "faults",
+  "carrierTrials",
+  "pack",
+  "dev",
+  "console",
+  "secrets",
+  "simulate",
+  "devData"
+]
+
+/** Begins with the longest files, so that none of them runs alone at the end. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>) {
-    const isLong = ({ moduleId }: TestSpecification) => moduleId.endsWith("/e2e/chaos.test.ts")
-    const sorted = await super.sort(files)
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+    const place = ({ moduleId }: TestSpecification) => {
+      const found = longest.indexOf(basename(moduleId, ".test.ts"))
+      return found === -1 ? longest.length : found
+    }
+    return (await super.sort(files)).sort((one, other) => place(one) - place(other))
   }
 }
 
@@ -32,7 +49,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "own workers",
-          include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts", "e2e/**/*.test.ts", "test/**/*.test.ts"],
+          include: ["examples/**/*.test.ts", "e2e/**/*.test.ts", "test/**/*.test.ts"],
           // Other runners run the last ones: test/runners.test.ts.
           exclude: ["**/node_modules/**", ...sharingWorkers, "examples/testing/{jest,node}/**"]
         }

@@ -134,11 +134,11 @@ describe("a partner link", () => {
       assert.strictEqual(await page.getByRole("table").count(), 0)
       await page.close()
     }
-    await shows(`${link.slice(0, -1)}${link.endsWith("A") ? "B" : "A"}`, "has ended, or its address was changed")
-    await shows(link.split("#")[0] ?? "", "is not complete")
+    await shows(`${link.slice(0, -1)}${link.endsWith("A") ? "B" : "A"}`, "has expired, or was altered")
+    await shows(link.split("#")[0] ?? "", "is incomplete")
     await shows(link.replace(id, await quoted("another")), "was made for something else")
     await host.quotewire.revokeKey(server.key_id)
-    await shows(link, "has ended, or its address was changed")
+    await shows(link, "has expired, or was altered")
   })
 
   it("can be created by an operator", async () => {

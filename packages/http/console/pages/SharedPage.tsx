@@ -34,8 +34,8 @@ const NoLink = ({ says }: { readonly says: string }) => (
 /** Why a link shows nothing; null if it does, or if the host has only a problem of its own. */
 const refusalOf = ({ error }: Loaded<unknown>): string | null => {
   if (!isApiError(error)) return null
-  if (error.code === "authentication_failed") return "It has expired, or the link was altered."
-  return error.code === "not_found" || error.code === "forbidden" ? "It was made for something else." : null
+  if (error.code === "authentication_failed") return "The link has expired, or was altered."
+  return error.code === "not_found" || error.code === "forbidden" ? "The link was made for something else." : null
 }
 
 const SharedRequest = ({ client, id }: { readonly client: RemoteClient; readonly id: string }) => {
