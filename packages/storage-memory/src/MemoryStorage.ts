@@ -180,10 +180,15 @@ class Store {
     const workspace = this.workspace(workspace_id)
     const written = new Map<string, Set<string>>()
     const conflict = writes.find(({ kind, id, version }) => {
-      const ids = written.get(kind) ?? new Set()
-      const follows = workspace.table(kind).version(id) === version - 1 && !ids.has(id)
-      written.set(kind, ids.add(id))
-      return !follows
+      if (workspace.table(kind).version(id) !== version - 1) return true
+      if (writes.length === 1) return false
+      const ids = written.get(kind)
+      if (ids === undefined) {
+        written.set(kind, new Set([id]))
+        return false
+      }
+      const before = ids.size
+      return ids.add(id).size === before
     })
     return conflict && new Storage.VersionConflict({ kind: conflict.kind, id: conflict.id })
   }

@@ -28,8 +28,11 @@ export class Workspace {
   }
 
   write(record: Change.StoredRecord): void {
-    const table = this.table(record.kind)
-    this.tables.set(record.kind, table)
+    let table = this.tables.get(record.kind)
+    if (table === undefined) {
+      table = new Table()
+      this.tables.set(record.kind, table)
+    }
     table.write(record)
   }
 
@@ -232,9 +235,12 @@ type Lists = Map<string, SortedList<Key<"id">, Entry>>
 const listed = (lists: Lists, id: string): SortedList<Key<"id">, Entry> => lists.get(id) ?? new SortedList(byId)
 
 const insert = (lists: Lists, id: string, entry: Entry): void => {
-  const list = listed(lists, id)
+  let list = lists.get(id)
+  if (list === undefined) {
+    list = new SortedList(byId)
+    lists.set(id, list)
+  }
   list.insert(entry)
-  lists.set(id, list)
 }
 
 const remove = (lists: Lists, id: string, entry: Entry): void => {

@@ -51,22 +51,16 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
     const exchange = answering.begin(route, target.path, header)
     const preflight = answering.preflight(method, target.path, header)
     if (preflight !== null) return Promise.resolve(responseOf(exchange, method, preflight))
-    const incoming: Incoming = {
+    const incoming = new IncomingRequest(request, bodies, {
       request_id: exchange.request_id,
       method,
       params,
       query: target.query,
       header,
-      // Building an object of all headers is expensive, and few routes need it.
-      get headers() {
-        return Object.fromEntries(request.headers)
-      },
       docs_url: settings.docs_url,
       public_path: settings.public_path ?? target.mount_path,
-      address: answering.guarded("address", () => countedAddress(addressOf(request) ?? "", header)) ?? "",
-      read: (maxBytes) => FetchBody.read(request, maxBytes, bodies),
-      readRaw: (maxBytes) => FetchBody.read(request, maxBytes, bodies)
-    }
+      address: answering.guarded("address", () => countedAddress(addressOf(request) ?? "", header)) ?? ""
+    })
     return new Promise((resolve) => {
       let forget = () => {}
       const interrupt = answering.run(route, incoming, (exit) => {
@@ -76,6 +70,43 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
       // Some platforms create the signal only on access.
       if (interrupt !== null) forget = onAbort(request.signal, interrupt)
     })
+  }
+}
+
+/** The parts of a request that the handler has derived. */
+type Known = Omit<Incoming, "headers" | "read" | "readRaw">
+
+/** A request as its route receives it. A class, because an object literal with a getter is expensive to create. */
+class IncomingRequest implements Incoming {
+  readonly request_id: Incoming["request_id"]
+  readonly method: string
+  readonly params: Incoming["params"]
+  readonly query: string
+  readonly header: Header
+  readonly address: string
+  readonly docs_url: string
+  readonly public_path: string
+  readonly read: Incoming["read"]
+  readonly readRaw: Incoming["readRaw"]
+  private readonly request: Request
+
+  constructor(request: Request, bodies: ArrivingBodies.ArrivingBodies, known: Known) {
+    this.request_id = known.request_id
+    this.method = known.method
+    this.params = known.params
+    this.query = known.query
+    this.header = known.header
+    this.address = known.address
+    this.docs_url = known.docs_url
+    this.public_path = known.public_path
+    this.request = request
+    this.read = (maxBytes) => FetchBody.read(request, maxBytes, bodies)
+    this.readRaw = this.read
+  }
+
+  /** Building an object of all headers is expensive, and few routes need it. */
+  get headers(): Incoming["headers"] {
+    return Object.fromEntries(this.request.headers)
   }
 }
 
