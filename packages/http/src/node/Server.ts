@@ -125,6 +125,8 @@ const make = (settings: Settings) => {
     connectionsCheckingInterval: 1_000,
     // A request without a Host header is handled like any other, because Node's own refusal has no envelope.
     requireHostHeader: false,
+    // Most requests are reads. Without a body, they need no stream that begins, ends and closes.
+    optimizeEmptyRequests: true,
     // Longer than load balancers keep idle connections, so that the load balancers close them first.
     keepAliveTimeout: 75_000
   })
