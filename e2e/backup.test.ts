@@ -180,7 +180,7 @@ const keepsItsPromises = Effect.fnUntraced(function* (source: Source) {
   const { before, late, again, settled } = yield* play(source)
   assert.deepStrictEqual(Audit.findings(settled), [])
   assert.includeMembers([...settled.accepted], [...before.accepted])
-  // Webhooks that were sent after the backup reported events that are lost. Repeated work produces different events.
+  // Webhooks sent after the backup reported events that are now lost. Repeated work produces different events.
   const kept = new Set(settled.feed.map(({ id }) => id))
   assert.isTrue(settled.received.some(({ bodies }) => [...bodies.keys()].some((id) => !kept.has(id))))
   // What was accepted after the backup is lost, and repeating the call starts it again.

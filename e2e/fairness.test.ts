@@ -47,7 +47,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("a service with 
           assert.strictEqual((yield* health).state, "healthy")
         }
       }
-      // All were sent within the first second of the fifteen.
+      // All events were sent within the first of the fifteen seconds.
       assert.isBelow((yield* Clock.currentTimeMillis) - beganAt, 14_000)
       // No endpoint waits for the hanging ones, not even at the end.
       for (const { hanging } of workspaces) {

@@ -97,7 +97,7 @@ describe("a host whose database", () => {
           ({ close }) => Effect.sync(close)
         )
         const call = (path: string, sent?: Sent) => Effect.promise(() => send(`${base_url}${path}`, key, sent))
-        /** Reads until the result has this status: new sessions take a moment. */
+        /** Reads until the answer has this status: new sessions take a moment. */
         const reading = (path: string, status: number) =>
           Effect.repeat(call(path), { until: (answer) => answer.status === status, schedule: Schedule.spaced(50) })
         const subscribed = yield* call("/v1/event-subscriptions", {
@@ -194,7 +194,10 @@ const sendToEither = async (baseUrls: ReadonlyArray<string>, path: string, key: 
   throw new Error("No host takes connections")
 }
 
-/** Refused, or reset by a listener that closed before the connection was established: either way, nothing was sent. */
+/**
+ * The connection was refused, or reset by a listener that closed before it was established: either way, nothing was
+ * sent.
+ */
 const isUnconnected = (error: unknown): boolean =>
   error instanceof Error && "syscall" in error && error.syscall === "connect"
 

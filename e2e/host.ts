@@ -104,7 +104,7 @@ export const start = Effect.fnUntraced(function* <E>(layer: Layer.Layer<Host, E>
   return { base_url, newOrganization, stop: Scope.close(scope, Exit.void) }
 })
 
-/** The same host, called through its tools where an operation has one. */
+/** The same host, called through its tools where an operation has a tool. */
 export const tools = <E>(storage: Layer.Layer<Storage.Storage, E>, options?: HostOptions) =>
   host(storage, (baseUrl) => AsTools.make(baseUrl, Rest.make(baseUrl)), options)
 

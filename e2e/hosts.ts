@@ -14,14 +14,14 @@ export const pgStorage = Layer.unwrap(Effect.map(scopedDatabase, ({ options }) =
 interface Row {
   readonly name: string
   readonly host: Layer.Layer<Host, unknown>
-  /** Whether long tables are run in full here; otherwise a sample is run. */
+  /** Whether long tables are run completely here; otherwise only a sample is run. */
   readonly whole: boolean
 }
 
 const overRest: ReadonlyArray<Row> = [
   { name: "over REST, in memory", host: http(MemoryStorage.layer), whole: true },
   { name: "over REST, in PostgreSQL", host: http(pgStorage), whole: false },
-  // If there is a cluster: QUOTEWIRE_TEST_CITUS_URL.
+  // Only if there is a cluster, named by QUOTEWIRE_TEST_CITUS_URL.
   ...(citusUrl === undefined ? [] : [{ name: "over REST, on Citus", host: http(oneCell), whole: false }])
 ]
 const byTools: ReadonlyArray<Row> = [

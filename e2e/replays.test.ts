@@ -84,7 +84,7 @@ onEveryStorage("a sandbox replay", (it) => {
       const { replay, after, chosen, keys, receiver, call, logUntil } = yield* confirmedSubscriber()
       assert.strictEqual((yield* replay("delayed")).deliveries, chosen.length)
       yield* advance(keys, 895)
-      // What is sent in the meantime shows that the replay had its chance to arrive too early.
+      // The event that is sent in the meantime shows that the replay could have arrived too early.
       yield* call("send_test_event")
       yield* logUntil((all) => all[0]?.event_type === "webhook.test" && all[0].status === "succeeded")
       assert.lengthOf(receiver.arrivals(), chosen.length + 1)

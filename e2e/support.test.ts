@@ -77,7 +77,7 @@ const serve = async (carriers: ReadonlyArray<Carrier.CarrierAdapter>): Promise<H
     webhooks: NodeWebhookSender.layer({ policy }),
     carriers,
     fictional_carriers: false,
-    // Errors of the carriers above are the subject here.
+    // The tests are about the errors of these carriers.
     logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
   })
   const server = createServer(nodeHandler(quotewire, { console: true, operators: true }))
@@ -155,7 +155,7 @@ const ended = async (request_key: string): Promise<string> => {
   return id
 }
 
-/** The row of a carrier with what it says. */
+/** A carrier's row that contains this text. */
 const said = (carrier: string, text: RegExp) =>
   page.getByRole("row").filter({ hasText: carrier }).filter({ hasText: text }).first()
 

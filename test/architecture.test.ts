@@ -225,7 +225,7 @@ describe("modules of the core", () => {
   })
 
   it("that are services meet in changes and jobs, not in each other", () => {
-    // What every service may use: ports, and services that know nothing about quoting but the calls to carriers.
+    // What every service may use: ports, and services that know nothing about quoting except calls to carriers.
     const ground = [
       "wire/Ids access/Seal access/Workspaces calls/Revision carriers/Carrier",
       "carriers/CarrierClient carriers/Connections storage/Storage storage/Hints webhooks/WebhookSender",

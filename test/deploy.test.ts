@@ -123,7 +123,7 @@ describe("compose.yaml", () => {
       (key === "id" || key === "$schema") && typeof value === "string" ? undefined : value
     )
     const isCompose = ajv.compile(modern)
-    // It also predates `name`.
+    // The schema also predates `name`.
     const { name: _, ...rest } = compose
     assert.isTrue(isCompose(rest), ajv.errorsText(isCompose.errors))
     assert.isFalse(isCompose({ services: { host: { imago: "quotewire" } } }))

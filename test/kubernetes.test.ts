@@ -177,7 +177,7 @@ describe("the Kubernetes manifests", () => {
         const { kind: of, name } = spec.scaleTargetRef
         const [target] = pods.filter(({ kind: own, metadata }) => own === of && metadata.name === name)
         assert.isDefined(target)
-        // An applied number would undo what the autoscaler decided.
+        // A replica count in the manifest would override the autoscaler's.
         assert.isUndefined(target?.spec.replicas)
       }
       const labels =

@@ -140,7 +140,7 @@ const older = (url: URL, authProvider: SignIn): Connection => {
   }
 }
 
-/** Runs an action that requires sign-in: signs in when the client asks for it, and retries. */
+/** Runs an action that requires sign-in: signs in when the client asks for sign-in, and retries. */
 const signedIn = async <A>(
   { finish, isUnauthorized }: Connection,
   person: SignIn,

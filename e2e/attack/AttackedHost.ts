@@ -9,7 +9,7 @@ export interface AttackedHost {
   readonly base_url: string
   readonly key: string
   readonly port: number
-  /** The peak of its resident memory since the last look, in bytes. */
+  /** The peak of its resident memory since the last call, in bytes. */
   readonly peak: () => number
   readonly isAlive: () => boolean
   readonly close: () => Promise<void>

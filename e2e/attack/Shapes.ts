@@ -1,7 +1,7 @@
-/** What one connection of an attack does. */
+/** What a single connection of an attack does. */
 export interface Shape {
   readonly name: string
-  /** What it writes, piece by piece. The next piece goes after `pause_ms`. */
+  /** What it writes, piece by piece. The next piece follows after `pause_ms`. */
   readonly pieces: () => Iterable<string>
   readonly pause_ms: number
   /** Whether it reads the answers. */

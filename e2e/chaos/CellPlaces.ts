@@ -78,12 +78,12 @@ export class CellPlaces {
     }
   }
 
-  /** The server of a cell. */
+  /** The server that holds a cell. */
   serverOf(name: string): number {
     return this.cell(name).at.server
   }
 
-  /** The cell of a record. */
+  /** The cell that holds a record. */
   async find(id: string): Promise<string> {
     for (const { at, name } of this.cells) {
       const rows = await statements(this.url(at), `select from quotewire.record where id = '${id}'`)

@@ -27,6 +27,6 @@ export const pickFree = <A>(all: readonly [A, ...ReadonlyArray<A>], lockOf: (one
 /** A time from `least` (inclusive) to `most` (exclusive), in milliseconds. */
 export const between = (chance: Chance, least: number, most: number): number => least + chance.below(most - least)
 
-/** How long a fault lasts, in milliseconds: usually briefly, but sometimes longer than any call may take. */
+/** How long a fault lasts, in milliseconds: usually a short time, but sometimes longer than any call may take. */
 export const briefly = (chance: Chance, least: number, most: number): number =>
   Math.floor(least + (most - least) * chance.next() ** 3)

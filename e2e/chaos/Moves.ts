@@ -82,7 +82,10 @@ const runAndKill = async ({ chance, name, service, source, target }: Move, { ste
 const runOrUndo = (move: Move, isUndoing: boolean): Promise<Ended> =>
   isUndoing ? undo(move) : move.service.command("cells", "move", move.name).ended
 
-/** Undoes a move while no fault affects a server or a link: an undo leaves what it cannot reach for manual cleanup. */
+/**
+ * Undoes a move while no fault affects a server or a link: an undo leaves objects that it cannot reach for manual
+ * cleanup.
+ */
 const undo = ({ name, service: { command, servers } }: Move): Promise<Ended> => {
   const alone = ([first, ...others]: ReadonlyArray<Lock>): Promise<Ended> =>
     first === undefined ? command("cells", "move", name, "--undo").ended : first.alone(() => alone(others))

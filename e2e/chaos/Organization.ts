@@ -5,7 +5,7 @@ import * as Follower from "./Follower.ts"
 import { after } from "./Hosts.ts"
 import type * as Receiver from "./Receiver.ts"
 
-/** The most open requests: faults should strike work in progress, not hosts that cannot keep up. */
+/** The maximum number of open requests: faults should strike work in progress, not hosts that cannot keep up. */
 const maxOpen = 100
 
 const lines = ["renters", "pet", "personal_auto"] as const
@@ -108,7 +108,7 @@ export const load = async (
   }
 }
 
-/** An advance that takes longer is retried: a host may hold it for as long as there is work. */
+/** An advance that takes longer than this is retried: a host may hold it for as long as there is work. */
 const advancesWithinMs = 40_000
 
 /**

@@ -38,7 +38,7 @@ export interface Playing {
 
 // About ten starts per second over all lanes: faults should strike work in progress, not a host that cannot keep up.
 const betweenStartsMs = 100
-/** A fault that takes longer is stuck, in milliseconds. */
+/** A fault that takes longer than this is stuck, in milliseconds. */
 const strikesWithinMs = 600_000
 /** How much of a host's log is shown if there are findings. */
 const logCharacters = 4_000
@@ -164,10 +164,10 @@ const strikeUnderLoad = async (round: Round, playing: Playing, ground: Ground): 
   }
 }
 
-/** The most organizations per cell: they are placed randomly, which may leave a cell without any. */
+/** The maximum number of organizations per cell: they are placed randomly, which may leave a cell without one. */
 const maxPerCell = 2
 
-/** Begins two organizations on one database, or on cells as many as it takes until each cell has one. */
+/** Begins two organizations on one database. On cells, begins as many as it takes until each cell has one. */
 const beginAll = async (
   { receivers: all, service: { cells, hosts, newKey, outages } }: Ground,
   onWrongOutage: (why: string) => void

@@ -20,7 +20,7 @@ const { values } = parseArgs({
   }
 })
 
-/** From this many cycles on, a fault that was never played is a finding. */
+/** From this number of cycles on, a fault that was never played is a finding. */
 const coversAllFrom = 100
 const cyclesPerRound = 20
 

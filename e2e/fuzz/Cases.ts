@@ -134,7 +134,7 @@ const bodyOf = (document: Node, { fields, required, takesBody }: Described, it: 
 
 type Change = (right: Case) => Case
 
-/** Changes a valid case to one that is wrong in one way. */
+/** Changes a valid case into a case that is wrong in one way. */
 const wrongly = (right: fc.Arbitrary<Case>, changes: fc.Arbitrary<Change>): fc.Arbitrary<Case> =>
   fc.tuple(right, changes).map(([one, change]) => change(one))
 

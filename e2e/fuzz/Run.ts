@@ -14,7 +14,7 @@ export interface Found {
   readonly failure: { readonly smallest: Case | undefined; readonly problems: string } | null
 }
 
-/** Queries its own host over HTTP: this many requests, the same for the same seed. */
+/** Sends this number of requests to its own host over HTTP: the same requests for the same seed. */
 export const run = (options: { readonly seed: number; readonly requests: number }): Effect.Effect<Found> =>
   Effect.gen(function* () {
     const target = yield* Host.start
@@ -37,7 +37,7 @@ export const run = (options: { readonly seed: number; readonly requests: number 
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** A failure for people: how to reproduce it, the smallest case, and what is wrong. */
+/** A readable failure: how to reproduce it, the smallest case, and what is wrong. */
 export const explain = ({ seed, failure }: Found): string =>
   failure === null
     ? ""

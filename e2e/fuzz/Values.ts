@@ -9,7 +9,7 @@ export const marker = "zq7marker"
 const ajv = new Ajv2020({ strict: false })
 addFormats.default(ajv)
 
-/** Makes a check of whether a value matches a schema of the document. */
+/** Creates a check of whether a value matches a schema in the document. */
 export const validatorOf = (document: Node, schema: Node): ValidateFunction =>
   ajv.compile({ ...schema, components: document.components })
 

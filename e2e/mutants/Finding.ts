@@ -6,10 +6,10 @@ import { Option, Schema } from "effect"
 import { type Finder, requests, type StoryFinder, type TestFinder } from "./Mutant.ts"
 
 /*
- * Runs what must find a mutant.
+ * Runs the test or the stories that must detect a mutant.
  */
 
-/** Whether a mutant was found. A finder that did not run, because the mutant does not even load, has found nothing. */
+/** Whether a mutant was detected. A finder that did not run, because the mutant does not load, has detected nothing. */
 export type Outcome =
   | { readonly is: "found"; readonly by: string }
   | { readonly is: "survived" }

@@ -2,7 +2,7 @@
  * A mutant: the service with one line broken on purpose, and what must detect it.
  */
 
-/** A way to break the service, and what finds it. */
+/** A way to break the service, and the test or the stories that must detect it. */
 export interface Mutant {
   /** A short name, for `--only` and the tables. */
   readonly name: string

@@ -8,8 +8,8 @@ import { mutants } from "./mutants.ts"
 /*
  * npm run mutants -- [--only NAME] [--jobs N]
  *
- * Breaks the service in every listed way, each in a copy of the repository, and runs what must find it. Fails if a
- * mutant survives. `--only` takes the beginning of names, and can be repeated.
+ * Breaks the service in every listed way, each in a copy of the repository, and runs the test that must detect it.
+ * Fails if a mutant survives. `--only` takes the beginning of names, and can be repeated.
  */
 
 const { values } = parseArgs({

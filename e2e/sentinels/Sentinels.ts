@@ -7,7 +7,7 @@ import { Buffer } from "node:buffer"
 /** A secret by its name. */
 export type Sentinels = Readonly<Record<string, string>>
 
-/** The part of a text's base64 that does not depend on the surrounding text. */
+/** The part of the base64 of a string that does not depend on the surrounding text. */
 const base64At = (bytes: Buffer, offset: number): string => {
   const padded = Buffer.concat([Buffer.alloc(offset), bytes])
   const from = Math.ceil((offset * 8) / 6)

@@ -13,7 +13,7 @@ import * as World from "./World.ts"
 const serviceOf = (layer: Layer.Layer<Storages.Storage>): Storage.Storage["Service"] =>
   Effect.runSync(Effect.scoped(Effect.map(Layer.build(layer), Context.get(Storages.Storage))))
 
-/** Makes the ground of a story. */
+/** Creates the storage of a story, with its organizations. */
 export type NewGround = (seed: number) => Ground
 
 interface Copyable {

@@ -9,7 +9,7 @@ import { environmentOf } from "./World.ts"
  */
 
 const minuteMs = 60_000
-/** How much later than it was counted a call can reach its carrier, or its answer the caller. */
+/** The longest time from counting a call until it reaches its carrier, or until its answer reaches the caller. */
 const travelMs = 5_000
 
 /** Everything that exceeded a limit, in sentences. */

@@ -2,8 +2,8 @@ import { Clock, Context, Duration, Effect, type Exit, Logger, Random, References
 import type { Chance } from "../chaos/Chance.ts"
 
 /*
- * One process after another of a simulated operating system, all on one thread and in virtual time. The seed chooses
- * which ready step runs next, so a run is reproducible, whatever runs in it.
+ * The processes of a simulated operating system, which run step by step on one thread and in virtual time. The seed
+ * chooses which ready step runs next, so a run is reproducible, whatever runs in it.
  */
 
 /**

@@ -78,7 +78,7 @@ export interface Holding {
 /** How much more a host may hold after a crowd than before, and at its peak. Pages that V8 keeps for later count in its RSS. */
 export const crowdBounds = { descriptors: 10, heap: 10e6, rss: 150e6, peak_rss: 500e6 } as const
 
-/** What is wrong with how a host withstood a crowd. */
+/** How a host failed to withstand a crowd, in sentences; empty if it did not fail. */
 export const judgeCrowd = ({ after, before, name, peak_rss }: Crowd): ReadonlyArray<string> => {
   const bounded = (what: string, more: number, most: number) =>
     more > most ? [`${name}: ${what} grew by ${Math.round(more)}, more than ${most}`] : []

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { Host } from "../host.ts"
 import type { CallOptions, Keys } from "./Call.ts"
 
-/** Every type that fires. */
+/** Every event type that is sent. */
 export const everyType: ReadonlyArray<string> = [
   ...["queued", "updated", "completed", "failed", "cancelled", "incomplete"].map((type) => `quote_request.${type}`),
   ...["created", "updated", "expired"].map((type) => `quote.${type}`)

@@ -3,7 +3,10 @@ import { RevisionContract } from "@quotewire/core/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { test } from "vitest"
 
-/** The newest form under an invented date, and the revision before it, in which a quote's price was its cost. */
+/**
+ * The newest revision under an invented date, and the revision before it, in which the `price` of a quote was called
+ * `cost`.
+ */
 const revisions: Revision.Served = [
   { date: "2027-01-15", differences: [] },
   {

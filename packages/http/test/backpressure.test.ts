@@ -169,7 +169,7 @@ describe("unread answers", () => {
       const wire = yield* Wire.open(port)
       yield* wire.write(get("/gate") + get("/small") + last)
       yield* sendUnread(port, get("/large"))
-      // The other connection had the same time.
+      // The other connection had the same amount of time.
       yield* closed(sockets[1])
       assert.strictEqual(noted.started, 3)
       yield* open

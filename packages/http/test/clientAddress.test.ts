@@ -27,7 +27,7 @@ describe("the address by which a caller is counted", () => {
     { trust: "1", remote: "10.0.0.1", is: "10.0.0.1" },
     { trust: "1", remote: "10.0.0.1", says: "198.51.100.7, unknown", is: "10.0.0.1" },
     { trust: "1", remote: "10.0.0.1", says: "", is: "10.0.0.1" },
-    // Two in a row.
+    // Two proxies in a row.
     { trust: "2", remote: "10.0.0.1", says: "203.0.113.9, 198.51.100.7, 10.0.0.2", is: "198.51.100.7" },
     { trust: "2", remote: "10.0.0.1", says: "10.0.0.2", is: "10.0.0.2" },
     // By network: the last address that is not a proxy's.
@@ -35,7 +35,7 @@ describe("the address by which a caller is counted", () => {
     { trust: networks, remote: "192.0.2.1", says: "198.51.100.7", is: "192.0.2.1" },
     { trust: networks, remote: "::ffff:10.0.0.1", says: "198.51.100.7", is: "198.51.100.7" },
     { trust: networks, remote: "fd00::1", says: "10.0.0.3", is: "10.0.0.3" },
-    // The standard's header, if the proxies write it. Then anybody can forge the other one.
+    // The standard header `Forwarded`, if the proxies write it. Anybody can then forge `X-Forwarded-For`.
     {
       trust: "1",
       header: "forwarded",

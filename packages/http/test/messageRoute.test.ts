@@ -142,7 +142,7 @@ describe("a message endpoint", () => {
       const large = yield* send("POST", path, { json: "x".repeat(256 * 1024) })
       assert.deepStrictEqual([large.status, JSON.parse(large.text).error.code], [413, "request_too_large"])
       assert.strictEqual((yield* send("POST", path, { json: "x".repeat(256 * 1024 - 2) })).status, 200)
-      // For a stranger, the refusal about the key comes first.
+      // For a caller without a valid key, the refusal about the key comes first.
       assert.strictEqual((yield* send("POST", path, { key: "x", json: "x".repeat(256 * 1024) })).status, 401)
     })
   )

@@ -114,7 +114,7 @@ describe("a cell map", () => {
   })
   const all = ["c0", "c1", "c2", "c3", "c4"]
 
-  it("matches the settings only if every cell is correct, the first cell is first, and no cell is missing", () => {
+  it("matches the settings only if every cell is correct, the first cell is listed first, and no cell is missing", () => {
     const order = fc.shuffledSubarray(all, { minLength: 1 })
     fc.assert(
       fc.property(order, order, (names, places) => {

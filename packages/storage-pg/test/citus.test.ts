@@ -32,15 +32,15 @@ const write = (place: number) => Change.make(workspace(1), { events: [event(plac
 
 const query = (sql: string, url = citusUrl ?? "") => Effect.promise(() => statements(url, sql))
 
-/** A server of the cluster. */
+/** A server in the cluster. */
 const Server = Schema.Struct({ host: Schema.String, port: Schema.Int })
 const readServers = Schema.decodeUnknownSync(Schema.NonEmptyArray(Server))
-/** The server that holds a schema. */
+/** The server that holds the schema. */
 const serverOf = ({ options: { schema } }: CitusSchema) =>
   query(
     `select nodename as host, nodeport as port from citus_shards where table_name = '${schema}.event'::regclass`
   ).pipe(Effect.map((rows) => readServers(rows)[0]))
-/** Another server that could hold it. */
+/** Another server that could hold the schema. */
 const otherThan = ({ port }: typeof Server.Type) =>
   query(
     `select nodename as host, nodeport as port from pg_dist_node where shouldhaveshards and nodeport <> ${port}`

@@ -97,7 +97,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("runs alone after earlier migrations if it is newer, and with them on an empty database", () =>
+  it.effect("runs alone if the earlier migrations have run, and together with them on an empty database", () =>
     Effect.gen(function* () {
       const [older, fresh] = [yield* empty, yield* empty]
       const later = newer({ serves_from: known, statements: ["create table quotewire.note (id text primary key)"] })

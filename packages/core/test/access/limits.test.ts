@@ -23,7 +23,7 @@ import {
 
 const standard = { limits: standardLimits }
 
-/** Calls until one is refused. Returns the number of successes and the refusal. */
+/** Repeats a call until it is refused. Returns the number of successes and the refusal. */
 const exhaust = <A, R>(call: Effect.Effect<A, ApiError, R>, atMost = 10_000) =>
   Effect.gen(function* () {
     for (let passed = 0; passed <= atMost; passed++) {

@@ -94,7 +94,7 @@ export const furnish = Effect.gen(function* () {
 
 const atOnce = { concurrency: 20 }
 
-/** Everything that a caller can see of it. */
+/** Everything that a caller can see of the furnished sandbox. */
 export const visible = Effect.gen(function* () {
   const { call } = yield* World
   const { quote_requests } = yield* list({ limit: 100 })

@@ -60,7 +60,7 @@ export const host = Effect.fnUntraced(function* (storage: Storage["Service"], op
   const spend = (cost: Cost, as = caller(1)) => skewed(allowance.spend(as, cost, "192.0.2.1"))
   return {
     spend,
-    /** Calls until one is refused. Returns the number of successes. */
+    /** Repeats a call until it is refused. Returns the number of successes. */
     exhaust: (cost: Cost, as = caller(1)) =>
       Effect.gen(function* () {
         for (let passed = 0; passed < 10_000; passed++) {

@@ -31,14 +31,14 @@ describe("an input", () => {
     assert.deepStrictEqual(Result.getOrThrow(read(input)), input)
   })
 
-  it("reports every wrong field at its path, with dots and zero-based numbers", () => {
+  it("has every wrong field reported at its path, with dots and zero-based numbers", () => {
     assert.sameMembers(
       [...pathsOf({ count: 9, color: "blue", parts: [{ size: 1 }, { size: "x" }, {}], surprise: 1 })],
       ["name", "count", "color", "parts.1.size", "parts.2.size", "surprise"]
     )
   })
 
-  it("reports an unknown field without allowed values, and an unknown choice with them", () => {
+  it("has an unknown field reported without allowed values, and an unknown choice with them", () => {
     const [color] = errorsOf({ name: "n", color: "blue" })
     assert.deepStrictEqual(color?.allowed_values, ["red", "green"])
     const [surprise] = errorsOf({ name: "n", surprise: 1 })
@@ -46,7 +46,7 @@ describe("an input", () => {
     assert.deepStrictEqual(errorsOf({}), [{ path: "name", message: "This field is required." }])
   })
 
-  it("reports the allowed values of a missing choice", () => {
+  it("has the allowed values of a missing choice reported", () => {
     const chosen = reader(Schema.Struct({ color: Schema.Literals(["red", "green"]), size: Schema.Int }))
     const result = chosen({})
     assert.deepStrictEqual(Result.isFailure(result) && result.failure.field_errors, [
@@ -55,7 +55,7 @@ describe("an input", () => {
     ])
   })
 
-  it("reports a missing object's fields, and a boolean's allowed values", () => {
+  it("has a missing object's fields reported, and a boolean's allowed values", () => {
     const nested = reader(Schema.Struct({ place: Schema.Struct({ name: Schema.String, open: Schema.Boolean }) }))
     const result = nested({})
     assert.deepStrictEqual(Result.isFailure(result) && result.failure.field_errors, [
@@ -64,7 +64,7 @@ describe("an input", () => {
     ])
   })
 
-  it("treats an undefined field as missing", () => {
+  it("has an undefined field treated as missing", () => {
     assert.deepStrictEqual(
       Result.getOrThrow(read({ name: "n", count: undefined, parts: [{ size: 1, x: undefined }] })),
       {
@@ -75,7 +75,7 @@ describe("an input", () => {
     assert.deepStrictEqual(errorsOf({ name: undefined }), [{ path: "name", message: "This field is required." }])
   })
 
-  it("reports what a number must be if the value is too large, fractional or text", () => {
+  it("gets a message about what a number must be if the value is too large, fractional or text", () => {
     const counted = reader(Schema.Struct({ count: wholeNumber(1, 5) }))
     const messageOf = (count: unknown) => {
       const result = counted({ count })
@@ -87,7 +87,7 @@ describe("an input", () => {
     assert.deepStrictEqual(messageOf(1.5), ["Must be an integer."])
   })
 
-  it("reports wrong fields together with text that no storage can hold", () => {
+  it("has wrong fields reported together with text that no storage can hold", () => {
     assert.sameMembers([...pathsOf({ name: "n\0", count: 9, surprise: 1 })], ["name", "count", "surprise"])
   })
 
@@ -131,7 +131,7 @@ describe("an input", () => {
     }
   })
 
-  it("reports the first hundred wrong fields and counts the rest, wherever they are", () => {
+  it("has the first hundred wrong fields reported and the rest counted, wherever they are", () => {
     const many = Object.fromEntries(Array.from({ length: 4_012 }, (_, i) => [`surprise_${i}`, i]))
     const items = (item: unknown) => Array.from({ length: 4_012 }, () => item)
     const full: ReadonlyArray<readonly [string, object]> = [
@@ -150,7 +150,7 @@ describe("an input", () => {
     }
   })
 
-  it("reports exactly a hundred wrong fields without a count", () => {
+  it("has exactly a hundred wrong fields reported without a count", () => {
     const errors = errorsOf({ name: "n", words: Array.from({ length: 100 }, () => "W") })
     assert.lengthOf(errors, 100)
     assert.strictEqual(errors.at(-1)?.path, "words.99")

@@ -4,7 +4,7 @@ import { type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { carriers, prompt } from "../quoting/carriers.ts"
 import { live, outcomes, pass, start, testInWorld, work } from "../quoting/support.ts"
 
-/** Loses the changes to a carrier's health, starting with a given one, until it is repaired. */
+/** Loses changes to a carrier's health, from the given change on, until it is repaired. */
 const losing = (first: number) => {
   let count = 0
   let isMended = false

@@ -103,7 +103,7 @@ const around = fc.string({ maxLength: 20 })
 /** Text around a secret, without characters that would form a different escape with its first or last characters. */
 const calm = around.map((text) => text.replaceAll(/[%\\&+#;=/\w-]/g, "."))
 
-/** Numbers from 0 to 1 that a test draws, again and again. */
+/** Random numbers from 0 to 1, used over and over. */
 const drawn = fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { minLength: 1, maxLength: 50 }).map((all) => {
   let next = 0
   return () => all[next++ % all.length] ?? 0
@@ -198,7 +198,7 @@ describe("secrets in every form in which a carrier may repeat them", () => {
     assert.strictEqual(without("abc     abc"), "abc     abc")
   })
 
-  it("leave other text unchanged", () => {
+  it("are redacted without changing other text", () => {
     const other = fc.string({ unit: fc.constantFrom(..."xyz %\\&;u#<>é😀12"), maxLength: 200 })
     fc.assert(fc.property(other, (text) => SecretForms.make(["Q7-secret-of-acme"]).without(text) === text))
   })

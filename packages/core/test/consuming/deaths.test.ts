@@ -182,7 +182,7 @@ describe("an event whose handler kills the process", () => {
       yield* ready
       yield* emit(2, [1])
       yield* pass(500)
-      // It has nothing to do, and still holds the workspace.
+      // This process has nothing to do, and still holds the workspace.
       one.kill()
       yield* emit(2, [2, 3])
       const other = yield* host("other", handled)

@@ -62,7 +62,7 @@ const play = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
       hosts[next.kills] = yield* begin(`${turn}`)
     }
     if ("stops" in next) {
-      // It may take as long as storage takes.
+      // Closing may take as long as storage takes.
       const closing = yield* Effect.forkChild(hosts[next.stops]?.close ?? Effect.void)
       yield* pass(30_000)
       assert.isDefined(closing.pollUnsafe())

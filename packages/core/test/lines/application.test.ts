@@ -43,8 +43,8 @@ describe("the smallest applications", () => {
   })
 })
 
-describe("missing facts", () => {
-  it("are listed individually if whole objects are missing", () => {
+describe("the report of missing facts", () => {
+  it("lists facts individually if whole objects are missing", () => {
     assert.deepStrictEqual(missingPaths("personal_auto", {}), [
       "application.garaging_address.state",
       "application.garaging_address.zip",
@@ -71,7 +71,7 @@ describe("missing facts", () => {
     ])
   })
 
-  it("say what to ask for and which values are allowed", () => {
+  it("says what to ask for and which values are allowed", () => {
     const [state, zip] = errorsOf("personal_auto", without(auto, "garaging_address"), "needs_information")
     assert.strictEqual(state?.message, "Required: State where the car is kept.")
     assert.strictEqual(state?.allowed_values?.length, 51)
@@ -81,7 +81,7 @@ describe("missing facts", () => {
     })
   })
 
-  it("treat an empty list as its missing first item", () => {
+  it("treats an empty list as its missing first item", () => {
     assert.deepStrictEqual(missingPaths("personal_auto", { ...auto, drivers: [] }), [
       "application.drivers.0.relationship",
       "application.drivers.0.date_of_birth",
@@ -89,7 +89,7 @@ describe("missing facts", () => {
     ])
   })
 
-  it("list both ways to identify a vehicle, without the parts that were sent", () => {
+  it("lists both ways to identify a vehicle, without the parts that were sent", () => {
     const input = { ...auto, vehicles: [vehicle, { model_year: 2019, make: "Honda" }] }
     const errors = errorsOf("personal_auto", input, "needs_information")
     assert.deepStrictEqual(
@@ -99,7 +99,7 @@ describe("missing facts", () => {
     assert.include(errors[0]?.message, "Send vin, or model_year, make and model.")
   })
 
-  it("list both ways to state a pet's age", () => {
+  it("lists both ways to state a pet's age", () => {
     assert.deepStrictEqual(missingPaths("pet", { ...pets, pets: [without(dog, "age_years")] }), [
       "application.pets.0.birth_month",
       "application.pets.0.age_years"
@@ -107,7 +107,7 @@ describe("missing facts", () => {
   })
 
   it.each(["mixed", "unknown", "Mixed Breed", "lab mix"])(
-    "include the size of a dog whose breed is %j, once",
+    "includes the size of a dog whose breed is %j, once",
     (breed) => {
       assert.deepStrictEqual(missingPaths("pet", { ...pets, pets: [{ ...without(dog, "size"), breed }] }), [
         "application.pets.0.size"
@@ -116,7 +116,7 @@ describe("missing facts", () => {
     }
   )
 
-  it("include the other limits that a limit requires", () => {
+  it("includes the other limits that a limit requires", () => {
     const coverage = { bodily_injury_per_person_usd: 50_000 }
     assert.deepStrictEqual(missingPaths("personal_auto", { ...auto, coverage }), [
       "application.coverage.bodily_injury_per_accident_usd",
@@ -128,13 +128,13 @@ describe("missing facts", () => {
     )
   })
 
-  it("include an optional object's required facts once the object is sent", () => {
+  it("includes an optional object's required facts once the object is sent", () => {
     assert.deepStrictEqual(missingPaths("personal_auto", { ...auto, prior_insurance: {} }), [
       "application.prior_insurance.status"
     ])
   })
 
-  it("come after wrong fields", () => {
+  it("comes after the wrong fields", () => {
     assert.deepStrictEqual(invalidPaths("personal_auto", { vehicles: [{ vin: "short" }] }), [
       "application.vehicles.0.vin"
     ])
@@ -162,7 +162,7 @@ describe("malformed facts", () => {
     ])
   })
 
-  it("list the allowed values of a finite set, as text", () => {
+  it("are reported with the allowed values of a finite set, as text", () => {
     const path = "application.vehicles.0.collision_deductible_usd"
     const allowed = ["250", "500", "1000", "2000", "null"]
     assert.deepStrictEqual(allowedAt("personal_auto", withVehicle({ collision_deductible_usd: 300 }), path), allowed)
@@ -201,7 +201,7 @@ describe("malformed facts", () => {
     ])
   })
 
-  it("report the number of items in a list", () => {
+  it("are reported with the number of items in a list", () => {
     const drivers = Array.from({ length: 7 }, (_, i) => ({ ...driver, relationship: i === 0 ? "self" : "child" }))
     assert.deepStrictEqual(invalidPaths("personal_auto", { ...auto, drivers }), ["application.drivers"])
     accepted("personal_auto", { ...auto, drivers: drivers.slice(1).toSpliced(0, 1, driver) })

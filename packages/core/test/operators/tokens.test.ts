@@ -55,7 +55,7 @@ describe("an operator's token", () => {
   )
 
   testInWorld(
-    "is refused with the name of each invalid option",
+    "cannot be created with invalid options, each of which is named",
     Effect.gen(function* () {
       const wrong = yield* refusal(tokenOf({ name: " ", scopes: [], expires_in_days: 1.5 }))
       assert.deepStrictEqual(

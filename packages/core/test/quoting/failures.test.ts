@@ -65,7 +65,7 @@ const failures: ReadonlyArray<Failing<() => Effect.Effect<CarrierReply>>> = [
   ]
 ]
 
-/** A carrier that accepts an ask, fails its first poll in this way, and would answer the next. */
+/** A carrier that accepts an ask, fails its first poll in this way, and would answer the next poll. */
 const failingOnce = (poll: () => Effect.Effect<CarrierReply>) => {
   let count = 0
   const scripted = prompt(

@@ -20,7 +20,7 @@ const moveToNext = Effect.gen(function* () {
   return { ...next_due, after: workspace }
 })
 
-/** Moves from one thing to the next until nothing is due. Returns them. */
+/** Moves the clock from one due step to the next until nothing is due. Returns the steps. */
 const moveToEnd = Effect.gen(function* () {
   const seen: Array<Effect.Success<typeof moveToNext>> = []
   for (let next = yield* moveToNext; next !== null; next = yield* moveToNext) {

@@ -168,7 +168,7 @@ describe("your own carriers in a sandbox", () => {
   )
 
   testInWorld(
-    "keep declining in scenarios, because their price is unknown",
+    "that decline keep declining in scenarios, because their price is unknown",
     Effect.gen(function* () {
       yield* work
       assert.deepStrictEqual((yield* played("quotes_ready", 30)).outcomes, ["declines declined"])

@@ -92,7 +92,7 @@ describe("attempt results for one endpoint that arrive at the same time", () => 
         for (let i = 0; i < 8; i++) yield* start({}, live)
         yield* work
         yield* pass(1_200)
-        // First the whole batch, which is refused. Then the conflicting one twice, because it reads again.
+        // First the whole batch, which is refused; then the conflicting result twice, because its commit reads again.
         assert.deepStrictEqual(conflicting, [1, 7, 1, 1, 1, 1, 1, 1, 1, 1])
         assert.lengthOf(endpoints.sent, 8)
         for (const { status, attempts } of yield* log(id, live)) {

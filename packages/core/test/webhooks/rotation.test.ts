@@ -148,7 +148,7 @@ describe("an unfinished rotation", () => {
         yield* advance(599)
         assert.strictEqual((yield* refusal(rotate(id, key("two")))).retry_action, "wait")
         yield* advance(1)
-        // Its key can no longer be used, like that of an expired create, whatever others did in the meantime.
+        // Its key can no longer be used, like an expired create's key, whatever other calls did in the meantime.
         for (const _ of [1, 2]) {
           const late = yield* refusal(rotate(id, key("one")))
           assert.deepStrictEqual([late._tag, late.status, late.retry_action], ["conflict", 409, "use_new_request_key"])

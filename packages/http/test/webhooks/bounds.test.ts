@@ -76,7 +76,7 @@ describe("webhook connections", () => {
       const sender = yield* make({ connections: 4 })
       const to = (endpoint: Endpoint.Endpoint, deadlineMs: number) =>
         Effect.map(sender.send(request(urlOf(endpoint), deadlineMs)), outcome)
-      // They are not known to hang yet.
+      // The sender does not know yet that these endpoints hang.
       yield* all(hanging.map((endpoint) => to(endpoint, 50)))
       const held = yield* Effect.forkChild(all(hanging.map((endpoint, index) => to(endpoint, index < 2 ? 600 : 150))))
       yield* eventually(() => hanging.reduce((sum, endpoint) => sum + endpoint.connections().open, 0) === 2)
@@ -151,7 +151,7 @@ describe("closing a sender", () => {
       ]
       const endpoints = yield* Effect.all(scripts.map((script) => Endpoint.start(script)))
       let before = 0
-      // Waiting also uses timers, the same ones before and after.
+      // Waiting uses timers, too: the same number before and after.
       yield* eventually(() => {
         before = timers()
         return true
