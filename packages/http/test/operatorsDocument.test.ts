@@ -16,7 +16,7 @@ describe("the OpenAPI document for operators", () => {
     const text = JSON.stringify(document)
     for (const { name, scope, summary } of operatorOperations) {
       assert.include(text, `"operationId":"${name}","summary":"${summary}"`)
-      assert.match(text, new RegExp(`"operationId":"${name}"[^}]*Needs the scope \`${scope}\``), name)
+      assert.match(text, new RegExp(`"operationId":"${name}"[^}]*Needs the \`${scope}\` scope`), name)
     }
   })
 
