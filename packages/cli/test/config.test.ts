@@ -371,7 +371,7 @@ describe("quotewire serve with a configuration file", () => {
     ({ url }) => ({ QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: randomBytes(32).toString("base64") })
   )
 
-  it.live("asks its carriers in live, and takes them into account for new keys and readiness", () =>
+  it.live("asks its carriers in live, and causes no warning about missing carriers for keys or readiness", () =>
     Effect.gen(function* () {
       const env = yield* database
       const cwd = yield* folder(withAcme)

@@ -117,7 +117,7 @@ describe("an answer read with a Standard Schema", () => {
     })
   )
 
-  it.effect("gives an error that says what to change if the schema is asynchronous or not a schema", () =>
+  it.effect("causes an error that says what to change if the schema is asynchronous or invalid", () =>
     Effect.gen(function* () {
       const answer = yield* answered(() => json("x"))
       const late = bare(() => Promise.reject(new Error("late")))
