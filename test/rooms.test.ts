@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { finding, holds } from "./support/findings.ts"
@@ -79,6 +80,16 @@ describe("rooms", () => {
     ],
     "storage-memory": ["the root", "testing"]
   }
+
+  it("of the core are the ones that ARCHITECTURE.md describes", () => {
+    const page = readFileSync(new URL("../ARCHITECTURE.md", import.meta.url), "utf8")
+    const described = Array.from(page.matchAll(/^ {2}(\w+)\/ +\S/gm), ([, name]) => name)
+    const elsewhere = ["the root", "testing", "program", "index.ts"]
+    assert.sameMembers(
+      described,
+      (rooms.core ?? []).filter((name) => !elsewhere.includes(name))
+    )
+  })
 
   it("in the console import only downwards", () => {
     const floors = ["words", "state", "parts", "pages", "operators", "the root"]
