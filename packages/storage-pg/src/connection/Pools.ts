@@ -18,6 +18,12 @@ import * as Writes from "./Writes.ts"
  */
 const applicationName = `quotewire ${pid}@${hostname()}`.slice(0, 63)
 
+/**
+ * How long a pool keeps a connection that nobody uses: longer than the minute after which an idle host compares clocks
+ * and looks for old data, so that it does not connect again each time.
+ */
+const idleTimeout = "150 seconds"
+
 /** The address of the database, and the limits of a process on it. */
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database`. */
@@ -116,7 +122,12 @@ export const make = Effect.fnUntraced(function* (
   const config = yield* isShared ? sharedConnectionOf(options, pooler_url) : connectionOf(options, engine)
   const schema = options.schema ?? defaultSchema
   const rewrite = inSchema(schema)
-  const reads = yield* PgPool.make({ ...config, multiplex: true, maxConnections: options.read_connections ?? 2 })
+  const reads = yield* PgPool.make({
+    ...config,
+    multiplex: true,
+    idleTimeout,
+    maxConnections: options.read_connections ?? 2
+  })
   const call_ms = (options.call_seconds ?? 10) * 1_000
   const run = yield* inRealTime(FiberSet.makeRuntime())
 
@@ -144,12 +155,15 @@ export const make = Effect.fnUntraced(function* (
       return Effect.sync(() => fiber.interruptUnsafe())
     })
 
-  const write = yield* Writes.make(config, {
-    call_ms,
-    connections: options.write_connections ?? 6,
-    naming: isShared ? Writes.byComment : Writes.byProcess(),
-    read
-  })
+  const write = yield* Writes.make(
+    { ...config, idleTimeout },
+    {
+      call_ms,
+      connections: options.write_connections ?? 6,
+      naming: isShared ? Writes.byComment : Writes.byProcess(),
+      read
+    }
+  )
   return {
     schema,
     call_ms,

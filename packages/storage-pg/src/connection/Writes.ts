@@ -86,7 +86,7 @@ interface Sent {
  * If the server no longer runs such a statement, its connection is dead and is closed.
  */
 export const make = Effect.fnUntraced(function* (
-  config: PgConnection.Config,
+  config: PgPool.Config,
   { call_ms, connections, naming, read }: Options
 ): Effect.fn.Return<Send, SqlError, Scope.Scope> {
   // On a multiplexed connection, interrupting a statement does not cancel it, even when the pool closes.

@@ -1,0 +1,46 @@
+import { assert, describe, it } from "@effect/vitest"
+import { embed, generateSealKey } from "@quotewire/core"
+import { Applications } from "@quotewire/core/testing"
+import { PgStorage } from "@quotewire/storage-pg"
+import { Effect, Redacted } from "effect"
+import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
+import { Wire } from "./support/Wire.ts"
+
+describe("a start on PostgreSQL", () => {
+  it.live("takes at most three statements: its change, its hint for other hosts, and its part of the limits", () =>
+    Effect.gen(function* () {
+      const { url } = yield* scopedDatabase
+      const address = new URL(url)
+      const wire = yield* Effect.acquireRelease(
+        Effect.promise(() => Wire.to(Number(address.port || "5432"))),
+        (laid) => Effect.sync(() => laid.close())
+      )
+      address.host = `127.0.0.1:${wire.port}`
+      const storage = PgStorage.layer({ url: Redacted.make(address.href) })
+      const quotewire = yield* Effect.acquireRelease(
+        Effect.sync(() => embed({ storage, seal_keys: [generateSealKey()], work: false })),
+        ({ close }) => Effect.promise(close)
+      )
+      const { id } = yield* Effect.promise(() => quotewire.createOrganization("Acme"))
+      const { key } = yield* Effect.promise(() =>
+        quotewire.createKey({ organization_id: id, environment: "sandbox", kind: "server" })
+      )
+      const client = quotewire.client(key)
+      const start = (place: number) =>
+        Effect.promise(() =>
+          client.start_quote_request({
+            line: "renters",
+            consent_receipt_id: "receipt-0001",
+            request_key: `key-${place}`,
+            application: Applications.smallest.renters
+          })
+        )
+      // The first one also reads the key and the workspace, which the host remembers.
+      yield* start(0)
+      const before = wire.requests
+      const starts = 20
+      for (let place = 1; place <= starts; place++) yield* start(place)
+      assert.isAtMost(wire.requests - before, 3 * starts)
+    })
+  )
+})
