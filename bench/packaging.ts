@@ -1,18 +1,18 @@
 /**
  * Measures what the packages cost whoever installs them: `npx node bench/packaging.ts`, after `npm run build`.
  *
- * All packages are packed and installed into an empty folder. Every figure of time and memory is a median over separate
- * processes that alternate with bare Node. On a busy machine, only the ratios to bare Node and to `effect` are
- * meaningful.
+ * All packages are packed and installed into an empty folder. Every figure is a median over separate processes that
+ * alternate with bare Node: the processor time of a process (user and system) until it ends, or its resident memory. On a busy
+ * machine, only the ratios to bare Node and to `effect` are meaningful.
  */
-import { execFileSync } from "node:child_process"
+import { execFileSync, spawnSync } from "node:child_process"
 import { lstatSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { withInstalledPackages } from "../scripts/installPackages.ts"
 import { entryPoints, packages } from "../test/support/sources.ts"
 import { median } from "./statistics.ts"
 
-const rounds = 9
+const rounds = 11
 
 /** The name of a contender, and the program that it runs. */
 type Contenders = Readonly<Record<string, string>>
@@ -45,12 +45,31 @@ process.exit()`
 
 const services: Contenders = {
   [bare]: idle,
+  effect: `${importing("effect")}\n${idle}`,
   "effect/Schema": `${importing("effect/Schema")}\n${idle}`,
   "an idle service": `import { embed } from "@quotewire/core"
     import { MemoryStorage } from "@quotewire/storage-memory"
     const quotewire = embed({ storage: MemoryStorage.layer })
     await quotewire.createOrganization("Acme")
     ${idle}`
+}
+
+/** Writes the processor time of its process to the fourth stream when the process ends, in milliseconds. */
+const timer = `data:text/javascript,${encodeURIComponent(`
+import { writeSync } from "node:fs"
+process.on("exit", () => {
+  const { system, user } = process.cpuUsage()
+  writeSync(3, String((system + user) / 1_000))
+})`)}`
+
+/** The processor time of a process, in milliseconds. */
+const cpuOf = (folder: string, program: string): number => {
+  const { output, status } = spawnSync(process.execPath, ["--import", timer, program], {
+    cwd: folder,
+    stdio: ["ignore", "ignore", "inherit", "pipe"]
+  })
+  if (status !== 0) throw new Error(`${program} has ended with ${status}`)
+  return Number(output[3])
 }
 
 const run = (folder: string, ...args: ReadonlyArray<string>): string =>
@@ -67,11 +86,13 @@ const fixed = (figure: number, digits = 0): string => figure.toFixed(digits)
 
 const tableOf = (medians: ReadonlyMap<string, number>, unit: string) => {
   const base = medians.get(bare) ?? Number.NaN
+  const effect = medians.get("effect") ?? Number.NaN
   return [...medians].map(([what, figure]) => ({
     what,
     [unit]: fixed(figure),
     [`above bare Node, ${unit}`]: fixed(figure - base),
-    "bare Node = 1": fixed(figure / base, 2)
+    "bare Node = 1": fixed(figure / base, 2),
+    "effect = 1": fixed(figure / effect, 2)
   }))
 }
 
@@ -93,14 +114,18 @@ await withInstalledPackages((folder) => {
   const program = join(folder, "program.mjs")
   const timed = (text: string) => {
     writeFileSync(program, text)
-    const began = performance.now()
-    run(folder, program)
-    return performance.now() - began
+    return cpuOf(folder, program)
   }
   const command = join(modules, "@quotewire/cli/bin/quotewire.js")
-  const help = `process.argv.push("--help")\n${importing(command)}`
-  console.log("A process that imports and ends")
-  console.table(tableOf(takeTurns({ ...imports, "quotewire --help": help }, timed), "ms"))
+  const calling = (...words: ReadonlyArray<string>) =>
+    `process.argv.push(...${JSON.stringify(words)})\n${importing(command)}`
+  const commands = {
+    "quotewire --version": calling("--version"),
+    "quotewire --help": calling("--help"),
+    "quotewire keys list --help": calling("keys", "list", "--help")
+  }
+  console.log("Processor time of a process that imports and ends")
+  console.table(tableOf(takeTurns({ ...imports, ...commands }, timed), "ms"))
 
   const resident = (text: string) => {
     writeFileSync(program, text)
