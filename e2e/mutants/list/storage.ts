@@ -19,8 +19,8 @@ const ofMemory = inPackage("storage-memory")({
     },
     {
       name: "storage takes a version that does not follow",
-      from: "=== version - 1",
-      to: "<= version - 1",
+      from: "!== version - 1) return true",
+      to: "> version - 1) return true",
       found_by: test(memory, "accepts version n only after version n - 1")
     },
     {
