@@ -3,7 +3,7 @@ import { Digest, Mac, SecureRandom } from "effect/crypto"
 import { Base64, Base64Url } from "effect/encoding"
 import * as Fault from "../concurrency/Fault.ts"
 import type { StoredRecord } from "../storage/Change.ts"
-import { type Kinds, LateRecord } from "../storage/Kind.ts"
+import { type Kinds, LateRecord, roughLengthOf } from "../storage/Kind.ts"
 import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { type KeyedTextCrypto, nonceBytes, TextCrypto } from "./TextCrypto.ts"
@@ -273,6 +273,11 @@ class SealedRecord extends LateRecord {
 
   protected write(): string {
     return this.seal(purposeOf(this.workspace_id, this.open), this.open.body)
+  }
+
+  // Sealed text is in base64.
+  protected override measure(): number {
+    return (roughLengthOf(this.open) * 4) / 3
   }
 }
 

@@ -1,6 +1,7 @@
 import { Array, type Effect, type Exit, HashSet } from "effect"
 import * as Change from "../storage/Change.ts"
 import type { ClaimedJob, NewJob } from "../storage/Job.ts"
+import { roughLengthOf } from "../storage/Kind.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import * as ClockHold from "./ClockHold.ts"
 import type { JobHandler } from "./JobHandler.ts"
@@ -107,6 +108,10 @@ const maxBatch = 200
 /** The approximate limit of the bytes that one change stores, unless a single job stores more. */
 const maxBatchBytes = 4_000_000
 
+/** The approximate size of a change. A storage in memory never needs the bodies, so none is written for this. */
+const roughBytesOf = (change: Change.Change): number =>
+  change.writes.reduce((sum, record) => sum + roughLengthOf(record), Change.bytesOf({ ...change, writes: [] }))
+
 /** A run of jobs in batches, between two turns. */
 export interface Run {
   /** The turns that are left, in order. */
@@ -152,7 +157,7 @@ export const preparedFor = ({ last_event_id, written }: Run, { prepared }: Turn)
 export const step = (run: Run, { created, job }: Turn, change: Change.Change | null): Run | "flush" | "stop" => {
   if (change === null) return run.batch.length > 0 ? "flush" : "stop"
   const names = change.writes.map(nameOf)
-  const batch_bytes = run.batch_bytes + Change.bytesOf(change)
+  const batch_bytes = run.batch_bytes + roughBytesOf(change)
   const isFull = run.batch.length === maxBatch || batch_bytes > maxBatchBytes
   const writesAgain = names.some((name) => HashSet.has(run.in_batch, name))
   if (run.batch.length > 0 && (isFull || writesAgain)) return "flush"

@@ -196,7 +196,28 @@ export abstract class LateRecord implements StoredRecord {
     return this.text
   }
 
+  /** The approximate length of the body, which is not written for it. */
+  get rough_length(): number {
+    return this.text?.length ?? this.measure()
+  }
+
   protected abstract write(): string
+
+  protected measure(): number {
+    return this.body.length
+  }
+}
+
+/** The approximate length of a record's body. A body that was not written yet stays unwritten. */
+export const roughLengthOf = (record: StoredRecord): number =>
+  record instanceof LateRecord ? record.rough_length : record.body.length
+
+/** The approximate length of a value in JSON. */
+const lengthInJson = (value: unknown): number => {
+  if (typeof value === "string") return value.length + 3
+  if (typeof value !== "object" || value === null) return 6
+  if (Array.isArray(value)) return value.reduce((sum: number, item) => sum + lengthInJson(item), 2)
+  return Object.entries(value).reduce((sum, [name, member]) => sum + name.length + 3 + lengthInJson(member), 2)
 }
 
 /**
@@ -217,5 +238,9 @@ class LazyRecord<A> extends LateRecord {
 
   protected write(): string {
     return this.encode(this.value)
+  }
+
+  protected override measure(): number {
+    return lengthInJson(this.value)
   }
 }
