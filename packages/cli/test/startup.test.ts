@@ -1,7 +1,10 @@
 import { execFileSync } from "node:child_process"
+import { readdirSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { temporaryFolder } from "./support/folder.ts"
 import { runInProcess } from "./support/inProcess.ts"
 
 /*
@@ -56,6 +59,25 @@ describe("a process", () => {
       ["/cli/dist/version.js"]
     )
   })
+})
+
+describe("compiled code", () => {
+  it.effect("is kept in the user's own cache folder, never in the shared temporary folder", () =>
+    Effect.gen(function* () {
+      const home = yield* temporaryFolder
+      const shared = yield* temporaryFolder
+      const { HOME, NODE_COMPILE_CACHE, XDG_CACHE_HOME, ...others } = process.env
+      const run = (env: NodeJS.ProcessEnv) =>
+        execFileSync(process.execPath, [program, "--help"], { env: { ...others, TMPDIR: shared, ...env } })
+      run({})
+      assert.deepStrictEqual([readdirSync(home), readdirSync(shared)], [[], []])
+      run({ HOME: home })
+      assert.isNotEmpty(readdirSync(join(home, ".cache/quotewire")))
+      run({ HOME: home, XDG_CACHE_HOME: join(home, "xdg") })
+      assert.isNotEmpty(readdirSync(join(home, "xdg/quotewire")))
+      assert.isEmpty(readdirSync(shared))
+    })
+  )
 })
 
 describe("a command that is loaded alone", () => {
