@@ -3,7 +3,7 @@ import { Caller, Ids } from "@quotewire/core/program"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as Reach from "../remote/Reach.ts"
-import { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
+import { CommandFailed, interrupted, WrongUsage } from "../settings/CommandErrors.ts"
 import * as OperatorSettings from "../settings/OperatorSettings.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
 import { json, word } from "../settings/Settings.ts"
@@ -144,7 +144,3 @@ export const erase = Command.make("erase", reportAllErrors(flags), (settings) =>
     "Erase a person's data from one quote request, or from all that were started with one receipt"
   )
 )
-
-const interrupted = new CommandFailed({
-  message: "The database became unavailable. Run the command again to resume."
-})

@@ -3,7 +3,7 @@ import { Clock, Console, Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import * as Database from "../service/Database.ts"
 import * as Service from "../service/Service.ts"
-import { CommandFailed } from "../settings/CommandErrors.ts"
+import { CommandFailed, interrupted } from "../settings/CommandErrors.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
 import { json } from "../settings/Settings.ts"
 import { database, sealKeys } from "../settings/StorageSettings.ts"
@@ -63,10 +63,6 @@ const summaryOf = ({ complete, left, passes, removable, resealed }: SealedRows.S
         `You can remove these keys from the settings after 15 minutes: ${removable.join(", ")}. Check with quotewire seal status.`
       ])
 ]
-
-const interrupted = new CommandFailed({
-  message: "The database became unavailable. Run the command again to resume."
-})
 
 const rotate = Command.make("rotate", reportAllErrors(flags), (settings) =>
   Effect.gen(function* () {

@@ -77,7 +77,7 @@ export const refuseRepeated = (cursor: string | null, nextCursor: string | null)
 
 const sentenceOf = (error: unknown): string | null => {
   if (error instanceof HostError) {
-    return error.reason === "unreachable" ? `${error.message} Is ${nameOf("base-url")} right?` : error.message
+    return error.reason === "unreachable" ? `${error.message} Is ${Settings.nameOf("base-url")} right?` : error.message
   }
   if (isApiError(error, "authentication_failed")) return `The host rejected the key of ${key}.`
   if (isApiError(error, "forbidden")) return `The key of ${key} is not allowed to do this: use a server key.`
@@ -92,5 +92,3 @@ const sentenceOf = (error: unknown): string | null => {
 }
 
 const key = `--api-key (or ${Settings.variableOf("api-key")}, or the profile)`
-
-const nameOf = (flag: string): string => `--${flag} (or ${Settings.variableOf(flag)})`

@@ -69,7 +69,7 @@ const exchanged = (
       })
       return { status: response.status, text: await textOf(response) }
     },
-    catch: () => failed(`Cannot reach the host at ${base_url}. Is ${nameOf("base-url")} right?`)
+    catch: () => failed(`Cannot reach the host at ${base_url}. Is ${Settings.nameOf("base-url")} right?`)
   })
 }
 
@@ -103,7 +103,8 @@ const refusalOf = (value: unknown): ApiError.ApiError | CommandFailed | null => 
   const envelope = Option.getOrNull(readEnvelope(value))
   if (envelope === null) return null
   const { code, field_errors, message } = envelope.error
-  if (code === "authentication_failed") return failed(`The host rejected the token of ${nameOf("operator-token")}.`)
+  if (code === "authentication_failed")
+    return failed(`The host rejected the token of ${Settings.nameOf("operator-token")}.`)
   if (code === "forbidden") return failed(`The host refused the call: ${message}`)
   return ApiError.make(code, { message, ...(field_errors !== null && { field_errors }) })
 }
@@ -112,8 +113,6 @@ const failed = (message: string) => new CommandFailed({ message })
 
 const foreign = ({ base_url }: OperatorHost) =>
   failed(`The host at ${base_url} has no operators' API, or a different one: start it with --operators.`)
-
-const nameOf = (flag: string): string => `--${flag} (or ${Settings.variableOf(flag)})`
 
 /** Whether a failure is a refusal by the host. */
 export const isRefusal = (error: unknown): error is ApiError.ApiError => Predicate.hasProperty(error, "retry_action")

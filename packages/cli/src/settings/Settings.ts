@@ -27,8 +27,11 @@ export const toggle = (name: string, description: string, byDefault = false) =>
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 
-/** Says what a setting must be. Names both flag and variable, because either may have been used. */
-export const settingError = (flag: string, what: string): string => `--${flag} (or ${variableOf(flag)}) must ${what}`
+/** A setting by its flag and its variable, because either may have been used. */
+export const nameOf = (flag: string): string => `--${flag} (or ${variableOf(flag)})`
+
+/** Says what a setting must be. */
+export const settingError = (flag: string, what: string): string => `${nameOf(flag)} must ${what}`
 
 const disjunction = new Intl.ListFormat("en", { type: "disjunction" })
 

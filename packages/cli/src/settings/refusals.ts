@@ -3,7 +3,7 @@ import type { CannotListen } from "@quotewire/http"
 import { Effect, Option } from "effect"
 import { CommandFailed } from "./CommandErrors.ts"
 import type { HostSettings } from "./HostSettings.ts"
-import { variableOf } from "./Settings.ts"
+import { nameOf } from "./Settings.ts"
 
 /** Says that a port is refused, which setting chose it, and what to do. */
 export const refusedPort = (
@@ -11,7 +11,7 @@ export const refusedPort = (
   { code, message, port }: CannotListen
 ): CommandFailed => {
   const flag = Option.contains(metrics_port, port) ? "metrics-port" : "port"
-  const setting = `--${flag} (or ${variableOf(flag)})`
+  const setting = nameOf(flag)
   const help: { readonly [reason: string]: string } = {
     EADDRINUSE: ` Stop the program that uses it, or choose another port with ${setting}; 0 picks a free one.`,
     EACCES: ` Choose a port from 1024 up with ${setting}.`

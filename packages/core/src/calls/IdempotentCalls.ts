@@ -128,7 +128,7 @@ const makeRunOnce = Effect.gen(function* () {
     if (Option.isSome(kept) && kept.value.state !== "released") {
       const realNow = yield* Clock.currentTimeMillis
       const before = kept.value
-      if (!(yield* Fingerprint.matches(seal, place, before.fingerprint, sent))) return yield* usedOtherwise
+      if (!(yield* Fingerprint.matches(seal, place, before.fingerprint, sent))) return yield* otherInput
       if (before.state === "done") {
         return { json: Json.fromText<A>(before.body), form: before.form, replayed: true }
       }
@@ -158,7 +158,8 @@ const renewMs = 10_000
 /** How long calls of disconnected callers may still run when the service stops, in milliseconds. */
 const lastCallsMs = 500
 
-const usedOtherwise = Effect.fail(
+/** Refuses an `Idempotency-Key` that was used with a different input. */
+export const otherInput = Effect.fail(
   ApiError.make("conflict", {
     message: "This Idempotency-Key was used with a different input.",
     retry_action: "use_new_request_key"

@@ -278,6 +278,9 @@ export const storedOffer = (offer: OfferRecord, quote: Quote, at: number): Store
 /** The parts that a step of quoting adds to a change. */
 export type Part = Pick<Change, "writes" | "events" | "jobs">
 
+/** A part that changes nothing. */
+export const emptyPart: Part = { writes: [], events: [], jobs: [] }
+
 /** What a change of a quote needs to know about its line. */
 type QuotedLine = Pick<Line, "name" | "has_quote_events">
 

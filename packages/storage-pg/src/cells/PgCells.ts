@@ -1,6 +1,6 @@
 import { Cell, Storage } from "@quotewire/core"
 import { type Array, Clock, Context, Effect, Layer, Result, Schema, type Scope } from "effect"
-import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
+import { cellRefused, type DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import * as DatabaseClock from "../database/DatabaseClock.ts"
 import * as Listener from "../hints/Listener.ts"
@@ -45,15 +45,13 @@ export const unknownCell = (
   names: ReadonlyArray<string>
 ): string | undefined => names.find((name) => !cells.some((cell) => cell.name === name))
 
-const refused = (message: string) => new DatabaseRefused({ reason: "cell", message })
-
 const unlessRefused = <A, R>(
   program: Effect.Effect<A, DatabaseRefused | WrongCell | Storage.StorageUnavailable | Storage.VersionConflict, R>
 ): Effect.Effect<A, DatabaseRefused, R> =>
   Effect.catchTags(program, {
-    WrongCell: ({ message }) => Effect.fail(refused(message)),
+    WrongCell: ({ message }) => Effect.fail(cellRefused(message)),
     StorageUnavailable: () => Effect.fail(lostAtStart),
-    VersionConflict: () => Effect.fail(refused("Another program is changing the list of cells: try again."))
+    VersionConflict: () => Effect.fail(cellRefused("Another program is changing the list of cells: try again."))
   })
 
 /** Opens all cells. The first one must be usable at once; the others may become usable later. */
@@ -64,10 +62,10 @@ const openAll = (
   Effect.gen(function* () {
     const names = [home, ...others].map(({ name }) => name)
     const twice = names.find((name, place) => names.indexOf(name) < place)
-    if (twice !== undefined) return yield* refused(`Two cells are named ${twice}.`)
+    if (twice !== undefined) return yield* cellRefused(`Two cells are named ${twice}.`)
     const stranger = unknownCell([home, ...others], work_cells ?? [])
-    if (stranger !== undefined) return yield* refused(`work_cells names ${stranger}, which is not a cell.`)
-    if (work_cells?.length === 0) return yield* refused("work_cells must name at least one cell.")
+    if (stranger !== undefined) return yield* cellRefused(`work_cells names ${stranger}, which is not a cell.`)
+    if (work_cells?.length === 0) return yield* cellRefused("work_cells must name at least one cell.")
     // Cells in one database share a connection that listens.
     const listen = yield* Listener.make
     const opened = yield* PlacedSchema.open(home, listen)
@@ -208,7 +206,7 @@ const unusable = (refusal: DatabaseRefused): Examined => ({ refusal, work_waits_
 const examine = (cell: CellOptions, first: CellMap.Named): Effect.Effect<Examined> =>
   Effect.gen(function* () {
     const refusal = CellMap.refusalOf(yield* CellMap.ask(cell), first)
-    if (refusal !== null) return yield* refused(refusal)
+    if (refusal !== null) return yield* cellRefused(refusal)
     const { storage } = yield* PlacedSchema.open(cell)
     return { refusal: null, work_waits_ms: yield* workWaits(storage) }
   }).pipe(
@@ -224,7 +222,7 @@ export const report = (cells: AllCells): Effect.Effect<ReadonlyArray<CellReport>
       const added = new Map((yield* CellList.read(home.storage)).map((cell) => [cell.name, cell]))
       const first = { name: home.name, found: { mark: yield* markOf(home.storage), listed: [...added.keys()] } }
       const refusal = CellMap.refusalOf(first, first) ?? CellMap.refusalOfFirst(first)
-      if (refusal !== null) return yield* refused(refusal)
+      if (refusal !== null) return yield* cellRefused(refusal)
       const counts = yield* CellList.countPlaced(home.storage)
       const named = cells.map(({ name }) => name)
       const examined = yield* Effect.forEach(
@@ -239,7 +237,7 @@ export const report = (cells: AllCells): Effect.Effect<ReadonlyArray<CellReport>
       )
       const missing = [...added.keys()]
         .filter((name) => !named.includes(name))
-        .map((name) => ({ name, examined: unusable(refused("The settings do not have it.")), move: null }))
+        .map((name) => ({ name, examined: unusable(cellRefused("The settings do not have it.")), move: null }))
       const own = examined.map((cell) => cell.move?.slot?.name)
       return [...examined, ...missing].map(
         (cell): CellReport => ({
@@ -269,7 +267,7 @@ export const add = (
   room: number
 ): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> => {
   const cell = cells.find((one) => one.name === name)
-  if (cell === undefined) return Effect.fail(refused(`The settings have no cell ${name}.`))
+  if (cell === undefined) return Effect.fail(cellRefused(`The settings have no cell ${name}.`))
   const enter = useHome(cells, (home) =>
     Effect.gen(function* () {
       const storage = cell === cells[0] ? home.storage : (yield* PlacedSchema.open(cell)).storage

@@ -1,10 +1,9 @@
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import type { Run } from "../connection/Session.ts"
 import type { Engine } from "../connection/StatementRefused.ts"
-import { hasCitus, isDistributed } from "../migrations/PlainSchema.ts"
-import * as Columns from "../rows/Columns.ts"
+import { finds, hasCitus, isDistributed } from "../migrations/PlainSchema.ts"
 import { query, statements } from "../sql/files.ts"
 
 /*
@@ -12,7 +11,6 @@ import { query, statements } from "../sql/files.ts"
  * one of several servers, and Citus can move them. The rest is in `sql/citus/`.
  */
 
-const readFound = Columns.someRowsReader(Schema.Struct({ found: Schema.Boolean }))
 const undistributed = query("undistributed")
 const distribution = statements("citus/distribute.sql")
 
@@ -34,7 +32,7 @@ export const usableEngine = Effect.fnUntraced(function* (
   run: Run
 ): Effect.fn.Return<Engine, SqlError | DatabaseRefused> {
   const engine = yield* engineOf(run)
-  if (engine === "citus" && readFound((yield* run(undistributed)).rows)[0].found) return yield* halfDistributed
+  if (engine === "citus" && (yield* finds(run, undistributed))) return yield* halfDistributed
   return engine
 })
 

@@ -50,6 +50,9 @@ export class DatabaseRefused extends Data.TaggedError("DatabaseRefused")<{
   readonly message: string
 }> {}
 
+/** The refusal of a database because of its role as a cell. */
+export const cellRefused = (message: string): DatabaseRefused => new DatabaseRefused({ reason: "cell", message })
+
 const causeOf = ({ reason: { cause } }: SqlError): string =>
   Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? ` (${cause.code})` : ""
 

@@ -1,6 +1,6 @@
 import { Effect, type Redacted, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
+import { cellRefused, type DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import type { DatabaseOptions } from "../connection/Pools.ts"
 import { type Run, using } from "../connection/Session.ts"
 import type { Engine } from "../connection/StatementRefused.ts"
@@ -14,7 +14,8 @@ import * as DatabaseSchema from "./Schema.ts"
 const readFound = Columns.someRowsReader(Schema.Struct({ found: Schema.Boolean }))
 const readStates = Columns.rowsReader(Schema.Struct({ state: Schema.String }))
 
-const finds = (run: Run, sql: string): Effect.Effect<boolean, SqlError> =>
+/** The `found` of a statement with one row. */
+export const finds = (run: Run, sql: string): Effect.Effect<boolean, SqlError> =>
   Effect.map(run(sql), ({ rows }) => readFound(rows)[0].found)
 
 const installed = "select exists (select from pg_extension where extname = 'citus') as found"
@@ -38,12 +39,10 @@ const stateOfMove = Effect.fnUntraced(function* (run: Run) {
   return row?.state ?? null
 })
 
-const refusalOf = (message: string) => new DatabaseRefused({ reason: "cell", message })
-
-const moved = refusalOf(
+const moved = cellRefused(
   "This cell is being moved, or was moved to another database: pass the list of all cells (--cells or QUOTEWIRE_CELLS, or PgCells)."
 )
-const onCitus = refusalOf(
+const onCitus = cellRefused(
   "Citus has distributed this schema: pass it as a cell (--cells or QUOTEWIRE_CELLS, or PgCells)."
 )
 

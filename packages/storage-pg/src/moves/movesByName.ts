@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import * as Citus from "../citus/Citus.ts"
 import { defaultSchema } from "../connection/Address.ts"
-import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
+import { cellRefused, type DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import { using } from "../connection/Session.ts"
 import type { MovableOptions } from "../places/LivePlace.ts"
 import * as lostEnd from "./lostEnd.ts"
@@ -13,8 +13,6 @@ import * as moves from "./moveCell.ts"
 type Cells = ReadonlyArray<NamedCell>
 type NamedCell = MovableOptions & { readonly name: string }
 
-const refused = (message: string) => new DatabaseRefused({ reason: "cell", message })
-
 /** Options of a move. */
 export interface MoveOptions {
   /** Called after each step. */
@@ -23,7 +21,7 @@ export interface MoveOptions {
 
 const cellOf = (cells: Cells, name: string): Effect.Effect<NamedCell, DatabaseRefused> => {
   const cell = cells.find((one) => one.name === name)
-  return cell === undefined ? Effect.fail(refused(`The settings have no cell ${name}.`)) : Effect.succeed(cell)
+  return cell === undefined ? Effect.fail(cellRefused(`The settings have no cell ${name}.`)) : Effect.succeed(cell)
 }
 
 const moveOf = (
@@ -31,7 +29,7 @@ const moveOf = (
   { onProgress = () => Effect.void }: MoveOptions = {}
 ): Effect.Effect<Move, DatabaseRefused> =>
   moves_to === undefined
-    ? Effect.fail(refused(`The settings do not say where the cell ${from.name} moves to: set moves_to.`))
+    ? Effect.fail(cellRefused(`The settings do not say where the cell ${from.name} moves to: set moves_to.`))
     : Effect.succeed({ from, to: { ...from, url: moves_to }, onProgress })
 
 /** What to do instead if the cell is on Citus; null if it is not. */

@@ -1,6 +1,6 @@
 import { Effect, type Redacted, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { DatabaseRefused, refusalOf } from "../connection/DatabaseRefused.ts"
+import { cellRefused, type DatabaseRefused, refusalOf } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import type { DatabaseOptions } from "../connection/Pools.ts"
 import * as Session from "../connection/Session.ts"
@@ -15,14 +15,12 @@ export interface MovableOptions extends Omit<DatabaseOptions, "pooler_url"> {
 /** How often a held place is checked, in milliseconds. */
 const pollMs = 15
 
-const refused = (message: string) => new DatabaseRefused({ reason: "cell", message })
-
 const refusals = {
-  held: refused("This cell is being moved, and was paused for too long: run quotewire cells move again."),
-  left: refused(
+  held: cellRefused("This cell is being moved, and was paused for too long: run quotewire cells move again."),
+  left: cellRefused(
     "This cell was moved to another database: set that database as moves_to, or as url, in the settings of the cell."
   ),
-  arriving: refused("This database is the target of a move that is not finished: a cell cannot be opened here yet.")
+  arriving: cellRefused("This database is the target of a move that is not finished: a cell cannot be opened here yet.")
 }
 
 interface Reader {

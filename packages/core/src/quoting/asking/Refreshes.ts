@@ -76,7 +76,7 @@ export const make = Effect.gen(function* () {
       const waitMs = pauseAfterRefresh(found, attempt)
       const due = { ...pending.queue, due_at: at + (waitMs ?? 0) }
       const jobs = waitMs === null ? [] : [JobPayload.make("refresh_quote", { quote_id, attempt: attempt + 1 }, due)]
-      return yield* end({ ...nothing, jobs })
+      return yield* end({ ...Quote.emptyPart, jobs })
     }
     yield* end(yield* newVersion(pending, stored.value, checked, at))
   })
@@ -123,5 +123,3 @@ const pauseAfterRefresh = (found: CarrierRefresh, attempt: number): number | nul
   found.kind === "unavailable" && Failure.mayAnswerLater(found) && attempt < maxTries
     ? Math.max(minuteMs * 2 ** (attempt - 1), found.retry_after_ms ?? 0)
     : null
-
-const nothing: Quote.Part = { writes: [], events: [], jobs: [] }

@@ -164,7 +164,10 @@ export const make = Effect.gen(function* () {
       case "pending":
         return Effect.map(
           CarrierReferences.sealAccepted(seal, pending.workspace_id, payloadOf(pending), reply.ref),
-          (sealedRef) => ({ ...nothing, jobs: followUps(pending, sealedRef, { reply, at: now, again_after_ms }) })
+          (sealedRef) => ({
+            ...Quote.emptyPart,
+            jobs: followUps(pending, sealedRef, { reply, at: now, again_after_ms })
+          })
         )
       case "unavailable":
         return Effect.succeed(
@@ -174,7 +177,7 @@ export const make = Effect.gen(function* () {
                 { outcome: "no_answer", reason: reply.reason, never_asked: pending.never_asked === true },
                 now
               )
-            : { ...nothing, jobs: [repeat(pending, now + again_after_ms)] }
+            : { ...Quote.emptyPart, jobs: [repeat(pending, now + again_after_ms)] }
         )
     }
   }
@@ -214,8 +217,6 @@ export const makeOriginLoader = Effect.gen(function* () {
 const repeat = (pending: PendingAsk, dueAt: number): NewJob =>
   job(pending, "ask_carrier", { ...payloadOf(pending), attempt: pending.ask.attempt + 1 }, dueAt)
 
-const nothing: Quote.Part = { writes: [], events: [], jobs: [] }
-
 /** Makes the step of an outcome, with its parts. Empty if the request no longer waits for this answer. */
 type StepPart = (
   pending: PendingAsk,
@@ -231,7 +232,7 @@ const steppingWith =
     // "The carrier was never asked" is never too late: hosts that were down discover it only after the deadline.
     const isLate = now > ask.deadline && !(outcome.outcome === "no_answer" && outcome.never_asked === true)
     const step = isLate ? null : QuoteRequest.answer(request, candidate.adapter.carrier.id, outcome, now)
-    if (step === null) return nothing
+    if (step === null) return Quote.emptyPart
     const last: Quote.Part = {
       writes: [QuoteRequest.toStored(step.request)],
       events: [QuoteRequest.requestEvent(ids, step, now)],
@@ -249,7 +250,7 @@ const questionPart = (
   const message = questions.map(({ label }) => label).join(" ")
   const missing_facts = questions.map(({ path }) => path)
   const ending: Quote.Part = {
-    ...nothing,
+    ...Quote.emptyPart,
     jobs: [
       JobPayload.make(
         "end_action",

@@ -3,6 +3,7 @@ import { SecureRandom } from "effect/crypto"
 import { Seal } from "../../access/Seal.ts"
 import { commitAt, Workspaces } from "../../access/Workspaces.ts"
 import type { Call } from "../../calls/Call.ts"
+import { otherInput } from "../../calls/IdempotentCalls.ts"
 import { readOne, Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import { countOf } from "../../wire/FieldError.ts"
@@ -40,7 +41,7 @@ export const make = Effect.gen(function* () {
       subscription.url !== WebhookAddress.normalize(input.url) ||
       subscription.event_types.join() !== input.event_types.join()
     ) {
-      return yield* Refusals.otherInput
+      return yield* otherInput
     }
     // The first call finished, and only its answer was lost.
     if (subscription.status === "active") return yield* withSecret(seal, workspace.id, subscription, now)

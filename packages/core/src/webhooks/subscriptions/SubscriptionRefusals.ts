@@ -27,14 +27,6 @@ export const tooLate = Effect.fail(
   })
 )
 
-/** A retried create with a different url or different event types. */
-export const otherInput = Effect.fail(
-  ApiError.make("conflict", {
-    message: "This Idempotency-Key was used with a different input.",
-    retry_action: "use_new_request_key"
-  })
-)
-
 /** Too many active subscriptions. */
 export const capReached = Effect.fail(
   ApiError.make("conflict", {
