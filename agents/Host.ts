@@ -9,7 +9,7 @@ export interface Host {
   readonly advance: (seconds: number) => Promise<void>
   /** The tools listed for callers without a key, by name. */
   readonly tools: ReadonlyMap<string, { readonly inputSchema: unknown }>
-  /** The same list, as programs that show forms get it. */
+  /** The same list for programs that show forms. */
   readonly tools_with_forms: ReadonlyMap<string, { readonly inputSchema: unknown }>
 }
 

@@ -19,7 +19,10 @@ interface Shape {
   readonly unions: Set<string>
 }
 
-/** Compares the declaration that reached the model with the host's. Both are JSON Schemas, or what a client made of one. */
+/**
+ * Compares the declaration that reached the model with the host's. Both are JSON Schemas, or a client's conversion of
+ * one.
+ */
 export const compare = (declared: unknown, reached: unknown): Kept => {
   const ours = shapeOf(declared)
   const theirs = shapeOf(reached)

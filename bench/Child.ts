@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 
-/** The core of the measured process, and the core of the load generator. */
+/** The CPU core of the measured process, and that of the load generator. */
 export const cores = { server: 0, load: 1 } as const
 
 /** A bench process that answers questions, one at a time. */

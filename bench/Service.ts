@@ -1,4 +1,4 @@
-// As the command does on startup.
+// The command does the same on startup.
 import "effect/schema/SchemaJITCompiler/enable"
 import {
   Access,
@@ -20,7 +20,7 @@ import { named } from "./operations.ts"
 
 const many: Allowance.Limit = { per_minute: 1_000_000_000, per_day: 1_000_000_000 }
 
-/** The standard limits out of reach: every call is counted, and none is refused. */
+/** The standard limits, but too high to reach: every call is counted, and none is refused. */
 export const limits: Allowance.Limits = {
   ...Allowance.standardLimits,
   keys: { live: { start: many, read: many, other: many }, sandbox: { start: many, read: many, other: many } }
@@ -84,7 +84,7 @@ export const getQuote = named("get_quote")
 export const listEvents = named("list_events")
 export const advanceTime = named("advance_time")
 
-/** Starts a request and advances the clock by its minute; returns its quotes. */
+/** Starts a request, advances the clock by a minute, and returns the quotes. */
 export const makeQuotes = Effect.fnUntraced(function* (key: string, start: object) {
   const { id } = Json.decode(yield* call(startQuoteRequest, key, start))
   yield* call(advanceTime, key, { seconds: 60 })

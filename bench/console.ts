@@ -12,7 +12,7 @@ import { startBrowser } from "../test/support/browser.ts"
 import { bind } from "./bind.ts"
 import { median } from "./statistics.ts"
 
-/** The events of an hour in which 20 arrive each second. They arrive here as fast as they can be made. */
+/** The events of an hour at 20 per second. Here they arrive as fast as the bench can make them. */
 const hourEvents = 72_000
 /** How many events the console keeps. */
 const longList = 10_000
@@ -123,7 +123,7 @@ await arriving
 
 await makeEvents(longList)
 await caughtUp()
-// One page is read after the other.
+// Gives the console time to read the remaining pages of the feed.
 await setTimeout(2_000)
 const before = await heap()
 const rows = await page.evaluate<string>(`document.querySelector("table").getAttribute("aria-rowcount")`)

@@ -59,7 +59,7 @@ export const run = async <Work, R extends Round, Row>(
   )
   try {
     for (let round = 0; round < flags.rounds; round++) {
-      // Every second round runs in reverse order, so that nobody always comes first.
+      // Every second round runs in reverse order, so that no contender always comes first.
       for (const { name, process, rounds } of round % 2 === 0 ? all : all.toReversed()) {
         rounds.push(await measure(name, process))
       }

@@ -14,7 +14,7 @@ export const percentile = (numbers: Float64Array, share: number): number =>
 export const medianOf = <Round>(rounds: ReadonlyArray<Round>, pick: (round: Round) => number): number =>
   median(rounds.map(pick))
 
-/** The median of the ratios between rounds and the base's rounds at the same time. */
+/** The median of the ratios to the base, each within the same round. */
 export const medianRatio = <Round>(
   rounds: ReadonlyArray<Round>,
   base: ReadonlyArray<Round>,

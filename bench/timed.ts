@@ -16,7 +16,7 @@ export const timed = async (work: () => Promise<unknown>): Promise<Took> => {
   return { seconds, cpu_us: user + system }
 }
 
-/** Repeats an action this many times, with this many in progress at once. */
+/** Repeats an action this many times, with this many running concurrently. */
 export const sideBySide = async (times: number, atOnce: number, once: () => Promise<void>): Promise<void> => {
   let left = times
   const lane = async () => {

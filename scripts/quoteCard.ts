@@ -21,7 +21,7 @@ const bundled = async (): Promise<string> => {
   return output[0].code.trim().replaceAll("</", "<\\/")
 }
 
-/** Writes the page, if it has changed. */
+/** Writes the page if it has changed. */
 export const setup = async (): Promise<void> => {
   const script = await bundled()
   const hash = `sha256-${createHash("sha256").update(script).digest("base64")}`

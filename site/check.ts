@@ -9,8 +9,8 @@ import type { Browser } from "playwright-core"
 import { startBrowser } from "../test/support/browser.ts"
 
 /*
- * Checks the built site: every link and its fragment leads somewhere, no page asks another host, search finds things, and axe has
- * nothing to say about pages of each kind, in light and dark, wide and narrow.
+ * Checks the built site: every link and its fragment leads somewhere, no page makes requests to another host, search
+ * finds things, and axe reports no problems on pages of each kind, in light and dark, wide and narrow.
  */
 
 const dist = fileURLToPath(new URL("dist/", import.meta.url))
@@ -23,7 +23,7 @@ const types: { readonly [extension: string]: string } = {
   ".svg": "image/svg+xml"
 }
 
-/** The file that answers a path, as servers of static files find it; null if there is none. */
+/** The file that a static file server returns for a path; null if there is none. */
 const fileFor = (path: string): string | null => {
   const candidates = [path, `${path}.html`, posix.join(path, "index.html")].map((name) => join(dist, name))
   return candidates.find((file) => existsSync(file) && statSync(file).isFile()) ?? null

@@ -6,23 +6,23 @@ import { apiPage } from "./apiPage.ts"
 import { pageOf, resolveIn } from "./pages.ts"
 
 /*
- * Collects the pages of the site in `content/`. The texts stay where people read them in the repository; here they only move to
- * their addresses on the site, and their links follow.
+ * Collects the pages of the site in `content/`. The texts stay where people read them in the repository; this script
+ * only copies them to their addresses on the site and adjusts their links.
  */
 
 const content = fileURLToPath(new URL("content/", import.meta.url))
 
-/** Where the sources can be read: known in CI, and unknown elsewhere. */
+/** The address of the source repository: known in CI, and unknown elsewhere. */
 const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_SHA: commit = "HEAD" } = process.env
 const sourceUrl = server === undefined || repository === undefined ? null : `${server}/${repository}/blob/${commit}`
 
-/** Code, which may hold what looks like a link, or a link with its text and its target. */
+/** Matches code, which may contain text that looks like a link, or a link with its text and its target. */
 const codeOrLink = /^(```|~~~)[\s\S]*?^\1|!?\[((?:[^\][`]|`[^`]*`)*)\]\(([^)\s]+)\)|`[^`\n]*`/gm
 
 /** Whether a file is served as it is, because pages link to it. */
 const isServed = (file: string): boolean => file.startsWith("docs/") && file.endsWith(".json")
 
-/** The text of a page with its links as the site needs them. A link to a file that is not shown leads to the sources. */
+/** The text of a page with its links adjusted to the site. A link to a file that is not shown leads to the sources. */
 const withLinks = (path: string, text: string): string =>
   text.replaceAll(codeOrLink, (found, _fence, label?: string, target?: string) => {
     if (label === undefined || target === undefined || /^([a-z]+:|#)/.test(target)) return found

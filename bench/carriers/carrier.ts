@@ -70,7 +70,7 @@ const asked = (key: string, { drivers, garaging_address, vehicles }: Facts) => (
 /** As long as the `idempotency_key` of an ask. */
 const key = "k".repeat(82)
 
-/** The same JSON, without a service around it. */
+/** The same JSON, made without a service. */
 export const askedAlone = () => asked(key, starts.household("").application)
 
 const replyOf = ({ coverages, number, premium_cents, product, status, term_months }: typeof Answer.Type) =>

@@ -3,7 +3,7 @@ import { bind } from "../bind.ts"
 import * as Child from "../Child.ts"
 import { answer } from "./carrier.ts"
 
-/** Requests another API of a carrier, or what all of them have received so far. */
+/** Asks for another API of a carrier, or for what all of them have received so far. */
 export type Question = { readonly ask: "listen" } | { readonly ask: "got" }
 
 /** Where an API listens. */

@@ -30,7 +30,7 @@ interface Round extends Contest.Round {
 /** A contender over all rounds. */
 export type Row = Contest.Result & Pick<Round, "request_bytes" | "carrier_cpu">
 
-/** Connections to the carrier: this many asks are in progress at once. */
+/** Connections to the carrier, and so the number of concurrent asks. */
 const atOnce = 64
 
 const headers = {
@@ -117,7 +117,7 @@ const askAll = (asks: Asks, count: number) =>
     })
   }).pipe(Effect.scoped)
 
-/** From the claims of the asks to the commits of their quotes. */
+/** Measures from the claims of the asks to the commits of their quotes. */
 const throughService =
   (recorded: CarrierExchange.RecordedExchanges) =>
   async ({ url, asks: count }: Work): Promise<Took> => {

@@ -37,7 +37,7 @@ const filledObject = (value: unknown, piece: (index: number) => string): string 
 const mark = "{full}"
 const member = (i: number) => `"k${i.toString(36)}":0`
 const start = starts.household("hostile")
-/** Its `request_key` already belongs to a request: repeats are compared by everything that was sent. */
+/** Reuses the `request_key` of a stored request, so that the host compares everything that was sent. */
 const again = starts.household("hostile-again")
 const { application } = start
 const [driver] = application.drivers

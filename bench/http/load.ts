@@ -36,7 +36,7 @@ export interface Loaded {
 }
 
 let uniques = 0
-/** As long as the longest, so that the body length does not depend on it. */
+/** Unique text of constant length, so that all bodies have the same length. */
 const unique = (): string => `${process.pid}-${String(++uniques).padStart(12, "0")}`
 
 /** Writes requests as text, which is cheaper than any available client. */

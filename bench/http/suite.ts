@@ -20,7 +20,9 @@ export interface Suite {
   readonly peers: ReadonlyArray<Peer>
   /** The peer that the others are compared with. */
   readonly base: string
-  /** Whether every round starts new servers: those of a suite that stores data would grow from round to round. */
+  /**
+   * Whether every round starts new servers, because servers that store data would otherwise grow from round to round.
+   */
   readonly anew: boolean
   readonly load: (at: Listening) => Pick<Load, "method" | "path" | "places" | "body" | "headers" | "status">
 }

@@ -34,7 +34,7 @@ export const handlers: Suite = {
   base: quotewire.name
 }
 
-/** The same through Web requests, compared with Hono returning stored JSON. */
+/** Reads one quote through Web requests, compared with Hono returning stored JSON. */
 export const webHandler: Suite = {
   ...read,
   name: "web_handler",
@@ -43,7 +43,7 @@ export const webHandler: Suite = {
   base: "Hono, stored JSON"
 }
 
-// It waits in its queue for five minutes, so that only the start is measured and not the work that follows.
+// The request waits in a queue for five minutes, so that only the start is measured and not the work that follows.
 const body = JSON.stringify({ ...starts.household("{unique}"), scenario: "waits_in_queue" })
 
 /** Starts quote requests, each with its own key. */
@@ -107,7 +107,7 @@ export const mcp: Suite = {
   })
 }
 
-/** The same calls with an access token instead of a key. */
+/** Reads many quotes as an agent does, with an access token instead of a key. */
 export const mcpToken: Suite = {
   ...mcp,
   name: "mcp_token",
@@ -139,7 +139,7 @@ export const mcpList: Suite = {
   })
 }
 
-/** So many that simultaneous requests fill a host's batches. */
+/** Enough connections for concurrent requests to fill a host's batches. */
 export const manyConnections = 200
 
 /** Starts quote requests on PostgreSQL and in memory, through hosts that also run jobs. */

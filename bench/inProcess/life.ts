@@ -19,7 +19,7 @@ export interface Lived {
   readonly quotes_each: number
   readonly life_us: number
   readonly heap_bytes_per_request: number
-  /** The cost of reading a quote with all of them stored, in microseconds. */
+  /** The cost of reading a quote with all these requests stored, in microseconds. */
   readonly quote_us: number
 }
 

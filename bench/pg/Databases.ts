@@ -36,7 +36,7 @@ end $$`
 export const using = <A>(work: (databases: Databases) => Promise<A>): Promise<A> =>
   usingServer((_, databases) => work(databases))
 
-/** The same, for work that also inspects the server. */
+/** Like `using`, for work that also inspects the server. */
 export const usingServer = async <A>(
   work: (server: PostgresServer, databases: Databases) => Promise<A>
 ): Promise<A> => {

@@ -14,7 +14,7 @@ export interface Delivered {
   readonly per_second: number
 }
 
-/** Who delivers: the number of processes, and the fraction of the others' deliveries. */
+/** A contender: its number of processes, and the share of the others' deliveries that it makes. */
 interface Way {
   readonly name: string
   readonly processes: number

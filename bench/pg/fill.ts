@@ -1,7 +1,7 @@
 import { Client } from "pg"
 import { counted, workspaceOf } from "./start.ts"
 
-/** The number to multiply. */
+/** What to copy, and how often. */
 export interface Filling {
   readonly url: string
   /** The workspace whose rows are repeated. */

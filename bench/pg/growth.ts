@@ -39,7 +39,7 @@ const measure = async (
 ): Promise<AtLevel> => {
   const reads = readsOf(at.quote_id, requests, workspaces, await cursors(requests / workspaces))
   const times = quick ? 1 : 3
-  // After the copies, and never the same one again.
+  // Numbers after those of the copies. Each write takes new ones.
   let from = requests * 10
   const write = async () => {
     from += 1_000_000

@@ -21,11 +21,11 @@ export interface Worked {
 const workspaces = 8
 /** How many jobs are stored together. */
 const storedAtOnce = 500
-/** As many as a runner holds at once. */
+/** As many as a runner holds at the same time. */
 const claimedAtOnce = 128
-/** How many claims are in progress, so that the next jobs are there when these are done. */
+/** How many claims run concurrently, so that the next jobs are ready when the current ones are done. */
 const claims = 2
-/** As many as either rival takes at once; this suits both of them best. */
+/** The largest batch that either rival takes. It suits both of them best. */
 const batch = 500
 const graphileConcurrency = 24
 
@@ -91,7 +91,7 @@ const graphile =
       connectionString: url,
       concurrency: graphileConcurrency,
       maxPoolSize: graphileConcurrency,
-      // It would log the end of every job.
+      // Without this, it would log the end of every job.
       logger: new Logger(() => () => undefined),
       noHandleSignals: true,
       preset: local

@@ -32,23 +32,24 @@ export const sample: Effect.Effect<Change.Change> = Effect.suspend(() => {
   })
 })
 
-/** How many of an identifier's last characters count the changes. */
+/** How many characters at the end of an identifier hold the number of a copy. */
 export const counted = 12
 
-/** The same identifier for the n-th time. */
+/** The identifier of copy n. */
 const idOf = (id: string, n: number): string => id.slice(0, -counted) + String(n).padStart(counted, "0")
 
 /** The workspaces that are written to. */
 export const workspaceOf = (n: number): Ids.WorkspaceId => Ids.WorkspaceId.make(`wks_${String(n).padStart(26, "0")}`)
 
 /**
- * The same change for the n-th time, in one of the workspaces: with a job of a live workspace, due at the same time.
+ * Copy n of a change, in one of the workspaces. Its jobs are not ordered, as in a live workspace, and are due at the
+ * same time.
  */
 export const again = (sample: Change.Change, workspace: number, n: number): Change.Change => ({
   ...sample,
   workspace_id: workspaceOf(workspace),
   writes: sample.writes.map((record) => ({ ...record, id: idOf(record.id, n) })),
-  // The expectations of a start are checked all the same.
+  // Copies check the expectations of a start too.
   expects: sample.expects.map(({ kind }) => ({ kind, id: workspaceOf(workspace), version: 0 })),
   events: sample.events.map((event) => ({ ...event, id: idOf(event.id, n) })),
   jobs: sample.jobs.map((job) => ({ ...job, ordered: false }))

@@ -38,7 +38,7 @@ interface Outbox {
 export interface Settings {
   /** Null for the default number. */
   readonly workers: number | null
-  /** One endpoint for each. */
+  /** The event types. Each has its own endpoint. */
   readonly types: ReadonlyArray<string>
   /** Null for its storage in memory. */
   readonly database: string | null

@@ -16,7 +16,7 @@ import { named } from "../operations.ts"
 import { newId } from "../peers/Peer.ts"
 import { call } from "../Service.ts"
 
-/** The maximum number of POSTs in flight at once. */
+/** The maximum number of concurrent POSTs. */
 export const atOnce = 64
 /** Subscriptions: each may have eight fresh attempts in progress, so eight keep all connections busy. */
 export const subscribed: ReadonlyArray<Event.EventType> = [

@@ -43,7 +43,7 @@ export class Disk {
 
   /** Fills the disk: every write that needs more space fails with ENOSPC. */
   fill(): void {
-    // The server keeps writing, and a disk cannot become smaller than its content.
+    // Retried: the server keeps writing, and a disk cannot become smaller than its content.
     for (let tries = 1; tries <= maxTries; tries++) {
       const { bfree, blocks, bsize } = statfsSync(this.folder)
       if (this.resize((blocks - bfree) * bsize)) return

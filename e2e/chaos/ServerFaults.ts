@@ -87,7 +87,7 @@ const fillDisk = onServer(async (server, chance) => {
   return `full disk for ${ms} ms`
 })
 
-/** Takes every connection, including those that hosts have and lose. */
+/** Takes every connection, including those that hosts lose and try to open again. */
 const exhaustConnections = onServer(async (server, chance) => {
   const taken: Array<Client> = []
   const takeAll = async () => {

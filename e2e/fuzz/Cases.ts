@@ -184,7 +184,7 @@ const wrongCallers = ({ forbids }: Described): ReadonlyArray<fc.Arbitrary<Change
 ]
 
 const wrongAddresses = ({ methods, inPath, path }: Described): ReadonlyArray<fc.Arbitrary<Change>> => {
-  // A suffix turns the name of an action, which is one of a few, into an unknown word.
+  // Actions are a short list, so a suffix turns one into an unknown word.
   const tailCodes = path.endsWith("{action}") ? ["not_found", "invalid_input"] : ["not_found"]
   return [
     fc

@@ -48,7 +48,7 @@ const special: Readonly<Record<string, Partial<Known>>> = {
   start_quote_request: { body: started },
   get_quote: { fields: { version: fc.constant(1) } },
   create_event_subscription: { fields: subscription, besides: [409] },
-  // A change needs something to change.
+  // An update must set at least one field.
   update_event_subscription: { body: fc.record(subscription, { requiredKeys: ["url"] }) },
   disable_event_subscription: { id: "@@disabled@@" },
   rotate_event_subscription_secret: { besides: [409] },

@@ -88,7 +88,7 @@ const refusalOf = (state: State, change: Change.Change): Storage.LeaseLost | Sto
   if (isPassed) return new Storage.VersionConflict({ kind: "workspace", id: workspace_id })
   const isTwice = (at: number) =>
     writes.slice(0, at).some(({ id, kind }) => writes[at]?.kind === kind && writes[at]?.id === id)
-  // No record has the version before the first twice.
+  // For a second write of a record, a version that no record has, because it must always conflict.
   const previous = writes.map(({ id, kind, version }, at) => ({ kind, id, version: isTwice(at) ? -1 : version - 1 }))
   return conflictOf(workspaceOf(state, workspace_id), [...expects, ...previous])
 }

@@ -78,7 +78,7 @@ const deliveriesOf = (service: Service, key: string, id: string) =>
     )
   )
 
-/** What is unfinished, in words. */
+/** Descriptions of what is unfinished. */
 export interface Open {
   /** What hosts are working on. */
   readonly soon: ReadonlyArray<string>

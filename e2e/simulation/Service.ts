@@ -41,7 +41,7 @@ const patienceMs = 40_000
 /** How long a caller waits before it retries. */
 const pauseMs = 700
 
-/** Whether the same call may succeed later. */
+/** Whether the error is temporary, so that the same call may succeed later. */
 const isPassing = (error: { readonly _tag: string; readonly retry_action?: string }): boolean =>
   error._tag === "service_unavailable" || error._tag === "StorageUnavailable" || error.retry_action === "wait"
 

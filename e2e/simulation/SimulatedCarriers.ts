@@ -39,10 +39,10 @@ const terms: Carrier.CarrierLine = {
   max_concurrent: 1_000
 }
 
-/** How many concurrent calls the carrier with little room accepts. */
+/** How many concurrent calls the low-capacity carrier accepts. */
 export const narrowRoom = 2
 
-/** How often the carrier with little room may be asked per minute, in a story with limits. */
+/** How often the low-capacity carrier may be asked per minute, in a story with limits. */
 export const narrowRate = 3
 
 const termsOf: { readonly [id in CarrierId]: Carrier.CarrierLine } = {
@@ -152,7 +152,7 @@ const replyOf = (
     case "lies":
       return Effect.succeed(offersOf(offer(request, { premium: { amount_minor: -1, currency: "USD" } })))
     case "lies about its kind":
-      // A carrier's answer comes from outside, whatever its type says.
+      // An answer from outside need not match its type.
       return Effect.succeed(JSON.parse('{"kind":"quoted","offers":null}'))
   }
 }

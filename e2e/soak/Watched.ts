@@ -68,7 +68,7 @@ export const open = async ({ offers_ms }: { readonly offers_ms: number }): Promi
     config
   ]
   const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "pipe", "ipc"] })
-  // Even if the soak itself fails.
+  // Kills the host even if the soak itself fails.
   process.once("exit", () => child.kill("SIGKILL"))
   let said = ""
   child.stderr?.on("data", (bytes) => {

@@ -45,7 +45,8 @@ const known = new Set([
 export const makeInbox = ({ secrets, read }: Settings) => {
   // In a database: a table of processed event ids, with a unique index.
   const done = new Set<string>()
-  // In a database: a row for each resource, updated with `... WHERE version < $new`, so that it never goes back.
+  // In a database: a row for each resource, updated with `... WHERE version < $new`, so that no older version replaces
+  // it.
   const held = new Map<string, Current>()
   let work = Promise.resolve()
 

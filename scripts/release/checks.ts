@@ -14,7 +14,7 @@ export interface Budget {
 
 const exact = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/
 
-/** All packages must have the same version as the changelog. */
+/** Reports packages whose version differs from that of the changelog. */
 export const versionFailures = (all: ReadonlyArray<Packed>, version: string): ReadonlyArray<string> =>
   all
     .filter(({ manifest }) => manifest.version !== version)
@@ -42,7 +42,7 @@ const absentFrom = (files: ReadonlyMap<string, string>, path: string, text: stri
   return map === undefined || files.has(inPackage(map)) ? [] : [inPackage(map)]
 }
 
-/** The files of a package. */
+/** Reports missing files, tests, and references to files that the package lacks. */
 export const fileFailures = ({ files, manifest: { name } }: Packed): ReadonlyArray<string> => [
   ...["LICENSE", "README.md"]
     .filter((path) => (files.get(path) ?? "").trim() === "")
@@ -65,15 +65,15 @@ export const scriptFailures = ({ files, manifest }: Packed): ReadonlyArray<strin
   ...(files.has("binding.gyp") ? [`${manifest.name} holds binding.gyp, which npm compiles: remove it.`] : [])
 ]
 
-/** How a package is published. */
+/** Reports a package that is not published publicly and with provenance. */
 export const publishFailures = ({ manifest: { name, publishConfig } }: Packed): ReadonlyArray<string> => [
   ...(publishConfig?.access === "public" ? [] : [`${name} is not public: set publishConfig.access to "public".`]),
   ...(publishConfig?.provenance === true ? [] : [`${name} has no provenance: set publishConfig.provenance to true.`])
 ]
 
 /**
- * The descriptive fields of a manifest, which must equal those of the first package. Without a repository address,
- * no package may name one.
+ * Reports descriptive fields of a manifest that are missing or differ from those of the first package. Without a
+ * repository address, no package may name one.
  */
 export const descriptionFailures = (
   { manifest }: Packed,
@@ -95,8 +95,8 @@ export const descriptionFailures = (
 }
 
 /**
- * The dependencies of a package. A peer is a range, because the program installs it, and must be the same in all
- * packages.
+ * Reports wrong dependencies of a package. A peer is a range, because the program installs it, and must be the same in
+ * all packages.
  */
 export const dependencyFailures = ({ manifest }: Packed, all: ReadonlyArray<Packed>): ReadonlyArray<string> => {
   const own = new Map(all.map((packed) => [packed.manifest.name, packed.manifest.version]))
@@ -130,7 +130,7 @@ const isAllowed = (license: string): boolean =>
     .split(" OR ")
     .some((choice) => allowedLicenses.includes(choice))
 
-/** Everything that is shipped must have an allowed license. */
+/** Reports shipped components whose license is not allowed. */
 export const licenseFailures = (components: ReadonlyArray<Component>): ReadonlyArray<string> =>
   components
     .filter(({ license }) => !isAllowed(license))
@@ -140,7 +140,7 @@ export const licenseFailures = (components: ReadonlyArray<Component>): ReadonlyA
         "or add the license after a review."
     )
 
-/** The sizes of a package. */
+/** Reports a package that exceeds its size budget. */
 export const sizeFailures = (
   { manifest: { name }, size, unpackedSize }: Packed,
   budgets: Readonly<Record<string, Budget>>
@@ -156,7 +156,7 @@ export const sizeFailures = (
   return [...over("tarball", size, budget.tarball), ...over("content", unpackedSize, budget.unpacked)]
 }
 
-/** Files of the repository that repeat the version, with the surrounding text. */
+/** Files of the repository that repeat the version, each with a pattern for the text before it. */
 export const versionPlaces: ReadonlyArray<readonly [path: string, before: RegExp]> = [
   ["packages/cli/server.json", /"version": "/],
   ["packages/cli/src/version.ts", /version = "/],

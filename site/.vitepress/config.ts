@@ -1,7 +1,7 @@
 import { defineConfig } from "vitepress"
 import { design, guides, questions, reference } from "../sidebar.ts"
 
-/** The fragment of a heading, as code hosts make it, so that the same links work in both places. */
+/** The fragment of a heading, as GitHub and similar sites make it, so that the same links work in both places. */
 const slugify = (heading: string): string =>
   heading
     .trim()

@@ -54,8 +54,8 @@ const subcommands = { ...groups.Try, ...groups.Integrate, ...groups.Operate, ...
 const isSubcommand = (word: string): word is keyof typeof subcommands => Object.hasOwn(subcommands, word)
 
 /**
- * The subcommand that is called, or the groups of all: help, completions and suggestions for a mistyped word need them.
- * `--version` needs none.
+ * The called subcommand; for help, completions and suggestions for a mistyped word, the groups of all subcommands.
+ * `--version` needs no subcommand.
  */
 const needed = async ([word = "", ...rest]: ReadonlyArray<string>) => {
   if (word === "--version" && rest.length === 0) return []
@@ -98,7 +98,7 @@ export const run = (args: ReadonlyArray<string>) =>
 const explain = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, args: ReadonlyArray<string>) {
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
   if (CliError.isCliError(error) || Cause.hasInterruptsOnly(cause)) return
-  // Messages of other errors may repeat their input.
+  // Other errors may repeat their input in their messages.
   const isOwn = error instanceof CommandFailed || error instanceof WrongUsage
   const { red } = yield* errorStyle
   yield* Console.error(

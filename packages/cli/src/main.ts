@@ -24,7 +24,7 @@ const forceExit = () => {
   process.exit(1)
 }
 
-// The first signal lets running calls finish; a second one exits at once.
+// The first signal lets running calls finish; a second one exits immediately.
 let signals = 0
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
@@ -39,7 +39,7 @@ run(process.argv.slice(2)).pipe(
     disableErrorReporting: true,
     teardown: (exit, end) => {
       end(exitCode(exit))
-      // The channel to the primary would keep a worker running.
+      // An open IPC channel to the primary would keep a worker running.
       if (Role.role() !== "alone") process.exit(exitCode(exit))
     }
   })

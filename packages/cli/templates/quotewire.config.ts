@@ -14,12 +14,12 @@ const {
 } = process.env
 const values = { client_id: CARRIER_CLIENT_ID, client_secret: CARRIER_CLIENT_SECRET }
 
-/** What the sandbox gives to carriers that ask for a connection. On a server, each organization has its own. */
+/** The sandbox's values for carriers that need a connection. On a server, each organization has its own. */
 export const sandbox_connections = { "naic:10001": values } //? json
 export const sandbox_connections = { "naic:10002": values } //? xml
 
 //?
-/** What this service offers. The tests read it, too. */
+/** What this service offers. The tests read it too. */
 export default defineConfig({
   lines: bicycles.lines, //? line
   sandbox_connections, //? json|xml

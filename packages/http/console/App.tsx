@@ -29,7 +29,8 @@ export const App = () => {
   const { path } = place.value
   const [section = "requests", id] = path
   const heading = `${section}/${id ?? ""}`
-  // Focuses the heading of a new page, so that screen readers start there. At once: later, the focus may already be in a field.
+  // Focuses the heading of a new page, so that screen readers start there. Must run before the page is painted: later,
+  // the user may already have moved the focus to a field.
   useLayoutEffect(() => {
     document.querySelector<HTMLElement>("h1")?.focus()
     document.title = `${document.querySelector("h1")?.textContent ?? "Console"} · Quotewire`
@@ -60,7 +61,7 @@ export const App = () => {
   )
 }
 
-/** Moves the focus. A link would change the address, which names the page. */
+/** Moves the focus in code, because following a link would change the address, which names the page. */
 const skip = (): void => document.getElementById("page")?.focus()
 
 type User = Session | OperatorSession

@@ -36,8 +36,9 @@ export const handler = Effect.fnUntraced(function* <R>(
 /**
  * Serves the API until its scope closes, then stops within ten seconds.
  *
- * Stopping accepts no new connections and returns pending long polls at once. Running requests finish; those that exceed the
- * grace period are answered with `service_unavailable`. Each connection ends with its next answer or after a moment.
+ * Stopping accepts no new connections and returns pending long polls immediately. Running requests finish; those that
+ * exceed the grace period are answered with `service_unavailable`. Each connection ends with its next answer or after a
+ * moment.
  */
 export const layer = <R>(settings: Settings<R>): Layer.Layer<Server.Host, Server.CannotListen, Api.Services<R>> =>
   Layer.effect(Server.Host, serve(settings))

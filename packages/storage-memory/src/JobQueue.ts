@@ -29,7 +29,7 @@ interface WorkspaceJobs {
   readonly id: Ids.WorkspaceId
   /** Workspace time minus real time. */
   clock_offset_ms: number
-  /** By key. None is empty. */
+  /** Lanes by key. No lane is empty. */
   readonly lanes: Map<string, Lane>
 }
 
@@ -111,7 +111,7 @@ export class JobQueue {
     }
   }
 
-  /** Whether the lease is the job's newest claim, neither finished nor released. */
+  /** Whether the lease is the job's latest claim, neither finished nor released. */
   holds(lease: Job.Lease): boolean {
     return this.find(lease) !== undefined
   }
@@ -181,7 +181,10 @@ export class JobQueue {
     return (this.workspaces.get(workspaceId)?.lanes.size ?? 0) > 0
   }
 
-  /** The first jobs of a named lane, or of all of them and the ordered jobs, waiting and leased, by due time. */
+  /**
+   * The first jobs, waiting and leased, by due time: those of a named lane, or of all named lanes together with the
+   * ordered jobs.
+   */
   list({ lane: name, limit, workspace_id }: Storage.LaneQuery): ReadonlyArray<Storage.LaneJob> {
     const lanes = this.workspaces.get(workspace_id)?.lanes ?? new Map<string, Lane>()
     return [...lanes.values()]
@@ -250,7 +253,7 @@ export class JobQueue {
     const { now, lease_ms, limit } = query
     const earlierLeaseEndsAt = this.leased.first?.lease_ends_at ?? never
     const jobs: Array<Job.ClaimedJob> = []
-    /** When the lanes that this claim has filled may have more. */
+    /** When each lane that this claim has filled may have more jobs. */
     const full: Array<number> = []
     while (jobs.length < limit) {
       const lane = [this.urgent.first, this.ready.first].find((first) => first !== undefined && first.ready_at <= now)

@@ -113,7 +113,7 @@ class Store {
     return null
   }
 
-  /** A workspace for reading: an empty one if nothing of it is stored. */
+  /** A workspace for reading: an empty one if nothing is stored for it. */
   workspace(id: Ids.WorkspaceId): Workspace {
     return this.workspaces.get(id) ?? new Workspace(id)
   }

@@ -14,7 +14,7 @@ const chunkItems = 512
  */
 export class SortedList<Key, Item extends Key = Key> {
   private readonly compare: Compare<Key>
-  /** None is empty. */
+  /** The chunks, none of which is empty. */
   private readonly chunks: Array<Array<Item>> = []
 
   constructor(compare: Compare<Key>) {

@@ -1,10 +1,10 @@
 import { quotewire } from "./quotewire"
 
 const service = quotewire()
-// Long polls return at once, and the server can stop.
+// Ends pending long polls immediately, so that the server can stop.
 process.once("SIGTERM", () => service.close())
 
-// A first key, to try it out.
+// A first key for trying out the service.
 const { id: organization_id } = await service.createOrganization("Shop")
 const { key } = await service.createKey({ organization_id, environment: "sandbox", kind: "server" })
 console.log(`key: ${key}`)

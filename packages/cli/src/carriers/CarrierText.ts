@@ -1,7 +1,10 @@
 import type { Carrier, Timeline } from "@quotewire/core"
 import { PlainText } from "@quotewire/core/program"
 
-/** Text from outside, such as names and carriers' texts, with control and invisible characters shown as `\u{1b}`. */
+/**
+ * Makes control and invisible characters visible as `\u{1b}`, in text from outside such as names and carriers'
+ * messages.
+ */
 export const printable = (text: string): string => text.replaceAll(/[^\n\t]+/g, (part) => PlainText.escaped(part))
 
 type Http = Extract<Timeline.Entry, { readonly what: "exchange" }>["details"]["http"][number]
@@ -19,7 +22,9 @@ export const http = (of: Http): ReadonlyArray<string> => {
   ]
 }
 
-/** The answer to a request. There is none if the adapter aborted the request or did not wait for it. */
+/**
+ * The status and duration of an answer, or why there is none: the adapter aborted the request, or did not wait for it.
+ */
 const answerOf = ({ duration_ms, error, status }: Http): string => {
   if (status !== null) return `${status} in ${duration_ms} ms`
   return error === "aborted" ? "aborted before an answer arrived" : `${error} in ${duration_ms} ms`

@@ -4,8 +4,8 @@ import { variableOf } from "../settings/Settings.ts"
 import * as StandardInput from "../settings/StandardInput.ts"
 
 /**
- * Reads the values of a connection from the variables `QUOTEWIRE_CONNECTION_…` if at least one is set, otherwise from
- * standard input, as a JSON object or as lines `NAME=value`.
+ * Reads the values of a connection from the `QUOTEWIRE_CONNECTION_…` variables if at least one is set, otherwise from
+ * standard input, as a JSON object or as `NAME=value` lines.
  *
  * Never reads them from arguments, because other users can see those. No message repeats what was read.
  */
@@ -14,7 +14,7 @@ export const read = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
   return Object.keys(given).length > 0 ? given : yield* fromStandardInput(names)
 })
 
-/** Reads the values that are set in the variables `QUOTEWIRE_CONNECTION_…`. */
+/** Reads the values that are set in `QUOTEWIRE_CONNECTION_…` variables. */
 export const fromVariables = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
   const set = yield* Effect.forEach(names, fromVariable)
   return Object.fromEntries(set.filter((value) => value !== null))

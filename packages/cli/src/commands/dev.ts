@@ -18,7 +18,7 @@ import { style } from "../terminal/Style.ts"
 const flags = { ...HostSettings.flags("127.0.0.0/8,::1/128"), data: Settings.data }
 
 interface DevSettings extends HostSettings.HostSettings {
-  /** The folder that keeps everything; none for memory. */
+  /** The folder that stores everything; `None` for a sandbox in memory. */
   readonly data: Option.Option<string>
 }
 
@@ -34,7 +34,7 @@ const inMemory = Effect.fnUntraced(function* (settings: DevSettings, config: Con
   return { core, sandbox }
 })
 
-/** The same on a database in a folder. Its code is loaded only if it is needed. */
+/** The service and its sandbox, on a database in a folder. The code for this is loaded only when it is needed. */
 const inFolder = Effect.fnUntraced(function* (
   folder: string,
   settings: DevSettings,

@@ -55,7 +55,7 @@ interface Target {
   readonly environment: Option.Option<Caller.Environment>
 }
 
-/** How to erase. A dry run records nothing, so it does not need the name of a person. */
+/** The options of an erasure. A dry run records nothing, so it does not need `--by`. */
 const optionsOf = ({ by, dry_run }: { readonly by: Option.Option<string>; readonly dry_run: boolean }) => {
   if (dry_run) return Effect.succeed({ dry_run: true } as const)
   return Option.isSome(by)

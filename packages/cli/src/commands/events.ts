@@ -110,7 +110,7 @@ const resend = Command.make(
     }).pipe(Effect.provide(Forward.layer))
 ).pipe(Command.withDescription("Resend an event, to your receiver or to a subscription"))
 
-/** `quotewire events` prints the events of a host, and resends one of them. */
+/** `quotewire events` prints a host's events, and can resend one of them. */
 export const events = Command.make("events").pipe(
   Command.withDescription("Read the events of a host, and resend them"),
   Command.withSubcommands([tail, list, resend])

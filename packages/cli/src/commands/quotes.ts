@@ -50,7 +50,7 @@ const wait = Command.make(
     Effect.gen(function* () {
       const client = HostClient.make(settings)
       // `wait_for_quotes` keeps retrying while the host is down. This first read does not, so a wrong address or id
-      // fails at once.
+      // fails immediately.
       const now = yield* read(client, quote_request_id)
       const isDone = now.quote_request.status !== "in_progress"
       const waiting = HostClient.call((signal) => client.wait_for_quotes(quote_request_id, { signal }))

@@ -8,7 +8,7 @@ const pathOf = (name: string, from: string): string | null => {
   try {
     return realpathSync(createRequire(from).resolve(name))
   } catch {
-    // Not installed there.
+    // The package is not installed there.
     return null
   }
 }

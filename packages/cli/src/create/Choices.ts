@@ -10,15 +10,15 @@ export type CarrierChoice = (typeof carriers)[number]
 export interface Choices {
   readonly place: Place
   readonly carrier: CarrierChoice
-  /** Whether it has a custom line. */
+  /** Whether the project has a custom line. */
   readonly line: boolean
-  /** Whether it has a webhook receiver. */
+  /** Whether the project has a webhook receiver. */
   readonly receiver: boolean
-  /** Whether it has files for Docker and PostgreSQL. */
+  /** Whether the project has files for Docker and PostgreSQL. */
   readonly docker: boolean
 }
 
-/** The words that conditions in templates consist of. */
+/** The words for these choices, as conditions in templates use them. */
 export const wordsOf = ({ carrier, docker, line, place, receiver }: Choices): ReadonlySet<string> =>
   new Set([
     place,

@@ -47,7 +47,7 @@ const choicesOf = ({ carrier, docker, in: place, line, receiver }: Given): Effec
         docker: Option.getOrElse(docker, () => false)
       })
 
-/** Whether to ask: no flag makes a choice, and the command runs at a terminal. */
+/** Whether to ask the user: only if no flag makes a choice and the command runs at a terminal. */
 const asks = ({ carrier, docker, in: place, line, receiver }: Given) =>
   Effect.map(
     TerminalCapabilities.TerminalCapabilities,

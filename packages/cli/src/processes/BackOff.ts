@@ -21,6 +21,6 @@ export const failuresAfter = (failures: number, servedMs: number): number => (se
 export const waitMs = (failures: number): number =>
   Math.min(longestWaitMs, shortestWaitMs * 2 ** Math.max(0, failures - 1))
 
-/** Whether every place failed so many times in a row that starting new processes is pointless. */
+/** Whether the workers in every place failed so often in a row that starting more is pointless. */
 export const isCrashLoop = (failures: ReadonlyArray<number>): boolean =>
   failures.every((count) => count >= mostFailures)

@@ -9,7 +9,7 @@ const longestAnswerMs = 1_000
 
 /** Collects the metrics of all workers and keeps the totals of those that have ended. */
 export interface CollectedMetrics {
-  /** Starts asking a worker. */
+  /** Adds a worker to ask for metrics. */
   readonly onReady: Settings["onReady"]
   /** Keeps the totals of a worker that has ended. */
   readonly onEnded: Settings["onEnded"]
@@ -56,7 +56,7 @@ export const make = (): CollectedMetrics => {
             Effect.timeoutOption(longestAnswerMs)
           )
         yield* Effect.forEach(asked, ask, { concurrency: "unbounded", discard: true })
-        // A worker that has ended in the meantime is already counted among the past ones.
+        // A worker that has ended in the meantime is already counted in the totals.
         return textOf(
           asked.filter((worker) => serving.has(worker)),
           answered

@@ -15,8 +15,8 @@ export type Announce = (ready: Ready) => Effect.Effect<void>
 /**
  * Runs a number of workers behind one port until interrupted, then drains them.
  *
- * The primary serves only metrics and uses no storage. SIGHUP replaces the workers one after the other. Any number of
- * signals during a restart cause one more restart.
+ * The primary serves only metrics and uses no storage. SIGHUP replaces the workers one after the other. However many
+ * signals arrive during a restart, they cause one more restart.
  */
 export const run = Effect.fnUntraced(function* (
   settings: Pick<HostSettings, "host" | "port" | "metrics_port">,
@@ -34,7 +34,8 @@ export const run = Effect.fnUntraced(function* (
   }
   const acceptor = Acceptor.make()
   const workers = yield* Workers.make({
-    // Listening starts last, after the workers' own finalizer, so that it ends first when the scope closes.
+    // Workers wait for the bound address. So listening begins after the workers' finalizer is registered, and ends
+    // before it runs.
     fork: (isFirst) => Effect.flatMap(Deferred.await(bound), (address) => WorkerProcess.fork(address, isFirst)),
     onReady: (worker) => {
       collected.onReady(worker)

@@ -19,7 +19,7 @@ export interface WorkerProcess {
   readonly handOver: (socket: Socket, taken: () => void) => void
   /** Orders it to finish running calls and end. Does not wait. */
   readonly drain: Effect.Effect<void>
-  /** Kills it at once. */
+  /** Kills it immediately. */
   readonly kill: Effect.Effect<void>
   /** Asks for its metrics and waits for them. */
   readonly metrics: Effect.Effect<void>

@@ -28,7 +28,7 @@ export interface Launched {
 
 /** Starts and stops workers, and tracks which of them are running. */
 export interface Workers {
-  /** Starts a worker and waits until it is listening. Stops it if it fails to. */
+  /** Starts a worker and waits until it is listening. If that fails, stops it. */
   readonly launch: (isFirst: boolean) => Effect.Effect<Launched, CommandFailed | WrongUsage>
   /** Lets a worker finish its calls and waits until it ends. Kills it after 9.5 seconds. */
   readonly stop: (worker: WorkerProcess) => Effect.Effect<void>

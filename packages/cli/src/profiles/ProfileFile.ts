@@ -44,7 +44,7 @@ const variable = (name: string) =>
 
 const isWindows = process.platform === "win32"
 
-/** The folder of the file; none if the environment defines no configuration folder. */
+/** The file's folder; `None` if the environment defines no configuration folder. */
 const findFolder = Effect.gen(function* () {
   const { isAbsolute, join } = yield* Path.Path
   const chosen = Option.filter(yield* variable("XDG_CONFIG_HOME"), isAbsolute)

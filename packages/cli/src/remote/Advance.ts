@@ -9,7 +9,7 @@ const reportEvery = "3 seconds"
 
 const numeral = (value: number): string => value.toLocaleString("en-US")
 
-/** An advance that this command requested, in seconds of the sandbox, and when, in milliseconds. */
+/** A clock advance that this command requested: from and to in sandbox seconds, and when, in milliseconds. */
 interface Asked {
   readonly from: number
   readonly to: number

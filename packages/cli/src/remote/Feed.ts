@@ -86,7 +86,7 @@ const pollMs = 200
 /**
  * The cursor to begin after. New events begin at the end of the feed.
  *
- * Makes at least one call, so that a wrong key or address is reported at once.
+ * Makes at least one call, so that a wrong key or address is reported immediately.
  */
 const start = Effect.fnUntraced(function* (client: HostClient.HostClient, since: string) {
   if (since !== "now") {

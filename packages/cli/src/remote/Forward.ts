@@ -8,8 +8,8 @@ import { HttpClient, type HttpClientError, HttpClientRequest } from "effect/http
 import type { FeedEvent } from "./Feed.ts"
 
 /*
- * Sends events from this machine to a receiver that the developer chooses, in the same form as to a subscription. Any
- * address is allowed.
+ * Sends events from this machine to a receiver that the developer chooses, signed and formatted as for a subscription.
+ * Any address is allowed.
  */
 
 const readTarget = (text: string): Option.Option<string> => {
@@ -111,6 +111,6 @@ const failures = {
   no_answer: "no answer"
 } as const
 
-/** The result of sending an event, in words. */
+/** Describes the result of sending an event. */
 export const wordsOf = ({ duration_ms, failure, status }: Forwarded): string =>
   `${failure === null ? status : failures[failure]} in ${duration_ms} ms`

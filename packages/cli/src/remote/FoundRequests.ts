@@ -25,7 +25,7 @@ interface Page {
   readonly next_cursor: string | null
 }
 
-/** The newest requests that match. A page can be short although more match. */
+/** The latest matching requests. A page can be short even if more match. */
 export const newest = (
   host: OperatorHost,
   filters: Readonly<Record<string, unknown>>,

@@ -13,7 +13,7 @@ import type { OperatorHost } from "./OperatorHost.ts"
  * Commands that the owner of something uses with an API key, and an operator with a token.
  */
 
-/** The flags that say who calls: with an organization, an operator; otherwise the owner. */
+/** The flags that say who calls: an operator if `--organization` is given, otherwise the owner. */
 export const flags = {
   organization: Flag.optional(organization),
   environment: word("environment", Caller.Environment.literals, "With --organization, its environment").pipe(
@@ -33,7 +33,7 @@ export interface CallerSettings {
   readonly environment: Option.Option<Caller.Environment>
 }
 
-/** How each of them calls. */
+/** The calls to make for an owner, and those for an operator. */
 export interface Calls<A> {
   readonly owner: (client: HostClient.HostClient) => A
   readonly operator: (

@@ -13,7 +13,7 @@ const priceOf = ({ premium, term_months }: Quote["price"]): string => {
   return `${amount(premium)} for ${term_months === 1 ? "a month" : `${term_months} months`}`
 }
 
-/** The price of a month of cover: the only one that compares offers of different terms. */
+/** The price per month of cover: the only price that makes offers with different terms comparable. */
 const monthOf = ({ comparison }: Quote["price"]): ReadonlyArray<string> =>
   comparison === null ? [] : [`${amount(comparison.amount)} a month`]
 

@@ -17,9 +17,9 @@ import * as RemoteServices from "./RemoteServices.ts"
 
 type Printing = Stdio.Stdio | Terminal.Terminal
 type Failure = CommandFailed | Storage.StorageUnavailable
-/** What a command does with a service. */
+/** A program that uses a service. */
 type Program<A> = Effect.Effect<A, Failure, Printing>
-/** A command that has its service. */
+/** A program that already has its service. */
 type Reaching<A> = Effect.Effect<A, CommandFailed | WrongUsage, Printing | FileSystem.FileSystem | Path.Path>
 
 /** The seal keys of a database. */
@@ -125,6 +125,6 @@ export const withErasures = <A>(
       : remote(use(RemoteServices.erasures(host)))
   )
 
-/** With a host, this cannot happen: the host itself reports an unavailable storage. */
+/** Cannot happen with a host, which reports unavailable storage itself. */
 const remote = <A, R>(program: Effect.Effect<A, Failure, R>): Effect.Effect<A, CommandFailed, R> =>
   RemoteServices.withRemote(Effect.catchTag(program, "StorageUnavailable", () => Effect.fail(Database.unavailable)))

@@ -7,15 +7,15 @@ import type { OperatorHost } from "./OperatorHost.ts"
 import * as OwnerOrOperator from "./OwnerOrOperator.ts"
 
 /*
- * The recoveries of a subscription: for its owner with an API key, or for an operator with a token.
+ * A subscription's recoveries, for its owner with an API key or for an operator with a token.
  */
 
 /** A recovery with its progress. */
 export type Recovery = AnswerOf<"start_event_recovery">
-/** What a recovery would send again. */
+/** What a recovery would resend. */
 export type Preview = AnswerOf<"preview_event_recovery">
 
-/** Which deliveries to send again, and how fast. The host checks the values. */
+/** Which deliveries to resend, and how fast. The host checks the values. */
 export type Choice = Readonly<Record<string, unknown>>
 
 /** The calls about one subscription. */

@@ -34,7 +34,7 @@ import type { OperatorHost } from "./OperatorHost.ts"
 
 type Host = OperatorHost
 
-/** Calls an operation. Its refusals are failures. */
+/** Calls an operation, and fails only with the host's refusals. */
 const told = <Answer>(
   host: Host,
   name: OperatorClient.OperationName,
@@ -47,16 +47,16 @@ const told = <Answer>(
 const refused = ({ code, message }: ApiError.ApiError) =>
   Effect.die(new CommandFailed({ message: `The host refused the call (${code}): ${message}` }))
 
-/** Calls an operation that names nothing that could be missing. */
+/** Calls an operation whose refusals are all unexpected. */
 const asked = <Answer>(...call: Parameters<typeof told>) => Effect.catch(told<Answer>(...call), refused)
 
-/** Calls an operation that fails if what it names does not exist. */
+/** Calls an operation that can fail only with `not_found`. */
 const askedAbout = <Answer>(...call: Parameters<typeof told>) =>
   Effect.catch(told<Answer>(...call), (error) =>
     error._tag === "not_found" ? Effect.fail(ApiError.make("not_found")) : refused(error)
   )
 
-/** Calls an operation that fails if what it names does not exist, or a field is wrong. */
+/** Calls an operation that can fail only with `not_found` or `invalid_input`. */
 const askedWith = <Answer>(
   ...call: Parameters<typeof told>
 ): Effect.Effect<Answer, ApiError.ApiError<"not_found"> | ApiError.ApiError<"invalid_input">> =>
@@ -88,7 +88,7 @@ const keyOf = ({ created_at, revoked_at, ...key }: EmbeddedKey) => ({
   revoked_at: revoked_at === null ? null : Timestamp.toMillis(revoked_at)
 })
 
-/** Creates a key on a host, which returns its warnings. */
+/** Creates a key on a host. The answer includes the host's warnings about it. */
 export const createKey = (host: Host, options: Parameters<Access.Access["Service"]["createKey"]>[0]) =>
   withRemote(askedAbout<Quotewire.CreatedKey>(host, "create_key", { ...options }))
 

@@ -81,7 +81,9 @@ const look = Effect.fnUntraced(function* (client: HostClient.HostClient, before:
   return { entries, after }
 })
 
-/** Shows the newest entries, then each new one soon after it is written. A wrong key or address is reported at once. */
+/**
+ * Shows the newest entries, then each new one soon after it is written. A wrong key or address is reported immediately.
+ */
 export const follow = (settings: HostClient.HostSettings): Stream.Stream<Entry, CommandFailed> => {
   const client = HostClient.make(settings)
   // After the first poll the address is known to be right, so this client waits for a host that is down.

@@ -4,7 +4,7 @@ import type { MetricsHooks } from "./Measuring.ts"
 
 const names: ReadonlySet<string> = new Set([...operations, ...operatorOperations].map(({ name }) => name))
 
-/** These hooks, which also log each call of an operation: its status, its name and its duration, never its facts. */
+/** Extends hooks so that they also log each operation call: status, name and duration, but never facts. */
 export const logging = ({ onAnswered }: MetricsHooks): Effect.Effect<Required<MetricsHooks>> =>
   Effect.map(Effect.context<never>(), (context) => {
     const fork = Effect.runForkWith(context)

@@ -2,7 +2,7 @@ import { Access, OperatorToken, OperatorTokens, type Storage } from "@quotewire/
 import { Effect } from "effect"
 
 /*
- * What `quotewire dev` makes for its user: an organization, a sandbox key of each kind, and an operator's token.
+ * What `quotewire dev` creates for its user: an organization, a sandbox key of each kind, and an operator's token.
  */
 
 /** A sandbox and its secrets, which are shown to its user. */
@@ -13,7 +13,7 @@ export interface DevSandbox {
   readonly operator_token: string
 }
 
-/** Makes a sandbox. An organization that an interrupted start left behind is used again. */
+/** Makes a sandbox. Reuses an organization that an interrupted start left behind. */
 export const make: Effect.Effect<
   DevSandbox,
   Storage.StorageUnavailable,

@@ -5,8 +5,8 @@ import { CommandFailed } from "../settings/CommandErrors.ts"
 import * as PrivateFile from "../settings/PrivateFile.ts"
 
 /*
- * The file `sandbox.json` in the folder of `quotewire dev --data`: the secrets without which its database cannot be read. Only
- * the owner can read it.
+ * The file `sandbox.json` in the folder of `quotewire dev --data`: the secrets that are needed to read its database.
+ * Only the owner can read it.
  */
 
 const Key = Schema.String.check(Schema.makeFilter(ApiKey.isWellFormed))

@@ -29,7 +29,7 @@ export interface ServiceDependencies<E> {
   readonly sealKeys: Layer.Layer<Seal.SealKeys>
   /** The address that callers use. Waits until it is known. */
   readonly base_url: Effect.Effect<string>
-  /** The error for seal keys that are not those of the storage; by default, it names their setting. */
+  /** The error for seal keys that do not match the storage; by default, it names their setting. */
   readonly wrong_keys?: (refusal: SealKeysInUse.SealKeysRefused) => CommandFailed
 }
 
@@ -71,7 +71,7 @@ export const layer = <E>(
     Layer.provide(Layer.succeed(Allowance.AllowanceLimits, settings.no_limits ? Allowance.noLimits : settings.limits))
   )
 
-/** The error for seal keys that are not those of the database. */
+/** The error for seal keys that do not match the database. */
 export const wrongKeys = (refusal: SealKeysInUse.SealKeysRefused): CommandFailed =>
   new CommandFailed({
     message:

@@ -149,7 +149,7 @@ const wordsOf = (entry: Timeline.Entry, since: Since): ReadonlyArray<string> => 
       ]
     }
     default:
-      // From a newer host.
+      // An entry of a kind that only a newer host knows.
       return [JSON.stringify(entry)]
   }
 }

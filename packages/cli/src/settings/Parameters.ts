@@ -11,7 +11,8 @@ export const parsedAs = <P extends Param.Any>(param: P, parse: P["parse"]): P =>
   new Proxy(param, { get: (of, name) => (name === "parse" ? parse : Reflect.get(of, name)) })
 
 /**
- * Parameters of a command that report all that are missing or wrong at once. By default, parsing stops at the first.
+ * Parameters of a command that report every missing or wrong one together. By default, parsing stops at the first
+ * error.
  *
  * Parameters are parsed in order. The first that fails also parses those after it, and fails with the errors of all.
  */
@@ -63,7 +64,7 @@ export const requiredUnless = <A>(
   const optional = Flag.optional(flag)
   const required = Flag.map(flag, Option.some)
   const isGiven = (other: Param.AnyFlag, args: Param.ParsedArgs) =>
-    // If it is wrong, it reports its own error.
+    // A wrong value counts as given: its own flag reports the error.
     Effect.match(other.parse(args), { onFailure: ({ _tag }) => _tag !== "MissingOption", onSuccess: () => true })
   return parsedAs(optional, (args) =>
     Effect.flatMap(

@@ -23,8 +23,8 @@ export const refusedPort = (
 export const noOrganization = () => Effect.fail(new CommandFailed({ message: "No such organization." }))
 
 /**
- * Fails with the field errors of a refusal, each under the setting for its path. The message repeats no values, and no
- * names that the carrier does not ask for.
+ * Fails with the field errors of a refusal, each named by the setting for its path. The message repeats no values, and
+ * no names that the carrier does not ask for.
  */
 export const fieldErrors =
   (settings: { readonly [path: string]: string }) =>

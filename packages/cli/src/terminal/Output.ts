@@ -3,7 +3,7 @@ import { Console, Effect, Stdio, Terminal } from "effect"
 import { fit } from "./fit.ts"
 
 /*
- * Prints to standard output. Text from outside, such as names and carriers' texts, cannot move the cursor, hide or
+ * Prints to standard output. Text from outside, such as names and carriers' messages, cannot move the cursor, hide or
  * reorder text, or start a new line.
  */
 

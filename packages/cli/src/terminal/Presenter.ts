@@ -29,7 +29,7 @@ const withExamples = (event: CliOutput.Presenter.Help): CliOutput.Presenter.Help
 
 type Wrong = CliError.NonShowHelpErrors
 
-/** The most sentences to print. */
+/** How many sentences to print at most. */
 const maxSentences = 20
 
 /** The mistakes as sentences, missing settings first. */

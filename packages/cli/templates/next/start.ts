@@ -2,7 +2,7 @@ import { quotewire } from "./quotewire.ts"
 import { printKey } from "./service.ts"
 
 const service = quotewire()
-// Long polls return at once, and the server can stop.
+// Ends pending long polls immediately, so that the server can stop.
 process.once("SIGTERM", () => service.close())
 
 await printKey(service)

@@ -35,7 +35,7 @@ export const startService = () =>
     webhooks: NodeWebhookSender.layer({ policy: { ...WebhookAddress.publicOnly, allow } })
   })
 
-/** Prints a first key, to try the service out. What is in memory is new at every start, and so is the key. */
+/** Prints a first key for trying out the service. Data in memory is lost at every restart, and so is the key. */
 export const printKey = async (quotewire: ReturnType<typeof startService>): Promise<void> => {
   if (QUOTEWIRE_DATABASE_URL !== undefined) return //? docker
   const { id: organization_id } = await quotewire.createOrganization("Shop")

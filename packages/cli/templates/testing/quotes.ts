@@ -9,7 +9,8 @@ const start = {
   application: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
 } as const
 
-// Each test has a service of its own, in memory, with fictional carriers and a clock that stands still until it is moved.
+// Each test has its own service in memory, with fictional carriers and a clock that moves only when the test advances
+// it.
 
 test("a flat in New York gets three quotes", async (t) => {
   const world = await sandbox()

@@ -5,7 +5,7 @@ import type { Call } from "../state/operatorCalls.ts"
 import { to } from "../state/route.ts"
 import { ShareAsOperator } from "./ShareAsOperator.tsx"
 
-/** Sends deliveries to an endpoint of any organization again. */
+/** Resends deliveries to an endpoint of any organization. */
 export const SubscriptionRecoveries = ({
   call,
   environment,

@@ -70,14 +70,14 @@ const Head = ({ timeline }: { readonly timeline: Timeline }) => (
 const text = (value: unknown): string =>
   typeof value === "string" ? value : value === null || value === undefined ? "" : JSON.stringify(value)
 
-/** Why the latest attempt got no complete answer, in words; empty if it got one. */
+/** Describes why the latest attempt got no complete answer; empty if it got one. */
 const failureOf = (attempts: unknown): string => {
   const [newest]: ReadonlyArray<unknown> = Array.isArray(attempts) ? attempts : []
   const hasFailure = typeof newest === "object" && newest !== null && "failure" in newest
   return hasFailure && typeof newest.failure === "string" ? ofFailure(newest.failure) : ""
 }
 
-/** What an entry says, in words. */
+/** The text for an entry. */
 const saysOf = ({ details, what }: Entry): string => {
   const reason = text(details.reason)
   const because = reason === "" ? "" : `: ${words(reason)}`

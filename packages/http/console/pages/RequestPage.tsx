@@ -15,10 +15,10 @@ import { ofDelivery, ofRequest } from "../words/states.ts"
 export type Answer = AnswerOf<"get_quote_request">
 type Request = Answer["quote_request"]
 
-/** How often a page looks for late changes of a final request: deliveries that are retried, quotes that expire. */
+/** How often a page checks a finished request for late changes, such as retried deliveries and expired quotes. */
 export const slowMs = 10_000
 
-/** A request with its quotes, live. While carriers are asked, the host holds the answer back until something changes. */
+/** A request with its quotes, kept up to date. While carriers are asked, the page long-polls the host. */
 export const useRequest = (client: RemoteClient, id: string) =>
   useLive(`request ${id} ${bump.value}`, {
     read: (signal, last: Answer | null) =>
@@ -38,7 +38,7 @@ export const RequestPage = ({ id, session }: { readonly session: Session; readon
         <a href={to(["requests"])}>Requests</a> / <Id id={id} />
       </nav>
       <div class="row">
-        {/* One heading from the beginning, so that it keeps the focus. */}
+        {/* The same heading element before and after loading, so that it keeps the focus. */}
         <h1 tabIndex={-1}>{request.value === null ? "Request" : title(request.value.quote_request.line)}</h1>
         <span aria-live="polite">
           {request.value !== null && <Tag {...ofRequest(request.value.quote_request.status)} />}

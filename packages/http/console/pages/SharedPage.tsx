@@ -31,7 +31,7 @@ const NoLink = ({ says }: { readonly says: string }) => (
   </section>
 )
 
-/** Why a link shows nothing; null if it does, or if the host has only a problem of its own. */
+/** Why a link shows nothing; null if it works, or if the error has nothing to do with the link. */
 const refusalOf = ({ error }: Loaded<unknown>): string | null => {
   if (!isApiError(error)) return null
   if (error.code === "authentication_failed") return "The link has expired, or was altered."

@@ -316,7 +316,7 @@ export const Deliveries = ({
   />
 )
 
-/** The attempts of one delivery, newest first, and a button that sends it again, which partners do not get. */
+/** The attempts of one delivery, newest first, and a button that resends it, which partners do not get. */
 export const Attempts = ({
   event,
   path,

@@ -14,10 +14,10 @@ const steps = [
   { seconds: 86_400, text: "+1 day" }
 ] as const
 
-/** The longest time between two looks at the clock. */
+/** The longest time between two reads of the clock. */
 const longestMs = 10_000
 
-/** How long until the next look at the clock: until a second after the next job is due. */
+/** How long until the next read of the clock: at most until a second after the next job is due. */
 const untilNextLook = ({ next_due, workspace_time }: AnswerOf<"get_sandbox">): number =>
   next_due === null ? longestMs : Math.min(longestMs, Date.parse(next_due.at) - Date.parse(workspace_time) + 1_000)
 
@@ -54,7 +54,7 @@ export const Clock = ({ session }: { readonly session: Session }) => {
         {next_due === null ? (
           <span class="minor">Nothing is due.</span>
         ) : (
-          // The clock moves by whole seconds, and must not stop just before it.
+          // The clock moves by whole seconds, so round up: it must not stop just before the due time.
           <button type="button" class="next" disabled={busy} onClick={() => advance(Math.ceil(dueMs / 1_000) || 1)}>
             {ofDue(next_due.what)} in {duration(Math.ceil(dueMs / 1_000) * 1_000)}
           </button>

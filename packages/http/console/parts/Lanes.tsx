@@ -14,7 +14,7 @@ export interface Mark {
   readonly kind: "bar" | "open" | "silent" | "tick" | "dot"
 }
 
-/** One lane: a name, its marks, and in words what they show. */
+/** One lane: a name, its marks, and a text that says what they show. */
 export interface Lane {
   readonly name: ComponentChildren
   readonly marks: ReadonlyArray<Mark>
@@ -58,7 +58,7 @@ const Line = ({ at, span }: { readonly at: number; readonly span: number }) => {
   return <span ref={ref} class="mark line" />
 }
 
-/** Lanes on a shared time axis. The words beside each lane say everything that its marks show. */
+/** Lanes on a shared time axis. The text of each lane says everything that its marks show. */
 export const Lanes = ({
   deadline,
   lanes,
@@ -81,7 +81,7 @@ export const Lanes = ({
         <span />
       </div>
       {lanes.map(({ marks, name, says, tone }, index) => (
-        // The lanes of a request keep their order.
+        // A request's lanes never change their order, so the index is a stable key.
         <div class="lane" key={index}>
           <span class="name">{name}</span>
           <span class="track" aria-hidden="true">

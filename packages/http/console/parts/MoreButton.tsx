@@ -1,7 +1,7 @@
 import type { Older } from "../state/older.ts"
 import { Failure } from "./basics.tsx"
 
-/** Reads the next page of a list, and says why that failed. */
+/** A button that reads the next page of a list, and shows why that failed. */
 export const MoreButton = ({
   label,
   of: { busy, error, more }

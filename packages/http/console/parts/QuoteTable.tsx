@@ -98,8 +98,8 @@ const Rows = ({ rows }: { readonly rows: ReadonlyArray<Row> }) => (
 )
 
 /**
- * Quotes side by side, in the order of their arrival, which is not a ranking. The price for one month comes first, because terms
- * differ. Rows in which the quotes agree fold away.
+ * Quotes side by side, in the order of their arrival, which is not a ranking. The price for one month comes first,
+ * because terms differ. Rows in which the quotes agree are collapsed.
  */
 export const QuoteTable = ({ now, quotes }: { readonly quotes: ReadonlyArray<Quote>; readonly now: number }) => {
   const rows = rowsOf(quotes, now)

@@ -13,7 +13,7 @@ type Action = "pause" | "resume" | "stop"
 
 const statuses = ["failed", "cancelled", "succeeded"] as const
 
-/** Which deliveries to send again, and how fast. */
+/** Which deliveries to resend, and how fast. */
 export interface Choice {
   readonly statuses: ReadonlyArray<(typeof statuses)[number]>
   readonly created_after?: string
@@ -33,7 +33,7 @@ export interface RecoveryCalls {
   readonly change: (recovery_id: string, action: Action) => Promise<unknown>
 }
 
-/** Sends the deliveries of an endpoint again: choose, preview, start, and watch. */
+/** Resends an endpoint's deliveries: choose, preview, start, and watch. */
 export const Recoveries = ({ calls }: { readonly calls: RecoveryCalls }) => {
   const page = useLive(`recoveries ${calls.id} ${bump.value}`, {
     read: async (signal) => (await calls.list(signal)).recoveries,
@@ -142,7 +142,7 @@ const choiceOf = (form: FormData): Choice => {
   }
 }
 
-/** The field of a time gives `2026-11-27T12:30`, sometimes with seconds. */
+/** A date and time field returns `2026-11-27T12:30`, sometimes with seconds. */
 const timeOf = (value: FormDataEntryValue | null): string | null =>
   typeof value === "string" && value !== "" ? `${value.length === 16 ? `${value}:00` : value}Z` : null
 

@@ -11,7 +11,7 @@ interface Link {
 
 const choices = [1, 7, 30]
 
-/** Makes a link that shows this request or endpoint to a partner without a key, until it expires. */
+/** Creates a link that shows this request or endpoint to a partner without a key, until it expires. */
 export const Share = ({
   id,
   make

@@ -6,7 +6,7 @@ import { to } from "../state/route.ts"
 import { moment, shortId, visible } from "../words/format.ts"
 import type { State } from "../words/states.ts"
 
-/** A state: a word on a coloured ground. */
+/** A state: a word on a colored background. */
 export const Tag = ({ text, tone }: State) => <span class={`state ${tone}`}>{visible(text)}</span>
 
 /** Untrusted text, isolated from the text around it. */
@@ -19,7 +19,7 @@ export const Time = ({ at, children }: { readonly at: string; readonly children?
   </time>
 )
 
-/** Copies a text, and confirms that briefly, to screen readers too. */
+/** Copies text, and briefly confirms it, to screen readers too. */
 export const Copy = ({ label, text }: { readonly label: string; readonly text: string }) => {
   const [copied, setCopied] = useState(false)
   useEffect(() => {
@@ -114,7 +114,7 @@ export const Show = <A,>({
   </>
 )
 
-/** Sets style properties from data. The policy allows no style attributes. */
+/** Sets style properties from data, because the content security policy forbids style attributes. */
 export const usePlaced = <E extends HTMLElement>(properties: Readonly<Record<string, string>>) => {
   const ref = useRef<E>(null)
   useLayoutEffect(() => {

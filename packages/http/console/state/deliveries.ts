@@ -8,7 +8,7 @@ export interface DeliveryTo {
   readonly delivery: AnswerOf<"list_event_deliveries">["deliveries"][number]
 }
 
-/** How many endpoints are asked: ten can be active, and some of those before them have had deliveries. */
+/** How many endpoints are asked: up to ten are active, and earlier ones may also have received deliveries. */
 const maxEndpoints = 20
 
 /** The deliveries of a request's events, endpoint by endpoint. */

@@ -5,17 +5,17 @@ import { isShared } from "./shared.ts"
 
 /** The state of the data that a page loads. */
 export interface Loaded<A> {
-  /** The newest answer; null before the first one. */
+  /** The latest answer; null before the first one. */
   readonly value: A | null
   /** Why the last call failed; null if it did not. The previous value stays. */
   readonly error: unknown
   /** When the value was read, in milliseconds; null before the first answer. */
   readonly at: number | null
-  /** Reads again. */
+  /** Reads the data again. */
   readonly reload: () => void
 }
 
-/** Whether the tab is shown. Hidden tabs make no calls. */
+/** Waits until the tab is visible. Hidden tabs make no calls. */
 const whenShown = (signal: AbortSignal): Promise<void> =>
   document.visibilityState === "visible"
     ? Promise.resolve()
@@ -33,7 +33,7 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer)
-      // A page that is open for hours pauses thousands of times with the same signal.
+      // Without this, a page that is open for hours would collect thousands of listeners on the same signal.
       signal.removeEventListener("abort", end)
       resolve()
     }
@@ -42,25 +42,22 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   })
 
 const longestPauseMs = 15_000
-/** Also after long polls, because a host that is closing answers them at once. */
+/** The shortest pause, even after a long poll: a host that is shutting down answers long polls immediately. */
 const shortestPauseMs = 200
 
 /** How to load data, and when to load it again. */
 export interface Reading<A> {
-  /** Reads it. `last` is the value before; a read that waits for a change needs its version. */
+  /** Reads the data. `last` is the previous value; a read that waits for a change needs its version. */
   readonly read: (signal: AbortSignal, last: A | null) => Promise<A>
-  /**
-   * How long to wait before the next read, in milliseconds; null to read no more. A read that waits on the host itself needs
-   * no pause.
-   */
+  /** How long to wait before the next read, in milliseconds; null to stop reading. A long poll needs no pause. */
   readonly next: (value: A) => number | null
 }
 
 /**
  * Loads data, and keeps it up to date while the page is shown.
  *
- * After a failure it tries again, later each time, up to fifteen seconds. It restarts when `key` changes. A refused key signs
- * out. A partner's page shows the refusal instead.
+ * After a failure it retries, with pauses that grow up to fifteen seconds. It restarts when `key` changes. A refused
+ * key signs out. A partner's page shows the refusal instead.
  */
 export const useLive = <A>(key: string, { next, read }: Reading<A>): Loaded<A> => {
   const [state, setState] = useState<Omit<Loaded<A>, "reload">>({ value: null, error: null, at: null })
@@ -78,7 +75,7 @@ export const useLive = <A>(key: string, { next, read }: Reading<A>): Loaded<A> =
     }
     const run = async () => {
       let failures = 0
-      // The first read must return at once instead of waiting for a change.
+      // The first read must return immediately instead of waiting for a change.
       let known: A | null = null
       while (!signal.aborted) {
         await whenShown(signal)
@@ -124,7 +121,7 @@ export interface Acting {
 /** Runs one action at a time, and keeps the error of the last one. */
 export const useAction = (): Acting => {
   const [state, setState] = useState<Omit<Acting, "run">>({ busy: false, error: null })
-  // React updates the state only at the next render, and a double click arrives sooner.
+  // The state changes only at the next render, and a double click can arrive sooner.
   const isBusy = useRef(false)
   const run = useCallback((action: () => Promise<void>) => {
     if (isBusy.current) return

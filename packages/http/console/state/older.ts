@@ -16,8 +16,8 @@ export interface Older<A> extends Pick<Acting, "busy" | "error"> {
 }
 
 /**
- * Adds older pages to a first page, which may change meanwhile. What a new item moves off the first page is kept, so that
- * the list has no gap.
+ * Adds older pages to a first page, which may change meanwhile. Keeps items that newer ones push off the first page, so
+ * that the list has no gap.
  */
 export const useOlder = <A>(
   first: Page<A>,
@@ -26,7 +26,7 @@ export const useOlder = <A>(
 ): Older<A> => {
   const [kept, setKept] = useState<Page<A> | null>(null)
   const { busy, error, run } = useAction()
-  // A page can be empty although more follow.
+  // A page can be empty even if more follow.
   const next = kept === null ? first.next : kept.next
   const more = (cursor: string) => () =>
     run(async () => {

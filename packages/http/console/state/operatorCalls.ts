@@ -58,7 +58,7 @@ export const withToken =
       ...(method === "POST" && { body: JSON.stringify(Object.fromEntries(rest)) }),
       ...(signal !== undefined && { signal })
     })
-    // A refusal has the same form as that of any other call.
+    // The error envelope is the same as for any other call.
     if (!response.ok) await read(response, hostUrl)
     return response.json()
   }

@@ -2,7 +2,8 @@ import { signal } from "@preact/signals"
 import { basePath } from "./host.ts"
 
 /*
- * Each page has its own address below `/console`, such as `/console/requests/qreq_…`, to share and to come back to.
+ * Each page has its own address below `/console`, such as `/console/requests/qreq_…`, which users can share and
+ * bookmark.
  */
 
 /** A place in the console. */
@@ -45,7 +46,7 @@ const show = (url: URL): void => {
   place.value = read(url)
 }
 
-/** Follows links to pages of the console without loading it again. */
+/** Follows links to pages of the console without reloading it. */
 export const followLinks = (): void => {
   addEventListener("popstate", () => {
     place.value = read(location)

@@ -77,12 +77,12 @@ const redeem = async (link: string): Promise<void> => {
   else signInError.value = "This link has been used or has expired. Sign in with a key instead."
 }
 
-/** Signs in with the link of the address, or with the key that this tab has. */
+/** Signs in with the link code in the address, or with the key that this tab has stored. */
 export const begin = async (): Promise<void> => {
   const [, link] = /^#link=([\w-]+)$/.exec(location.hash) ?? []
   const kept = sessionStorage.getItem(keptKey)
   if (link !== undefined) {
-    // The code leaves the address before anything else happens, so that nobody copies it from there.
+    // Removes the code from the address before anything else happens, so that nobody copies it from there.
     history.replaceState(null, "", location.pathname)
     if (kept === null) return redeem(link).catch(() => {})
   }

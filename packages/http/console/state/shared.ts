@@ -24,7 +24,7 @@ export const beginShared = (): void => {
   const stored = `quotewire-console-link ${path[1]}`
   const [, sent] = /^#(link_[\w-]+)$/.exec(location.hash) ?? []
   if (sent !== undefined) {
-    // The token leaves the address before anything else happens, so that nobody copies it from there.
+    // Removes the token from the address before anything else happens, so that nobody copies it from there.
     history.replaceState(null, "", location.pathname)
     sessionStorage.setItem(stored, sent)
   }

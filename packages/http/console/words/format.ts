@@ -41,7 +41,7 @@ export const duration = (ms: number): string => {
 export const count = (number: number, noun: string, plural = `${noun}s`): string =>
   `${number.toLocaleString("en-US")} ${number === 1 ? noun : plural}`
 
-/** The beginning and the end of an id, which is where people compare it. */
+/** The beginning and the end of an id, which people compare. */
 export const shortId = (id: string): string => (id.length <= 18 ? id : `${id.slice(0, 10)}…${id.slice(-4)}`)
 
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
@@ -53,7 +53,7 @@ export const visible = (text: string): string =>
 /** A code as words: `risk_outside_guidelines` becomes `risk outside guidelines`. */
 export const words = (code: string): string => code.replaceAll("_", " ")
 
-/** A code as the beginning of a line. */
+/** A code as words, with a capital first letter. */
 export const title = (code: string): string => {
   const text = words(code)
   return text.charAt(0).toUpperCase() + text.slice(1)

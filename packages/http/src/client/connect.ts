@@ -39,16 +39,16 @@ export interface ConnectOptions {
   readonly check_answer?: (operation: AnyOperation["name"], answer: unknown) => FieldError | null
 }
 
-/** If a host asks for a longer pause, the call rejects at once with an error that says how long to wait. */
+/** If a host asks for a longer pause, the call rejects immediately with an error that says how long to wait. */
 const longestPauseMs = 60_000
 
 /**
- * Makes a client for a remote host. It needs only `fetch`, in Node, in browsers and in workers.
+ * Creates a client for a remote host. It needs only `fetch`, in Node, in browsers and in workers.
  *
  * Retries a call after a temporary failure unless that could execute it twice: after a refusal whose `retry_action`
  * allows it, honoring `Retry-After`, and after lost connections, timeouts and answers from proxies. A call rejects with
  * an `ApiError` if the host refuses it, with a `HostError` if no host of the API answers, and with the signal's reason
- * if its signal is aborted. Wrong options throw at once.
+ * if its signal is aborted. Wrong options throw immediately.
  *
  * `OwnLine` is the type of the host's own lines, if it has any besides the standard ones: `connect<typeof bicycle>(…)`.
  *

@@ -34,7 +34,7 @@ export const routes: { readonly [Name in AnyOperation["name"]]: ClientRoute } = 
   get_quote_request_timeline: read("/v1/quote-requests/{id}/timeline"),
   list_quote_requests: read("/v1/quote-requests"),
   cancel_quote_request: { method: "POST", path: "/v1/quote-requests/{id}/cancel", retry: "always" },
-  // A retry makes another link, which ends as well.
+  // A retry creates a second link, which expires too.
   create_partner_link: { method: "POST", path: "/v1/partner-links", retry: "always" },
   get_quote: read("/v1/quotes/{id}"),
   preview_revisions: read("/v1/quotes/{id}/revisions"),

@@ -1,4 +1,4 @@
-/** A timer with a longer delay fires at once. */
+/** A timer with a longer delay fires immediately. */
 const longestTimerMs = 2 ** 31 - 1
 
 /**

@@ -28,12 +28,12 @@ export const route = (link: ConsoleLink): Route.Route =>
     })
   )
 
-/** Whether a page of this host sent a request. Browsers always say so, and pages cannot change what they say. */
+/** Whether a page of this host sent a request. Browsers always send this information, and pages cannot change it. */
 const isSameOrigin = (header: Route.Header): boolean => {
   const site = header("sec-fetch-site")
   if (site !== null) return site === "same-origin"
   const origin = header("origin")
-  // Browsers tell the site only to hosts with TLS and to this machine.
+  // Browsers send `sec-fetch-site` only to hosts with TLS and to this machine, so compare the origin if it is missing.
   return origin !== null && URL.parse(origin)?.host === header("host")
 }
 

@@ -17,7 +17,7 @@ export interface Settings {
 /** The pages that `doc_url` links to: one for each error code, and a list of all (api.md, Error codes). */
 export const routes = (settings: Settings): ReadonlyArray<Route.Route> => [
   Route.make("GET", "/docs/v1/errors", () => Effect.succeed(index)),
-  // What a person tries who shortens the address of an operation.
+  // For people who leave out `/docs` from the address of an error page.
   Route.make("GET", "/v1/errors/{code}", ({ params, public_path }) =>
     Effect.succeed({
       status: 302,

@@ -11,7 +11,7 @@ export interface Settings {
   readonly rest: boolean
   /** The path of the agent endpoint; null if the host does not serve agents. */
   readonly mcp_path: string | null
-  /** Whether the page links to the console, or leads browsers to it at once; `none` by default. */
+  /** Whether the page links to the console, or redirects browsers to it; `none` by default. */
   readonly console?: "none" | "linked" | "first"
 }
 

@@ -54,13 +54,13 @@ export const byLine = (body: JsonSchema.JsonSchema, example?: unknown): Body => 
   }
 }
 
-/** The texts of facts, as descriptions: generators would name a type after a title. */
+/** Moves the titles of facts into their descriptions, because generators would name a type after a title. */
 const described = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   const { title, ...rest } = Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [key, dataKeywords.has(key) ? value : describedIn(value)])
   )
   const texts = [title, rest.description].filter(Predicate.isString)
-  // A fact can be called `title`: then it is a schema.
+  // A fact can itself be called `title`; its value is then a schema.
   return {
     ...(Predicate.isObject(title) && { title }),
     ...rest,

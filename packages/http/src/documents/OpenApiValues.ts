@@ -38,8 +38,8 @@ export const components = (lists: ReadonlyArray<Values>): JsonSchema.Definitions
   )
 
 /**
- * Replaces the schema of one of the lists: with a reference or, in an answer, if the list can grow, any other text as
- * well. Undefined for other schemas.
+ * Replaces the schema of one of the lists with a reference. In an answer, if the list can grow, any other text is
+ * allowed as well. Undefined for other schemas.
  */
 export const placeOf = (
   lists: ReadonlyArray<Values>,

@@ -34,7 +34,7 @@ export const read = <S extends Partial<Addresses>>(settings: S): Result.Result<S
   )
 }
 
-/** Like `read`. A wrong address is a bug of the program, so it dies. */
+/** Like `read`, but a wrong address is a bug in the program, so the effect dies. */
 export const checked = <S extends Addresses>(settings: S): Effect.Effect<S> =>
   Effect.suspend(() => Effect.orDie(Effect.fromResult(read(settings))))
 

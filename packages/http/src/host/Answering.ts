@@ -79,10 +79,10 @@ export interface Answering<R> {
   readonly interruptAll: Effect.Effect<void>
 }
 
-/** A request that is being answered. A class for the same reason as `PipelinedRequest`. */
+/** A request that is being answered. A class rather than an object literal, as explained at `PipelinedRequest`. */
 export class Exchange {
   readonly request_id: Ids.RequestId
-  /** The headers that its answer always has, first `request-id`, even if it is a refusal or answers a preflight. */
+  /** The headers that every answer has, `request-id` first, even if it is a refusal or answers a preflight. */
   readonly headers: Readonly<Record<string, string>>
   readonly name: string
   /** When it arrived, by `performance.now()`; 0 if not measured. */
@@ -150,7 +150,7 @@ const makeExchanges = <R>(
     notFound: (path) => NotFound.match(paths, path),
     preflight: (method, path, header) => cors?.preflight(method, path, header) ?? null,
     begin: (route, path, header) => {
-      // An answer in an older revision sets this header itself (api.md, Choosing a revision).
+      // An answer in an older revision replaces `service-version` (api.md, Choosing a revision).
       const requestId = ids.request()
       const headers: Record<string, string> = { "request-id": requestId }
       if (path.startsWith("/v1/")) headers["service-version"] = revision

@@ -9,8 +9,8 @@ export type Headers = Readonly<Record<string, string | ReadonlyArray<string> | u
 export type Header = (name: string) => string | null
 
 /**
- * Reads a body. It is refused if it is too large, or if too much is arriving at once. If the caller disconnects, reading is
- * interrupted.
+ * Reads a body. It is refused if it is too large, or if too many bytes are arriving at the same time. If the caller
+ * disconnects, reading is interrupted.
  */
 export type Read = Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large" | "service_unavailable">>
 

@@ -211,7 +211,7 @@ const logRequest = (
   { _tag, status }: Pick<ApiError.ApiError, "_tag" | "status">
 ) => Pipeline.logUnrouted({ request_id, credentials, transport: { ...transport, status }, error_code: _tag })
 
-/** The same for a sender that has not been checked yet. Requests without a valid key or token are not logged. */
+/** Logs a request whose sender has not been checked yet. Requests without a valid key or token are not logged. */
 const logUnadmitted = (gate: Gate.Gate, request: Request, status: number, _tag: ApiError.ErrorCode) =>
   Effect.ignore(
     Effect.flatMap(gate.admit(request), ({ credentials }) => logRequest(request, credentials, { _tag, status }))

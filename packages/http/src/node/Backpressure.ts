@@ -72,7 +72,7 @@ interface Connection<P extends PipelinedRequest> {
 /**
  * Backpressure for callers that send requests but do not read the answers.
  *
- * Answers four requests of each connection at a time. The first one starts at once; those behind it take turns with
+ * Answers four requests of each connection at a time. The first one starts immediately; those behind it take turns with
  * those of other connections, so that callers who pipeline do not delay those who do not. While requests wait, a server
  * that reads in slices parses nothing more of their connection. A connection is closed if its caller reads almost
  * nothing, or if 32 requests on it are unanswered.
@@ -102,7 +102,7 @@ export class Backpressure<P extends PipelinedRequest> {
     return Math.min(this.read_timeout_ms / 4, 1_000)
   }
 
-  /** Starts a request at once, or after its caller has read an earlier answer. */
+  /** Starts a request immediately, or after its caller has read an earlier answer. */
   admit(pipelined: P): void {
     const { request } = pipelined
     const { socket } = request

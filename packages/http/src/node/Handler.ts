@@ -96,7 +96,7 @@ const makeUnsafe = <R>(answering: Answering.Answering<R>, locate: Paths.Locate, 
   return { backpressure, handler }
 }
 
-/** Finds the routes of requests, and admits them. A request that belongs to the program around is passed on. */
+/** Finds the routes of requests, and admits them. Passes on requests that belong to the surrounding program. */
 const admitting =
   <R>(
     answering: Answering.Answering<R>,

@@ -19,7 +19,7 @@ const durations = Metric.histogram("quotewire_request_duration_seconds", {
   boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25]
 })
 
-/** Counts and times the answers of a host. Use it as the setting `onAnswered`. */
+/** Counts and times the answers of a host. Use it as the `onAnswered` setting. */
 export const onAnswered: Effect.Effect<(answered: Handler.Answered) => void> = Effect.map(
   Effect.context<never>(),
   (context) => {
@@ -64,10 +64,10 @@ const answerOf = (body: string): Answer.Answer => ({
   body
 })
 
-/** `GET /metrics`: all metrics of this process, in the text format of Prometheus. */
+/** `GET /metrics`: all metrics of this process, in the Prometheus text format. */
 export const route: Route.Route = Route.make("GET", path, () => Effect.map(text, answerOf))
 
-/** The address of the metrics. It is separate, because metrics are only for the operator. */
+/** The address of the metrics. It differs from the API's, because metrics are only for the operator. */
 export type Settings = Pick<Server.Settings, "host" | "port">
 
 /** Serves only `/metrics`, until its scope closes. */
@@ -97,7 +97,7 @@ const lastTextMs = 250
 type Fork = (effect: Effect.Effect<void>) => unknown
 
 const textHandler = (collected: Effect.Effect<string>, fork: Fork): Handler.Handler => {
-  /** The newest answer of each connection. */
+  /** The latest answer of each connection. */
   const answers = new WeakMap<Socket, ServerResponse>()
   const handle: Handler.Handler["handle"] = (request, response) => {
     answers.set(request.socket, response)

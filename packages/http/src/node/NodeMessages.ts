@@ -21,8 +21,8 @@ export const announcedBytes = (request: IncomingMessage): number => Number(reque
 /**
  * Reads a body of at most `limit` bytes.
  *
- * A larger one is refused with `request_too_large`: at once if its length was announced, otherwise when the limit is
- * exceeded. If the caller disconnects, it is interrupted. If a body parser ran before, its `request.rawBody` or
+ * A larger one is refused with `request_too_large`: immediately if its length was announced, otherwise when the limit
+ * is exceeded. If the caller disconnects, it is interrupted. If a body parser ran before, its `request.rawBody` or
  * `request.body` is used. If the parser left neither, that is a defect, because it is not the caller's fault.
  */
 export const read = (request: IncomingMessage, limit: number, bodies: ArrivingBodies): Read =>
@@ -146,7 +146,7 @@ export const isAnsweredEarly = ({ req, writableFinished }: ServerResponse): bool
  * `give` is called whenever the caller can read data: first with the length of the answer, then with 0 for each piece.
  *
  * If the request's body was not read, a small one is discarded. With a larger one, the connection ends after the
- * answer; until then, what the caller still sends is dropped for a moment, because resetting the connection at once
+ * answer; until then, what the caller still sends is dropped for a moment, because resetting the connection immediately
  * could destroy the answer.
  *
  * Does nothing if it is too late to answer.

@@ -29,7 +29,7 @@ export interface Settings {
   /** How long a request may take to arrive, in milliseconds; 30,000 by default. */
   readonly request_timeout_ms?: number
   /**
-   * The most connections at once; 10,000 by default. Further connections are closed without an answer. Idle connections
+   * The most open connections; 10,000 by default. Further connections are closed without an answer. Idle connections
    * are closed after 75 seconds.
    */
   readonly connections?: number
@@ -164,7 +164,7 @@ const receive = (settings: Settings, receiver: Receiver) =>
     return { server, bound: receiver.bound, open, end }
   })
 
-/** Frees the port at once. Does nothing if the server has stopped. */
+/** Frees the port immediately. Does nothing if the server has stopped. */
 const unbind = (server: Http.Server): void => {
   server.close()
   server.closeAllConnections()
@@ -180,15 +180,16 @@ const attach = (listening: Listening, settings: Settings, handler: Handler) =>
         BrokenRequest.refuse(handler.refusal(ApiError.make("not_found")), socket)
       )
       server.on("checkContinue", (request: Http.IncomingMessage, response: Http.ServerResponse) => {
-        // A caller that asks first gets its refusal before it sends too much.
+        // With `Expect: 100-continue`, the caller gets a refusal before it sends too much.
         if (NodeMessages.announcedBytes(request) <= Body.maxBytes) response.writeContinue()
         handler.handle(request, response)
       })
       server.on("clientError", (error: Error, socket) => {
         if (!(socket instanceof Socket)) return BrokenRequest.answer(error, socket, handler.refusal)
-        // Waits for earlier answers. Otherwise the refusal would be taken for one of them.
+        // Waits for earlier answers, because the caller would mistake the refusal for one of them.
         handler.whenAnswered(socket, (isAnsweredEarly) => {
-          // The request is already answered. A second answer would be taken for the answer to the next request.
+          // The request is already answered. The caller would mistake a second answer for the answer to its next
+          // request.
           if (isAnsweredEarly) socket.destroy()
           else BrokenRequest.answer(error, socket, handler.refusal)
         })

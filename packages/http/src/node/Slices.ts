@@ -3,28 +3,30 @@ import type { Server as SecureServer } from "node:https"
 import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
 
-/** The size of a chunk that is parsed at once, without waiting for a turn. Most requests are smaller. */
+/** The size of a chunk that is parsed immediately, without waiting for a turn. Most requests are smaller. */
 const smallBytes = 4 * 1024
 
 /** How many bytes of a larger chunk are parsed in one turn of the event loop. */
 const sliceBytes = 2 * 1024
 
-/** The same for a connection whose requests had to wait, because each waiting request takes memory. */
+/**
+ * The slice size for a connection whose requests had to wait. It is smaller, because each waiting request takes memory.
+ */
 const heldSliceBytes = 1024
 
 /** How many connections get a slice parsed in one turn. */
 const slicesPerTurn = 32
 
-/** How long after a suspicious connection new ones are read in slices from the start, in milliseconds. */
+/** How long after a suspicious connection the server also reads new connections in slices, in milliseconds. */
 const waryMs = 60_000
 
 /**
  * Makes a server parse incoming data in slices of 2 KiB, from up to 32 connections in each turn of the event loop.
- * Chunks of up to 4 KiB are parsed at once. A connection that had too many requests at a time gets smaller slices.
+ * Chunks of up to 4 KiB are parsed immediately. A connection that had too many requests at a time gets smaller slices.
  *
- * By default Node reads up to 64 KiB at once, and creates all requests in it before any code can close the connection:
- * 61 KB can contain 1,700 requests, which take 5 MB in Node. Here, at most one such chunk waits for each connection.
- * Call this before the server listens.
+ * By default Node reads up to 64 KiB in one go, and creates all requests in it before any code can close the
+ * connection: 61 KB can contain 1,700 requests, which take 5 MB in Node. Here, at most one such chunk waits for each
+ * connection. Call this before the server listens.
  *
  * @example
  * const server = createServer(nodeHandler(quotewire))
@@ -38,9 +40,11 @@ export const readInSlices = (server: Server | SecureServer): void => {
 
 /**
  * Leaves reading to Node until one connection is suspicious, then reads all connections of the server in slices. Slices
- * make a read a tenth more expensive. If many connections send bursts, Node parses only one chunk of one of them.
+ * make a read a tenth more expensive. If many connections send bursts, the first whole chunk that Node parses makes
+ * this one switch to slices.
  *
- * Call `beware` for a connection whose request takes long to parse, and `hold` for one with too many requests at a time.
+ * Call `beware` for a connection whose request takes long to parse, and `hold` for one with too many requests at a
+ * time.
  */
 export const readInSlicesIfNeeded = (server: Server): void => {
   const watch = new Watch()

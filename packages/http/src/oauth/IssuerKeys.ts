@@ -64,8 +64,8 @@ export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">, warn:
         Effect.catchTag("Unloadable", ({ reason }) => Effect.as(warn("not_loaded", { reason }), last))
       )
       return last
-      // Continues even if the caller that began it leaves. Otherwise such callers could cause one attempt after the
-      // other.
+      // Continues even if the caller that began it leaves. Otherwise callers that leave could cause one attempt after
+      // another.
     }).pipe(Effect.uninterruptible, turn.withPermit)
 
   const current = Effect.gen(function* () {

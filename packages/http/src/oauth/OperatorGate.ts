@@ -21,9 +21,9 @@ export const tokensOnly: Identify<never> = (token, address) => Effect.succeed({ 
 
 /**
  * Also accepts access tokens of an issuer that are for the operators' API, `{base_url}/operator/v1`, and have a scope
- * such as `operator:read`. So a token for the agent endpoint opens nothing here, nor the other way round.
+ * such as `operator:read`. So a token for the agent endpoint is not valid here, and vice versa.
  *
- * They reach all organizations: the issuer decides who gets such a scope.
+ * These tokens reach all organizations: the issuer decides who gets such a scope.
  */
 export const make = (settings: OAuthSettings, baseUrl: string): Identify<OperatorCalls.OperatorCallServices> => {
   const { verify } = TokenVerifier.make(settings, `${baseUrl}/operator/v1`)

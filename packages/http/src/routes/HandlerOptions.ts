@@ -213,7 +213,7 @@ const proxiesOf = ({ proxies, proxy_header = "x-forwarded-for" }: HandlerOptions
 export interface Place {
   readonly base_url: string
   readonly docs_url: string
-  /** The path of `base_url`; undefined if it is not set. Then it is taken from each request. */
+  /** The path of `base_url`; undefined if `base_url` is not set, so that the path is taken from each request. */
   readonly public_path: string | undefined
 }
 

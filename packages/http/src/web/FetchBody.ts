@@ -6,9 +6,9 @@ import type { Read } from "../host/Route.ts"
 /**
  * Reads the body of a Web request, of at most `limit` bytes.
  *
- * A larger one is refused with `request_too_large`: at once if its length was announced, otherwise when the limit is
- * exceeded, and the rest is not read. If the caller disconnects, it is interrupted. It is a defect if the body was read
- * before.
+ * A larger one is refused with `request_too_large`: immediately if its length was announced, otherwise when the limit
+ * is exceeded, and the rest is not read. If the caller disconnects, it is interrupted. It is a defect if the body was
+ * read before.
  */
 export const read = (request: Request, limit: number, bodies: ArrivingBodies): Read =>
   Effect.suspend(() => {
@@ -30,7 +30,7 @@ const streamed = (stream: ReadableStream<Uint8Array>, limit: number, bodies: Arr
         collect(reader, body).catch(() => body.finish(Effect.interrupt))
         return Effect.sync(() => body.forget())
       }),
-    // The rest is not needed, and a failed stream cannot be cancelled.
+    // Nobody needs the rest. A stream that has failed cannot be cancelled, which does not matter.
     (reader) => Effect.sync(() => void reader.cancel().catch(() => {}))
   )
 

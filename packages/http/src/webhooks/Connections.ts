@@ -74,7 +74,7 @@ export class Connections {
    */
   private readonly hanging = new Set<string>()
   private restricted = 0
-  /** Pools that wait for a connection of that half. */
+  /** Pools with requests that wait for a connection from the half for hanging origins. */
   private readonly waitingRestricted = new Set<OriginPool>()
   private isClosed = false
 
@@ -164,7 +164,7 @@ export class Connections {
       connection.isBusy = true
       connection.isRestricted = isRestricted
       if (isRestricted) this.restricted++
-      // If the pool has more requests, it goes to the end of the round.
+      // If the pool has more requests, it goes to the end of the queue.
       this.updateReady(pool)
       waiter.use(connection)
     }
@@ -280,7 +280,7 @@ export class StatusLine {
   private hear(chunk: Buffer): void {
     if (this.text.length < beginning) this.text += chunk.toString("latin1", 0, beginning - this.text.length)
     this.received_bytes += chunk.length
-    // After the parser, so that its own verdict on these bytes comes first.
+    // Deferred until the parser has run, so that its own error about these bytes comes first.
     if (this.received_bytes > maxWireBytes) setImmediate(this.onFlood)
   }
 

@@ -1,7 +1,7 @@
 import { WebhookAddress } from "@quotewire/core"
 
 /*
- * Where a POST goes: the URL is judged, its host is looked up, and every address of it is judged.
+ * Decides where a POST goes: checks the URL, resolves its host, and checks every address.
  */
 
 /** Resolves full names to addresses: a `Resolver` of `node:dns/promises`, or a replacement. */
@@ -28,7 +28,7 @@ export interface Destination {
 /** Finds the destination of a URL and starts to resolve its host; null if the URL is refused. */
 export type Find = (url: string) => Destination | null
 
-/** How many URLs are cached with their verdicts: the same few receive most webhooks. */
+/** How many URLs are cached with the result of their check: the same few receive most webhooks. */
 const maxJudged = 1_000
 
 /** Makes a finder that allows the destinations of a policy. */

@@ -65,7 +65,8 @@ export interface Settings extends TlsSettings {
 /**
  * A connector for undici that always dials this address, even if the host's name now resolves to a different one.
  *
- * It calls `opened` with the socket at once, and `ready` with the socket that HTTP uses, after TLS, before the first byte.
+ * It calls `opened` with the socket immediately, and `ready` with the socket that HTTP uses, after TLS, before the
+ * first byte.
  */
 export type Dial = (
   address: string,

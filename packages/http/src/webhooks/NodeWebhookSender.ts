@@ -278,7 +278,7 @@ class Post {
     if (this.isOver) return
     this.isOver = true
     const response_status_code = this.status ?? this.connection?.statusLine.status ?? null
-    // Frees the connection before reporting, because a listener may send again at once.
+    // Frees the connection before reporting, because a listener may immediately send again.
     this.releaseConnection(state)
     this.report({
       response_status_code,

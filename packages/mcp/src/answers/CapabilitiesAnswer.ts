@@ -67,7 +67,7 @@ const textsAt = (schema: unknown, [name, ...names]: ReadonlyArray<string>): Read
   return textsAt(Predicate.isObject(properties) ? properties[name] : items, names)
 }
 
-/** What a keyless caller sends instead of receipts, which it must not send. */
+/** What a keyless caller sends instead of consent receipts, which it must not send. */
 const agreement: Capabilities["consents"] = [
   { field: "quote_disclosure_version", required: true },
   { field: "quote_disclosure_accepted", required: true }

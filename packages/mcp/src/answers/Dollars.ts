@@ -8,7 +8,7 @@ export const format = (cents: number): string => {
   return `${formatWhole(cents)}.${digits}`
 }
 
-/** The same without the cents, `$1,234`. */
+/** Formats a whole number of cents as dollars without the cents, `$1,234`. */
 export const formatWhole = (cents: number): string =>
   `${cents < 0 ? "-" : ""}$${grouped(Math.trunc(Math.abs(cents) / 100))}`
 

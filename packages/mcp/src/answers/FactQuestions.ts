@@ -61,7 +61,7 @@ export const missing = (errors: ReadonlyArray<ApiError.FieldError>, line: Line.L
   ]
 }
 
-/** Alternatives in words: "a, or b and c". */
+/** Alternatives as text: "a, or b and c". */
 const listed = (groups: ReadonlyArray<ReadonlyArray<string>>, nameOf: (path: string) => string): string =>
   groups.map((group) => group.map(nameOf).join(" and ")).join(", or ")
 
@@ -95,7 +95,7 @@ const listIn = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value)
 const requiredIn = (schema: unknown): ReadonlyArray<string> =>
   Predicate.isObject(schema) ? listIn(schema.required).filter(Predicate.isString) : []
 
-/** A condition in words: "species is dog and breed is mixed or unknown". */
+/** A condition as text: "species is dog and breed is mixed or unknown". */
 const conditionOf = (schema: unknown): string => {
   const properties = Predicate.isObject(schema) && Predicate.isObject(schema.properties) ? schema.properties : {}
   return Object.entries(properties)

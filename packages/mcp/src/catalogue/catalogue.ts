@@ -14,7 +14,7 @@ import type { Definition } from "./OperationTool.ts"
 const reads: Annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
 const sends: Annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true }
 
-// How the arguments of a tool map to a call of its operation.
+// The mapping of a tool whose arguments are exactly the fields of its operation.
 const unchanged: ArgumentMapping = { named: {}, read_handle: false, request_key: false }
 const withHandle: ArgumentMapping = { ...unchanged, read_handle: true }
 const withSubscription: ArgumentMapping = { ...unchanged, named: { subscription_id: "id" } }

@@ -4,7 +4,7 @@ import type { Fields, Response } from "../protocol/JsonRpc.ts"
 
 /** The connected program, on a transport that lets this service send messages at any time. */
 export interface Peer {
-  /** Shows the person a form. If too many forms are open, it counts as closed at once. */
+  /** Shows the person a form. If too many forms are open, it immediately counts as closed. */
   readonly ask: (form: Form.Form | Fields) => Effect.Effect<Form.Answer>
   /** Sends the program a notification. */
   readonly notify: (method: string, params: object) => Effect.Effect<void>

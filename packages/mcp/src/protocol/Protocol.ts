@@ -40,7 +40,7 @@ const noFields: Fields = {}
 
 const isModern = (version: unknown): boolean => typeof version === "string" && version >= modern[0]
 
-/** The era of a message: `modern` if its `_meta` or its header `MCP-Protocol-Version` names such a revision. */
+/** The era of a message: `modern` if its `_meta` or its `MCP-Protocol-Version` header names such a revision. */
 export const eraOf = (message: Message, version: string | null): Era => {
   const claim = metaOf(message)[versionKey]
   if (claim !== undefined && typeof claim !== "string") return "modern"
@@ -107,8 +107,8 @@ export interface Introduction {
 export const nobody: Introduction = { client: null, elicits: false, shows_views: false }
 
 /**
- * Reads what a program declares about itself in `initialize`. Revisions before 2025-06-18 have no forms, whatever it
- * declares.
+ * Reads what a program declares about itself in `initialize`. Revisions before 2025-06-18 have no forms, whatever the
+ * program declares.
  */
 export const readHandshake = ({ capabilities, clientInfo, protocolVersion }: Fields): Introduction => ({
   client: clientOf(clientInfo),
@@ -191,7 +191,7 @@ const checkHeaders = (message: Message, headers: RoutingHeaders, version: string
   return name === message.params[named] ? Result.void : mismatch("Mcp-Name", `params.${named}`)
 }
 
-/** The parameters that the header `Mcp-Name` repeats, by method. */
+/** The parameters that the `Mcp-Name` header repeats, by method. */
 const namedBy: ReadonlyMap<string, string> = new Map([
   ["tools/call", "name"],
   ["resources/read", "uri"]

@@ -51,8 +51,8 @@ const maxReplies = 16
 const maxId = 512
 
 /**
- * The most forms of one call that are open or being answered at once. A host sends them one at a time; a hostile one
- * could send any number, and each would hold its answer until the host accepts it.
+ * The most forms of one call that may be open or being answered at the same time. A host sends them one at a time; a
+ * hostile one could send any number, and each would hold its answer until the host accepts it.
  */
 const maxForms = 4
 

@@ -137,7 +137,7 @@ const makeSessions = <R>({ isSigned, sign }: Pick<Settings<R>, "isSigned" | "sig
     if (token === null) return Protocol.nobody
     return (yield* isSigned(token.payload, token.signature)) ? token.session : Protocol.nobody
   }),
-  /** The header with the session identifier; none if the program did not give its name. */
+  /** The header with the session identifier; no header if the program did not give its name. */
   headersFor: Effect.fnUntraced(function* ({ client, ...declared }: Protocol.Introduction) {
     if (client === null) return noHeaders
     const session = { client, ...declared }

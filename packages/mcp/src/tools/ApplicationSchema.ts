@@ -65,8 +65,8 @@ const short = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
 }
 
 /**
- * The allowed values: as a list if all are text, otherwise in words, because some models accept only lists of text.
- * Excludes null, because it counts as omitted.
+ * The allowed values: as a list if all are text, otherwise in the description, because some models accept only lists of
+ * text. Excludes null, because it counts as omitted.
  */
 const valuesOf = (values: unknown): JsonSchema.JsonSchema => {
   if (!Array.isArray(values)) return {}
@@ -78,7 +78,7 @@ const valuesOf = (values: unknown): JsonSchema.JsonSchema => {
   return { type: "integer", ...(sent.length <= mostNumbers && { description: sent.join(", ") }) }
 }
 
-/** Alternative groups of facts in words: "vin, or model_year and make and model". */
+/** Alternative groups of facts as text: "vin, or model_year and make and model". */
 const alternativesOf = ({ anyOf }: JsonSchema.JsonSchema): string | null => {
   const groups = Array.isArray(anyOf) ? anyOf.filter(isSchema).map(({ required }) => textsIn(required)) : []
   if (groups.length === 0 || groups.some((group) => group.length === 0)) return null

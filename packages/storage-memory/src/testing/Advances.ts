@@ -105,7 +105,7 @@ const passPauses = (isIdle: () => boolean, { pass }: StillClock.StillClock): (()
   return () => clearInterval(timer)
 }
 
-/** The longest that an advance waits before it looks again. */
+/** The longest that an advance waits before it checks again. */
 const passPausesMs = 1_000
 
 /** Distinguishes the advances of this process, because a repeated key would repeat an advance. */
@@ -114,7 +114,7 @@ let advances = 0
 /** The longest advance of one call, in seconds. */
 const longestStep = 31_536_000
 
-/** The furthest that a clock moves at once, in seconds: a hundred years. */
+/** The furthest that one advance moves a clock, in seconds: a hundred years. */
 const maxSeconds = 100 * longestStep
 
 /** A duration in whole seconds. Throws a `RangeError` that names it if it is not one. */

@@ -24,8 +24,8 @@ export interface SandboxOptions<OwnLine extends AnyLine = StandardLine> extends 
   /** The start time of the clock; by default when the first cassette was recorded, or now. */
   readonly now?: Date
   /**
-   * Recorded answers of your carriers, by carrier id, made with `quotewire carriers test --record`. Then nothing is
-   * sent. Without cassettes, your carriers are asked through `carrier_transport`.
+   * Recorded answers of your carriers, by carrier id, made with `quotewire carriers test --record`. With cassettes,
+   * nothing is sent; without them, your carriers are asked through `carrier_transport`.
    */
   readonly cassettes?: CassettesByCarrier
   /** What the carriers play, such as `zero_quotes`; by default they follow their own rules. */
@@ -245,7 +245,7 @@ const optionsOf = <OwnLine extends AnyLine>(
   }
 }
 
-/** A sender whose waits take no time, so that an endpoint that never answers times out at once. */
+/** A sender whose waits take no time, so that an endpoint that never answers times out immediately. */
 const withoutWaiting = (
   sender: Layer.Layer<WebhookSender.WebhookSender>,
   clock: Clock.Clock

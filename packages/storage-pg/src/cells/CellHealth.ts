@@ -30,7 +30,7 @@ export type Guard = (cell: CellState, storage: Port) => Port
  * Makes a circuit breaker for each cell, so that an unavailable cell does not delay the work of others.
  *
  * After a call fails as unavailable, the cell is **unavailable**: it gets no new workspaces and no claims until its
- * health check succeeds. If the health check fails too, the cell is **unresponsive**: all its calls fail at once.
+ * health check succeeds. If the health check fails too, the cell is **unresponsive**: all its calls fail immediately.
  *
  * Errors name the cell, except for the first cell, without which nothing works.
  */
@@ -38,7 +38,10 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
   const run = yield* FiberSet.makeRuntime()
   const claimTimeoutMs = yield* TimedClaim.ClaimTimeout
 
-  /** Waits until a cell is usable again. If it is ready at once, it only refused a call, so it gets a pause. */
+  /**
+   * Waits until a cell is usable again. If the first health check succeeds, the cell only refused a call, so it gets a
+   * pause.
+   */
   const recover = Effect.fnUntraced(function* (cell: CellState, storage: Port) {
     const isReady = Effect.isSuccess(Effect.timeout(storage.ready, readyTimeoutMs))
     if (yield* isReady) {

@@ -26,7 +26,7 @@ export interface CellState {
    * Whether a call failed as unavailable. If so, the cell gets no new workspaces and no claims until it is ready again.
    */
   isUnavailable: boolean
-  /** Whether its health check fails too. If so, all its calls fail at once. */
+  /** Whether its health check fails too. If so, all its calls fail immediately. */
   isUnresponsive: boolean
   /**
    * The next pause if it is ready but refuses a call, in milliseconds. It doubles each time until a change is stored

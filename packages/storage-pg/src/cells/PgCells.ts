@@ -54,7 +54,7 @@ const unlessRefused = <A, R>(
     VersionConflict: () => Effect.fail(cellRefused("Another program is changing the list of cells: try again."))
   })
 
-/** Opens all cells. The first one must be usable at once; the others may become usable later. */
+/** Opens all cells. The first one must be usable immediately; the others may become usable later. */
 const openAll = (
   [home, ...others]: AllCells,
   { work_cells }: WorkOptions

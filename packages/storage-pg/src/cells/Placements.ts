@@ -16,7 +16,7 @@ export interface Placements {
 
 /** Options of placements. */
 export interface Options {
-  /** The first cell, which keeps them. */
+  /** The first cell, which stores the placements. */
   readonly home: Storage.Storage["Service"]
   readonly home_name: string
   /** Whether a cell can take a new workspace now. */

@@ -34,9 +34,9 @@ const queueOf =
 
 /** Options of a writer. */
 export interface Options {
-  /** How many statements write at once. */
+  /** How many statements write concurrently. */
   readonly queues: number
-  /** Runs after each change that was stored, even if its caller has given up. */
+  /** Runs after each change that was stored, even if its caller no longer waits. */
   readonly stored: (change: Change.Change) => Effect.Effect<void>
 }
 

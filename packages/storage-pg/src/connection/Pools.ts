@@ -80,8 +80,8 @@ export const connectionOf = Effect.fnUntraced(function* (
 })
 
 /**
- * The settings of a connection whose next statement may run in another session of the server. So it prepares nothing and
- * sets nothing.
+ * The settings of a connection whose next statement may run in another session of the server. Therefore it prepares no
+ * statements and changes no settings.
  */
 export const sharedConnectionOf = Effect.fnUntraced(function* (
   options: DatabaseOptions,

@@ -59,7 +59,7 @@ export const byComment: Naming = {
 
 interface Options {
   readonly call_ms: number
-  /** The most statements that can run at once. */
+  /** The most statements that can run concurrently. */
   readonly connections: number
   readonly naming: Naming
   /** Sends a query to the server. */
@@ -81,7 +81,7 @@ interface Sent {
  * A commit may wait for a synchronous standby. If its statement is cancelled, PostgreSQL ends the wait and makes the
  * commit visible, although it would be lost if the standby were promoted. So when a call times out, the caller gets
  * `StorageUnavailable`, and the statement keeps its connection until the server ends it. While all connections are
- * occupied this way, calls fail at once.
+ * occupied this way, calls fail immediately.
  *
  * If the server no longer runs such a statement, its connection is dead and is closed.
  */

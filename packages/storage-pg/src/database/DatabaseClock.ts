@@ -35,7 +35,7 @@ const steady = (own: Clock.Clock, onJump: () => void) => {
   }
   correct(0)
 
-  /** Reads the wall clock, because the system corrects it in small steps. Undoes larger steps. */
+  /** Follows the wall clock through small steps, by which the system corrects it, and undoes larger ones. */
   const millis = (): number => {
     const jumpMs = Math.round(lead() - leadMs)
     if (Math.abs(jumpMs) > toleranceMs) {
@@ -57,7 +57,7 @@ const steady = (own: Clock.Clock, onJump: () => void) => {
  * database.
  *
  * It does not jump when the host's wall clock does. After the machine was suspended, it is behind until it has asked
- * the database, which it does at once. While the database is unavailable, it keeps the last correction.
+ * the database, which it does immediately. While the database is unavailable, it keeps the last correction.
  */
 export const make = Effect.fnUntraced(function* (
   database: PlacedDatabase

@@ -17,7 +17,7 @@ import { attempt } from "./FolderRefused.ts"
 const Owner = Schema.Struct({
   pid: Schema.Int,
   host: Schema.String,
-  /** Identifies the process, since its number can be used again; null where that is unknown. */
+  /** Identifies the process, because its number can be reused; null where that is unknown. */
   started: Schema.NullOr(Schema.String)
 })
 type Owner = typeof Owner.Type
@@ -38,7 +38,7 @@ const textOf = (file: string): string | null => {
   }
 }
 
-/** When a process started, and whether it still runs, where Linux tells; null elsewhere. */
+/** When a process started, and whether it still runs; null on systems other than Linux. */
 const processOf = (number: number): { readonly started: string; readonly isRunning: boolean } | null => {
   const boot = textOf("/proc/sys/kernel/random/boot_id")?.trim()
   // The name of the program, in parentheses, can contain spaces.
@@ -142,7 +142,9 @@ const acquire = Effect.fnUntraced(function* (folder: string) {
   return yield* taken ?? inUse(folder, lastIn(folder), ownerIn(folder, lastIn(folder)) ?? me)
 })
 
-/** Empties the lock, which a full disk allows as well. If the folder was removed meanwhile, there is nothing to release. */
+/**
+ * Empties the lock, which works even on a full disk. If the folder was removed meanwhile, there is nothing to release.
+ */
 const release = (folder: string, number: number) =>
   Effect.ignore(attempt(folder, () => truncateSync(fileOf(folder, number))))
 

@@ -28,7 +28,7 @@ const load = Effect.tryPromise({
 
 /**
  * How the server runs. Its buffers are small, because they are part of this process. It plans statements once, as on
- * other servers. Nothing may be set in files of the database, which would stay there.
+ * other servers. Settings must not go into the files of the database, because they would persist.
  */
 const settings = [
   "shared_buffers=16MB",

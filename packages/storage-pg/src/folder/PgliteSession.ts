@@ -5,8 +5,8 @@ import type { Run } from "../connection/Session.ts"
 import { wireTypes } from "../rows/wireTypes.ts"
 
 /*
- * The session of PGlite, which answers at once: statements and their answers are the bytes that PostgreSQL clients and
- * servers exchange, and the codecs are those of the shipped connections.
+ * The session of PGlite, which answers immediately: statements and their answers are the bytes that PostgreSQL clients
+ * and servers exchange, and the codecs are those of the shipped connections.
  */
 
 /** The part of PGlite that a session uses. The package is optional, so none of its types is exported. */
@@ -19,7 +19,7 @@ export interface Pglite {
 
 /** The only session of a database. */
 export interface Session {
-  /** Runs a statement at once. */
+  /** Runs a statement immediately. */
   readonly run: Run
   /** The payloads that were sent to the session's channels since the last call. */
   readonly takeNotifications: () => ReadonlyArray<string>
@@ -74,7 +74,7 @@ const errorOf = (fields: PgProtocol.ErrorFields): SqlError =>
     reason: new UnknownError({ cause: fields, message: fields.message ?? "no message", operation: "execute" })
   })
 
-/** PGlite did not answer, so it never will again. */
+/** PGlite did not answer, so it will never answer again. */
 const lost = new SqlError({
   reason: new ConnectionError({ cause: undefined, message: "PGlite has not answered", operation: "execute" })
 })

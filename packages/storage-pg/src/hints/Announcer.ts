@@ -65,7 +65,7 @@ const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 export interface Announcer {
   /** Announces hints soon. */
   readonly announce: (hints: ReadonlyArray<Change.Hint>) => void
-  /** Announces hints at once, and waits until they are sent. */
+  /** Announces hints immediately, and waits until they are sent. */
   readonly announceNow: (hints: ReadonlyArray<Change.Hint>) => Effect.Effect<void>
 }
 

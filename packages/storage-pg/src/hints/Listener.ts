@@ -10,8 +10,8 @@ import { parseAnnouncement } from "./Announcer.ts"
 const reconnectMs = 1_000
 /**
  * How often a connection beats, in milliseconds: asks when the next jobs of its schemas are due, which also checks that
- * the server answers. Less than a lease lasts, so that a host learns of the end of a lease that another one takes
- * before that other one dies.
+ * the server answers. Shorter than a lease: if another host takes a lease and dies, this host already knows when the
+ * lease ends.
  */
 const beatEveryMs = 20_000
 /** How many schemas one statement asks, so that it answers in time even if the connection has no plans yet. */
@@ -151,11 +151,11 @@ const serve = Effect.fnUntraced(function* (
     })
 })
 
-/** The same for connections that can listen for each other's schemas. */
+/** A key for a connection. It is equal for connections that can listen for each other's schemas. */
 const keyOf = ({ types: _, url, ...config }: PgConnection.Config): string =>
   JSON.stringify([url === undefined ? null : Redacted.value(url), config])
 
-/** Listens with one connection for each database, whatever number of schemas it has. */
+/** Listens with one connection for each database, however many schemas it has. */
 export const make: Effect.Effect<Listen, never, Scope.Scope> = Effect.gen(function* () {
   const configs = new Map<string, PgConnection.Config>()
   const servers = yield* RcMap.make({

@@ -12,8 +12,8 @@ import type { DueWork } from "./DueWork.ts"
 const restMs = 5
 
 /**
- * Claims due jobs. Claims over all workspaces ask the database only if there may be due work. Only they pause, by the
- * clock that was current when this was made.
+ * Claims due jobs. Claims over all workspaces ask the database only if there may be due work. Only these pause, by the
+ * clock that was current when `make` ran.
  */
 export const make = Effect.fnUntraced(function* (
   database: Pick<Database, "write">,

@@ -11,17 +11,17 @@ export class DueWork {
   private askedAt = 0
   private nextDueAt: number | null = null
 
-  /** Says whether the hints of other hosts arrive. */
+  /** Records whether the hints of other hosts arrive. */
   readonly listens = (isListening: boolean): void => {
     this.isListening = isListening
   }
 
-  /** Says that there may be more work than known. */
+  /** Records that there may be more work than known. */
   readonly hint = (): void => {
     this.isHinted = true
   }
 
-  /** Says when the next job is due according to the database. Earlier than known means that a hint was lost. */
+  /** Records when the next job is due according to the database. If that is earlier than known, a hint was lost. */
   readonly nextDue = (at: number | null): void => {
     if (at !== null && (this.nextDueAt === null || at < this.nextDueAt)) this.isHinted = true
   }
@@ -35,7 +35,7 @@ export class DueWork {
 
   /** Begins a claim. Returns how to end it, with its answer or, if it failed, with null. */
   readonly asking = ({ lease_ms, now }: Storage.ClaimQuery): ((claimed: Storage.JobClaim | null) => void) => {
-    // Claims that run at the same time may answer in another order than they were asked.
+    // Concurrent claims may be answered out of order.
     this.isHinted = this.running > 0
     this.running += 1
     this.askedAt = now

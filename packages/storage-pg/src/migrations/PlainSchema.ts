@@ -75,13 +75,14 @@ export const steps: DatabaseSchema.Steps = {
 /**
  * Migrates the schema to the version that this program needs. Returns the names of the migrations that ran.
  *
- * Runs all of them or none, in one transaction. If several hosts migrate at once, one does the work; the others wait
- * and then find nothing to do. Does not change a newer schema.
+ * Runs all of them or none, in one transaction. If several hosts migrate concurrently, one does the work; the others
+ * wait and then find nothing to do. Does not change a newer schema.
  *
  * A migration waits half a second for a table that another session has locked, and retries for half a minute. Then it
  * fails with the reason `locked`.
  *
- * A dry run does the same and rolls it back: it shows whether the migrations would run, and takes their locks meanwhile.
+ * A dry run does the same and rolls it back: it shows whether the migrations would run, and takes their locks
+ * meanwhile.
  */
 export const migrate = (
   options: DatabaseOptions,

@@ -76,7 +76,7 @@ export const examineOn = Effect.fnUntraced(function* (
   return refusal === null ? yield* engineOf(run) : yield* refusal
 })
 
-/** The same on a connection of its own. */
+/** Like `examineOn`, on a separate connection. */
 export const examine = (
   options: DatabaseOptions,
   engineOf: (run: Run) => Effect.Effect<Engine, SqlError | DatabaseRefused>
@@ -86,8 +86,8 @@ export const examine = (
 const lock = "select pg_advisory_xact_lock(5849202817)"
 const migrationTable = statements("migration_table.sql")
 
-// Hosts' statements queue behind a migration that waits for a table. So it gives up soon, lets them pass and retries.
-// It gives up before PostgreSQL checks for deadlocks (after a second), which could cancel a host's statement.
+// Hosts' statements queue behind a migration that waits for a table. So it soon releases its place, lets them run and
+// retries. That is before PostgreSQL checks for deadlocks (after a second), which could cancel a host's statement.
 const shortLockTimeout = "set local lock_timeout = '500ms'"
 const retries = { schedule: Schedule.spaced("500 millis"), times: 29 }
 

@@ -13,7 +13,10 @@ import { literal, nameOf } from "./Replication.ts"
 
 /** How long a hold waits for its locks, in milliseconds. Meanwhile, hosts' statements wait behind it. */
 const lockMs = 250
-/** How long to wait for a running vacuum before that, in milliseconds. Hosts do not wait during this time. */
+/**
+ * How long a hold waits for a running vacuum before it takes its locks, in milliseconds. Hosts do not wait during this
+ * time.
+ */
 const vacuumMs = 10_000
 /**
  * How long to wait for a new slot, in milliseconds. PostgreSQL first waits for every transaction on the server that has
@@ -42,9 +45,9 @@ const Lag = Schema.Struct({
   is_lost: Schema.Boolean
 })
 /**
- * How many bytes of the log the new database has not received, the position up to which it has, the sum of these positions
- * for the tables that it has copied but not caught up with, and whether the old server has invalidated the slot
- * (`wal_status` is `lost`).
+ * How far the new database is behind: the bytes of the log that it has not received, the position that it has
+ * confirmed, the sum of the positions confirmed for the tables that it has copied but not caught up with, and whether
+ * the old server has invalidated the slot (`wal_status` is `lost`).
  */
 export type Lag = typeof Lag.Type
 

@@ -65,8 +65,8 @@ const isFurther = (now: Reached, best: Reached): boolean =>
 
 /**
  * Waits until all tables are copied and the replication lag is small. False if the copy of a table can never end,
- * because its slot was lost: PostgreSQL drops that slot before it records that it needs it no longer, so a crash of the
- * new server between the two leaves a table that waits for a slot that does not exist.
+ * because its slot was lost. PostgreSQL drops the slot of a table before it records that the slot is no longer needed.
+ * If the new server crashes in between, the table waits for a slot that does not exist.
  */
 export const catchUp = Effect.fnUntraced(function* (
   source: Connected,

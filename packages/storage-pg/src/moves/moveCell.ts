@@ -19,7 +19,7 @@ import * as Target from "./Target.ts"
  */
 export type Outcome = "moved" | "undone" | "nothing" | "kept_at_new" | "kept_at_old"
 
-/** How often everything is copied, at most. */
+/** The most times that everything is copied. */
 const maxCopies = 5
 /** How often a hold is attempted, and the pause between attempts in milliseconds. */
 const maxHolds = 20

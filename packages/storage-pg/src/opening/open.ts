@@ -10,7 +10,10 @@ import { storageOn } from "./storageOn.ts"
 
 /** Options of a storage on PostgreSQL. */
 export interface Options extends DatabaseOptions {
-  /** How many statements write changes at once; 2 by default. The changes of one workspace are always written in order. */
+  /**
+   * How many statements write changes concurrently; 2 by default. The changes of one workspace are always written in
+   * order.
+   */
   readonly writers?: number
 }
 
@@ -31,7 +34,7 @@ const make = Effect.fnUntraced(function* (options: Options, site: Database.Site,
 export const open = (options: Options): Effect.Effect<Opened, DatabaseRefused, Scope.Scope> =>
   openAt(options, { find: PlainSchema.find(options), engineOf: PlainSchema.engineOf, can_move: false })
 
-/** The same for a database at a site, which can listen on a connection that it shares with other schemas. */
+/** Like `open`, for a database at a site, which can listen on a connection that it shares with other schemas. */
 export const openAt = (
   options: Options,
   site: Database.Site,

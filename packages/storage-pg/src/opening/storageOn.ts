@@ -22,11 +22,11 @@ const hostNames = someRowsReader(Schema.Struct({ name: Schema.String }))
 export interface Means {
   /** Listens to hints from other hosts. */
   readonly listen: Listen
-  /** How many statements write changes at once. */
+  /** How many statements write changes concurrently. */
   readonly writers: number
 }
 
-/** How long a host that stops waits until it has announced the jobs that it leaves, in milliseconds. */
+/** How long a stopping host waits until it has announced the jobs that it leaves behind, in milliseconds. */
 const leaveMs = 1_000
 
 const aboutJobs = (workspace_id: Ids.WorkspaceId): Change.Hint => ({ about: "jobs", workspace_id })
@@ -60,8 +60,8 @@ export const storageOn: (
     }
     const stored = (change: Change.Change) => Effect.suspend(() => announceAll(Hints.hintsOf(change, kinds)))
     const commit = yield* ChangeWriter.make(database, { queues: means.writers, stored })
-    // A host that goes on claims released jobs again by itself. Others hear of them only when it stops, so that a job
-    // that fails does not go from host to host without a pause.
+    // A host that keeps running claims its released jobs again. Other hosts hear of them only when it stops, so that a
+    // failing job does not go from host to host without a pause.
     const released = new Set<Ids.WorkspaceId>()
     yield* Effect.addFinalizer(() =>
       released.size === 0
@@ -73,7 +73,7 @@ export const storageOn: (
 
     return Storage.Storage.of({
       ...(yield* Reader.make(database)),
-      // Whether a change was stored may be unknown.
+      // The change may have been stored, with jobs that nobody has announced.
       commit: (change) => Effect.tapErrorTag(commit(change), "StorageUnavailable", () => Effect.sync(due.hint)),
       claim: (query) => {
         if (query.workspace_id === undefined) released.clear()

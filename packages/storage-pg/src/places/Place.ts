@@ -51,7 +51,7 @@ export const makePlaceTable = (run: Run): Effect.Effect<void, SqlError> =>
 /** The schema that the tables are renamed to while a cell is held and until its move is finished. */
 export const asideOf = (schema: string = defaultSchema): string => `${schema}_left`
 
-/** The statement that ends a hold: only if it is overdue, or any. */
+/** The statement that ends a hold: only an overdue one, or any. */
 export const releaseStatement = (schema: string | undefined, which: "overdue" | "any"): string =>
   query("places/release", {
     aside: `"${asideOf(schema)}"`,

@@ -30,7 +30,7 @@ const statementsOf = (order: Page.RecordQuery["order"]) => ({
 
 const statements = { oldest: statementsOf("oldest"), newest: statementsOf("newest") }
 
-/** What a page scans. */
+/** Which records a page scans: those about an id, those of a parent, or all of a kind. */
 const scanOf = ({ about = [], parent }: Page.RecordQuery): keyof ReturnType<typeof statementsOf> => {
   if (about.length > 0) return "ofAbout"
   return parent === undefined ? "ofKind" : "ofParent"

@@ -95,6 +95,6 @@ export const rowSchema = <C extends Columns>(columns: C) =>
 export const rowsReader = <A>(schema: Schema.Codec<A, unknown>): ((rows: unknown) => ReadonlyArray<A>) =>
   Schema.decodeUnknownSync(Schema.Array(schema))
 
-/** The same for results that always have a row. */
+/** Like `rowsReader`, for results that always have a row. */
 export const someRowsReader = <A>(schema: Schema.Codec<A, unknown>): ((rows: unknown) => readonly [A, ...Array<A>]) =>
   Schema.decodeUnknownSync(Schema.NonEmptyArray(schema))

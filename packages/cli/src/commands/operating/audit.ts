@@ -54,7 +54,7 @@ const flags = {
 
 type Filters = Readonly<Record<string, string>>
 
-/** The newest entries. A page can be short although there are more. */
+/** The latest entries. A page can be short even if there are more. */
 const newest = (host: OperatorHost, filters: Filters, limit: number) =>
   Stream.paginate<string | null, Entry, CommandFailed>(null, (cursor) =>
     Effect.gen(function* () {

@@ -122,7 +122,7 @@ const changing = <const Name extends RecoveryCalls.Action>(action: Name, descrip
     })
   ).pipe(Command.withDescription(description))
 
-/** `quotewire recoveries` sends many deliveries of a subscription again, for its owner or for an operator. */
+/** `quotewire recoveries` resends many of a subscription's deliveries, for its owner or for an operator. */
 export const recoveries = Command.make("recoveries").pipe(
   Command.withDescription("Send many deliveries of a subscription again, after its endpoint was down"),
   Command.withSubcommands([

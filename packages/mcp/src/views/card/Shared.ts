@@ -9,9 +9,9 @@ export interface Shared {
   readonly assumptions: ReadonlySet<string>
   /** How reliable the prices are. */
   readonly labels: ReadonlySet<string>
-  /** What the prices per month are for. */
+  /** The labels of the prices per month, which say what they compare. */
   readonly comparisons: ReadonlySet<string>
-  /** Whether all are from a sandbox, so that no name has to say so. */
+  /** Whether all quotes are from a sandbox. If so, the names of their carriers need not say it. */
   readonly is_sandbox: boolean
 }
 
@@ -38,7 +38,7 @@ export const of = (quotes: ReadonlyArray<Quote>): Shared => ({
   is_sandbox: quotes.length > 1 && quotes.every(({ environment }) => environment === "sandbox")
 })
 
-/** The name of a carrier, without what the title says for all of them. */
+/** The name of a carrier, without "(sandbox)" if all quotes are from a sandbox. */
 export const nameOf = ({ name }: Quote["source"]["carrier"], { is_sandbox }: Pick<Shared, "is_sandbox">): string =>
   is_sandbox ? name.replace(/ \(sandbox\)$/, "") : name
 

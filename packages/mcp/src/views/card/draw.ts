@@ -48,7 +48,7 @@ export const draw = (result: Result, context: Omit<DrawContext, "premium_include
 const section = (className: string, title: string, children: ReadonlyArray<Child>): ReadonlyArray<Child> =>
   children.length === 0 ? [] : [element("section", className, element("h2", "", title), ...children)]
 
-/** A section whose content is folded under its title. */
+/** A section that is collapsed to its title. */
 const foldedSection = (className: string, title: string, children: ReadonlyArray<Child>): ReadonlyArray<Child> =>
   children.length === 0 ? [] : [element("section", className, foldable(element("h2", "", title), false, ...children))]
 

@@ -78,7 +78,7 @@ const priceOf = ({ comparison, premium, term_months }: Quote["price"]): Readonly
 
 const term = (text: string): HTMLElement => element("span", "term", text)
 
-/** The price of the whole term, how it is billed, and what the price per month is for. */
+/** The price of the whole term, how it is billed, and what the price per month compares. */
 const aboutPrice = ({ evidence, price }: Quote, { comparisons, labels }: Shared): ReadonlyArray<Child> => {
   const { billing_cycle, comparison, premium, term_months } = price
   const whole =

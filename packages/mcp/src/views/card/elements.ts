@@ -19,7 +19,7 @@ export const element = <K extends keyof HTMLElementTagNameMap>(
 export const list = (className: string, items: ReadonlyArray<ReadonlyArray<Child>>): HTMLUListElement =>
   element("ul", className, ...items.map((item) => element("li", "", ...item)))
 
-/** A part that a click or the keyboard unfolds. */
+/** A part that expands with a click or the keyboard. */
 export const foldable = (summary: Child, isOpen: boolean, ...children: ReadonlyArray<Child>): HTMLDetailsElement => {
   const made = element("details", "", element("summary", "", summary), ...children)
   made.open = isOpen

@@ -1,5 +1,5 @@
--- The newest versions of many records at once: some by key, others as the first children of a parent after an id.
--- `place` is the place of the lookup.
+-- The newest versions of many records in one statement: some by key, others as the first children of a parent after an
+-- id. `place` is the place of the lookup.
 --
 -- The limits make the planner use one index lookup for each, even while a table is small and has no statistics.
 select k.place::integer, r.* from unnest($1::integer[], $2::text[], $3::text[], $4::text[])
