@@ -1,4 +1,4 @@
-/** The resources of the API under their names: what operations take and answer, as schemas and types. */
+/** The API's resources, exported under their names: the schemas and types of what operations take and return. */
 
 export { ListedRequest, RequestLogEntry, RequestLogPage } from "./calls/FinishedCall.ts"
 export { EventPage } from "./events/EventPage.ts"

@@ -75,20 +75,20 @@ export class Access extends Context.Service<
     /** Whether any organization has a valid key in this environment. */
     readonly hasKeyIn: (environment: Environment) => Effect.Effect<boolean, StorageUnavailable>
     /**
-     * Revokes a key. This host refuses it at once, all other hosts within a second. A second call returns the same
+     * Revokes a key. This host refuses it immediately, all other hosts within a second. A second call returns the same
      * answer.
      */
     readonly revokeKey: (
       key_id: KeyId
     ) => Effect.Effect<Directory.ApiKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
-     * The caller of a verified token; fails with `forbidden` if the organization does not exist.
+     * The caller that a verified token stands for; fails with `forbidden` if the organization does not exist.
      *
-     * Its `key_id` is a hash of organization and subject, so that limits and the request log treat each subject like a
-     * key.
+     * Its `key_id` is a hash of the organization and the token's subject, so that limits and the request log treat each
+     * subject like a key.
      */
     readonly admit: (grant: Grant) => Effect.Effect<Caller, ApiError.ApiError<"forbidden"> | StorageUnavailable>
-    /** Whether the key may be a guess: this host has not seen it valid recently, so it must look it up. */
+    /** Whether the key could be a guess: this host has not recently found it valid, so the key must be looked up. */
     readonly mayBeGuessed: (credentials: Credentials) => boolean
     /** Identifies the caller; `authentication_failed` if the key is missing, mistyped, unknown or revoked. */
     readonly authenticate: (
@@ -119,7 +119,6 @@ export class Access extends Context.Service<
   )
 }
 
-/** Creates organizations with their workspaces. */
 const makeCreateOrganization = Effect.gen(function* () {
   const storage = yield* Storage
   const ids = yield* Ids
@@ -148,7 +147,7 @@ const makeCreateOrganization = Effect.gen(function* () {
   })
 })
 
-/** Creates, lists and revokes keys. A revoked key is dropped from those that are `known`. */
+/** Creates, lists and revokes keys. Revoking a key also drops it from `known`. */
 const makeKeys = Effect.fnUntraced(function* (known: KnownKeys) {
   const storage = yield* Storage
   const seal = yield* Seal
@@ -208,13 +207,12 @@ const makeKeys = Effect.fnUntraced(function* (known: KnownKeys) {
 const addTo = (storage: Storage["Service"], change: Change.Change) =>
   Effect.catchTag(commit(storage, change), "VersionConflict", (conflict) => Effect.die(conflict))
 
-/** Whether a key must be looked up, and may be a guess. */
+/** Whether a call's key must be looked up and could be a guess. */
 const guessing =
   (clock: Clock.Clock, known: KnownKeys) =>
   ({ identified, key }: Credentials): boolean =>
     key !== null && identified === undefined && !known.wasValidRecently(key, clock.currentTimeMillisUnsafe())
 
-/** Identifies callers by their keys in the directory. */
 const authenticating = (storage: Storage["Service"], seal: Seal["Service"], clock: Clock.Clock, known: KnownKeys) => {
   const find = Effect.fnUntraced(function* (key: string) {
     const { generation } = known
@@ -244,8 +242,8 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
 }
 
 /**
- * Identifies callers by their partner links. A link has the limits of an address without a key, so that its holder cannot use
- * up the limits of the organization.
+ * Identifies callers by their partner links. A link has the same limits as an address without a key, so its holder
+ * cannot use up the organization's limits.
  */
 const linking = (storage: Storage["Service"], seal: Seal["Service"], clock: Clock.Clock) =>
   Effect.fnUntraced(function* (token: string) {
@@ -268,7 +266,7 @@ const linking = (storage: Storage["Service"], seal: Seal["Service"], clock: Cloc
     return caller
   })
 
-/** Finds the callers of grants in the directory. */
+/** Turns a grant into its caller, if the organization is in the directory. */
 const admitting = (storage: Storage["Service"], seal: Seal["Service"]) =>
   Effect.fn("Access.admit")(function* ({ environment, kind, organization_id, subject }: Grant) {
     const organization = yield* Directory.findOrganization(storage, organization_id)
@@ -321,7 +319,8 @@ const recentForMs = hourMs
 const maxKnownKeys = 10_000
 
 /**
- * A moment in milliseconds. Real time can be set back, and monotonic time may stand still while a machine is suspended.
+ * A moment on two clocks, in milliseconds. Real time can be set back, and monotonic time may stand still while a
+ * machine is suspended.
  */
 interface Moment {
   readonly real: number
@@ -333,7 +332,7 @@ const momentOf = (clock: Clock.Clock): Moment => ({
   monotonic: Monotonic.millisOf(clock)
 })
 
-/** The caller of a key, and when its lookup began. */
+/** The caller that a key belongs to, and when its lookup began. */
 interface Known {
   readonly caller: Caller
   readonly at: Moment
@@ -369,13 +368,14 @@ class KnownKeys {
     return known !== undefined && now < known.at.real + recentForMs
   }
 
-  /** A token for `add`. A lookup that starts now may be added unless a key is revoked here in the meantime. */
+  /** A token for `add`, taken before a lookup: `add` ignores the result if a key was revoked here in the meantime. */
   get generation(): number {
     return this.revocations
   }
 
   /**
-   * Adds a key that was looked up at this time. Drops keys older than an hour, and the oldest ones beyond the maximum.
+   * Adds a key that was looked up at this time. Drops keys looked up more than an hour ago, and the oldest ones beyond
+   * the maximum.
    */
   add(key: string, caller: Caller, at: Moment, generation: number): void {
     if (generation !== this.revocations) return
@@ -392,7 +392,7 @@ class KnownKeys {
     this.keys.delete(key)
   }
 
-  /** Drops a revoked key at once, and discards lookups in progress. */
+  /** Drops a revoked key immediately, and discards lookups in progress. */
   revoke(id: KeyId): void {
     this.revocations++
     for (const [key, { caller }] of this.keys) if (caller.key_id === id) this.keys.delete(key)

@@ -18,8 +18,8 @@ export const AllowanceLimits = Context.Reference<Limits>("@quotewire/core/Allowa
  * Rate limits per minute and per day of real time, shared by all hosts on one storage. Refuses with `rate_limited`
  * (api.md, Rate limits).
  *
- * A refused call does not count. `Retry-After` is the time until every exhausted limit resets, so that the retry
- * passes. A call that costs more than an entire limit passes if it is the first of its window.
+ * A refused call does not count. `Retry-After` is the time until every exhausted limit resets, so a retry after it
+ * succeeds. A call that costs more than an entire limit is allowed if it is the first in its window.
  */
 export class Allowance extends Context.Service<
   Allowance,
@@ -32,7 +32,7 @@ export class Allowance extends Context.Service<
     readonly mayAuthenticate: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
     /** Counts a refused key against its address. */
     readonly failedAuthentication: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
-    /** Runs a test or a replay within its limit. It counts only if it succeeds. */
+    /** Runs a test or a replay if its limit allows it. Only a success counts against the limit. */
     readonly chargeOnSuccess: <A, E, R>(
       caller: Caller,
       run: Effect.Effect<A, E, R>
@@ -55,7 +55,6 @@ export class Allowance extends Context.Service<
         return Effect.void
       }
 
-      /** Spends all charges, or none. */
       const spendAll = (charges: ReadonlyArray<Charge>, now: number): Effect.Effect<void, ApiError<"rate_limited">> => {
         const stale = charges.filter(({ count }) => count.fresh_until <= now).map(({ count }) => count)
         return stale.length === 0
@@ -130,20 +129,20 @@ interface LimitCounter {
   readonly refusals: Metric.Counter<number>
 }
 
-/** How many units of one limit a call needs. */
+/** How many units of one limit a call uses. */
 interface Charge {
   readonly limitCounter: LimitCounter
   readonly count: Count
   readonly units: number
 }
 
-/** Whose units are counted, in the workspace that keeps the count. */
+/** Who pays for a call, and the workspace that keeps the count. */
 interface Payer {
   readonly workspace_id: Caller["workspace_id"]
   readonly subject: string
 }
 
-/** The charges of a payer for each of these limits. */
+/** What this payer is charged under each of these limits. */
 const chargesFor = (
   limitCounters: ReadonlyArray<LimitCounter>,
   { subject, workspace_id }: Payer,
@@ -156,7 +155,7 @@ const chargesFor = (
     units
   }))
 
-/** A payer that belongs to no workspace. */
+/** A payer outside any workspace. Its counts are kept in the directory. */
 const payerOutside = (subject: string): Payer => ({ workspace_id: directoryWorkspace, subject })
 
 const isTooMuch = ({ limitCounter, count, units }: Charge): boolean => {
@@ -164,7 +163,10 @@ const isTooMuch = ({ limitCounter, count, units }: Charge): boolean => {
   return used > 0 && used + units > limitCounter.limit
 }
 
-/** Refuses with the limit that resets last: until then a retry would be refused as well. */
+/**
+ * Refuses the call. `Retry-After` follows the limit that resets last, because an earlier retry would be refused as
+ * well.
+ */
 const refuse = (reached: ReadonlyArray<Charge>, now: number): Effect.Effect<never, ApiError<"rate_limited">> => {
   const longest = reached.reduce((first, second) => (endOf(second) > endOf(first) ? second : first))
   const retry_after_seconds = Math.max(1, Math.ceil((endOf(longest) - now) / secondMs))
@@ -226,7 +228,7 @@ const refusals = Metric.counter("quotewire_rate_limited_total", {
   incremental: true
 })
 
-/** A call to charge for. */
+/** What is needed to charge a call. */
 interface Spending {
   readonly cost: Cost
   readonly address: string

@@ -20,7 +20,10 @@ export interface Caller {
   readonly environment: Environment
   readonly organization_id: OrganizationId
   readonly workspace_id: WorkspaceId
-  /** Null for a keyless caller and for a link. For a caller with a token, a hash of the organization and the subject of the token. */
+  /**
+   * Null for a keyless caller and for a link. For a caller with a token, a hash of the organization and the token's
+   * subject.
+   */
   readonly key_id: KeyId | null
   /** The read handle of this call, if any. */
   readonly read_handle: string | null
@@ -28,7 +31,7 @@ export interface Caller {
   readonly shared_id?: SharedId
 }
 
-/** What a token of an OAuth issuer grants. The host has verified the token. */
+/** What an OAuth issuer's token grants. The host has already verified the token. */
 export interface Grant extends Pick<Caller, "environment" | "organization_id"> {
   readonly kind: KeyKind
   /** Identifies the person or program that the token was issued to. Only a hash of it is stored. */

@@ -11,7 +11,7 @@ import * as SecretText from "./SecretText.ts"
  * The directory: organizations and their API keys, which must be found before the caller's workspace is known.
  */
 
-/** An API key as stored: never the key itself, only its SHA-256, which is the id of the record. */
+/** An API key as stored: never the key itself, only its SHA-256 hash, which is the record's id. */
 export const ApiKey = Schema.Struct({
   id: KeyId,
   organization_id: OrganizationId,
@@ -23,7 +23,7 @@ export const ApiKey = Schema.Struct({
 })
 export type ApiKey = typeof ApiKey.Type
 
-/** Keys in storage, by hash, and listed by organization and by key id. */
+/** Keys as stored records: found by hash, and listed by organization and by key id. */
 export const keyKind = Kind.make({
   name: "api_key",
   schema: ApiKey,
@@ -60,7 +60,7 @@ export const organizationKind = Kind.make({ name: "organization", schema: Organi
 
 type StorageService = Storage["Service"]
 
-/** How many records are read at once. */
+/** How many records one page has. */
 const pageSize = 100
 
 /** The stored record of a new organization. */
@@ -81,14 +81,14 @@ export const toStoredKey = (hash: string, version: number, key: ApiKey): Change.
     updated_at: key.revoked_at ?? key.created_at
   })
 
-/** The organization with this id; null if there is none. */
+/** The organization with this id; null if it does not exist. */
 export const findOrganization = (storage: StorageService, id: OrganizationId) =>
   readOne(storage, organizationKind, directoryWorkspace, id)
 
-/** The key with this hash; null if there is none. */
+/** The key with this hash; null if it does not exist. */
 export const findKey = (storage: StorageService, hash: string) => readOne(storage, keyKind, directoryWorkspace, hash)
 
-/** A key by its id, with the hash and the version under which it is stored; null if there is none. */
+/** The key with this id, and the hash and version under which it is stored; null if it does not exist. */
 export const findKeyById = (storage: StorageService, id: KeyId) =>
   Effect.map(list(storage, { kind: keyKind.name, labels: [labelOf(id)] }), ([record]) =>
     record === undefined ? null : { hash: record.id, version: record.version, key: keyKind.value(record) }
@@ -122,6 +122,6 @@ export const hasKeyIn = Effect.fnUntraced(function* (storage: StorageService, en
 export const organizations = (storage: StorageService) =>
   Effect.map(list(storage, { kind: organizationKind.name }), (records) => records.map(organizationKind.value))
 
-/** Lists records of the directory, oldest first. It is small: people create its records by hand. */
+/** Lists records of the directory, oldest first. The directory is small, because people create its records by hand. */
 const list = (storage: StorageService, query: Pick<RecordQuery, "kind" | "parent" | "labels">) =>
   readAll(storage, { ...query, workspace_id: directoryWorkspace, order: "oldest", limit: pageSize })

@@ -11,19 +11,19 @@ import * as Seal from "./Seal.ts"
 export const SharedId = Schema.Union([QuoteRequestId, SubscriptionId])
 export type SharedId = typeof SharedId.Type
 
-/** What the token of a link says. */
+/** The contents of a link's token. */
 export interface PartnerLink {
   readonly workspace_id: WorkspaceId
   readonly shared_id: SharedId
-  /** The key that made it: revoking that key also revokes the link. Null if an operator made it. */
+  /** The key that created the link: revoking the key also revokes the link. Null if an operator created it. */
   readonly made_by: KeyId | null
-  /** When it ends: whole seconds of real time. */
+  /** When the link expires, in whole seconds of real time. */
   readonly ends_at_s: number
 }
 
 const prefix = "link_"
 const idCharacters = 26
-/** Enough digits of base 36 for more than two thousand years. */
+/** Enough base-36 digits for expiry times more than two thousand years ahead. */
 const timeCharacters = 8
 const bodyOf = (id: string): string => id.slice(-idCharacters)
 const noKey = "-".repeat(idCharacters)
@@ -34,7 +34,7 @@ const kinds = { [prefixes.quote_request]: "q", [prefixes.subscription]: "s" } as
 const purpose = "partner_link"
 
 /**
- * Writes the token of a link. It is signed, not stored, so a link costs nothing and needs no clean-up. It holds
+ * Writes a link's token. It is signed, not stored, so a link costs nothing and needs no clean-up. It contains
  * identifiers only.
  */
 export const write = (seal: Seal.Seal["Service"], link: PartnerLink): Effect.Effect<string> => {
@@ -48,12 +48,12 @@ export const write = (seal: Seal.Seal["Service"], link: PartnerLink): Effect.Eff
   )
 }
 
-/** Whether text has the form of such a token. It may still be forged. */
+/** Whether text has the form of a link's token. The token may still be forged. */
 export const isLike = (text: string): boolean => text.startsWith(prefix)
 
 const signedCharacters = 1 + 3 * idCharacters + timeCharacters
 
-/** The link of a token; null if this service did not write it. It may have ended. */
+/** Reads the link from a token; null if this service did not write the token. The link may have expired. */
 export const read = Effect.fnUntraced(function* (seal: Seal.Seal["Service"], token: string) {
   const text = token.slice(prefix.length, prefix.length + signedCharacters)
   const { signature, rest: key_name } = Seal.splitSignature(token.slice(prefix.length + signedCharacters))
@@ -87,5 +87,5 @@ const isLink = Schema.is(
 /** When a link expires. */
 export const endOf = ({ ends_at_s }: PartnerLink): Timestamp => fromMillis(ends_at_s * secondMs)
 
-/** Whether a link has ended at a moment of real time. */
+/** Whether a link has expired by `now`, in real time. */
 export const hasEnded = ({ ends_at_s }: PartnerLink, now: number): boolean => now >= ends_at_s * secondMs

@@ -6,11 +6,13 @@ import { areEqual, partsOfMac, type Seal } from "./Seal.ts"
 /** How long a read handle is valid, from the start of its request (api.md, Read handles). */
 const lifetimeMs = dayMs
 
-/** The stored part of a read handle: enough to derive it again and to check it, not enough to know it. */
+/**
+ * What is stored about a read handle: enough to derive the handle again with the seal key and to check it, but not the
+ * handle itself.
+ */
 export const KeptHandle = Schema.Struct({
   /**
-   * A keyed hash of the handle, made with the same seal key. It names that key; handles that callers send are checked
-   * against it.
+   * A keyed hash that verifies the handles that callers send. It names the seal key with which the handle is derived.
    */
   check: Schema.String,
   /** Milliseconds of workspace time. */
@@ -30,7 +32,7 @@ const purposeOfHandle = ({ workspace_id, id }: HandleTarget): string => `read_ha
 const purposeOfCheck = (of: HandleTarget): string => `${purposeOfHandle(of)} check`
 
 /**
- * The read handle of a request: `rh_` and 162 bits.
+ * A request's read handle: `rh_` and 162 bits in base64url.
  *
  * It is derived with a keyed hash instead of being stored, so that a retried start returns the same handle.
  */
@@ -40,7 +42,7 @@ export const derive = (seal: Seal["Service"], of: HandleTarget, older: string | 
     (mac) => (mac === null ? null : `rh_${partsOfMac(mac).tag.slice(0, characters)}`)
   )
 
-/** The stored part of a new handle. */
+/** What to store about a new handle. */
 export const keep = (
   seal: Seal["Service"],
   of: HandleTarget,
@@ -49,7 +51,7 @@ export const keep = (
 ): Effect.Effect<KeptHandle> =>
   Effect.map(seal.mac(purposeOfCheck(of), handle), (check) => ({ check, expires_at: createdAt + lifetimeMs }))
 
-/** Whether a handle is the stored one of this request, and still valid. Compared in constant time. */
+/** Whether this is the request's handle and it is still valid. The comparison takes constant time. */
 export const opens = (
   seal: Seal["Service"],
   of: HandleTarget,

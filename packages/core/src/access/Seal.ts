@@ -17,7 +17,7 @@ export class SealKeys extends Context.Service<
   SealKeys,
   { readonly keys: readonly [Redacted.Redacted<Uint8Array>, ...Array<Redacted.Redacted<Uint8Array>>] }
 >()("@quotewire/core/SealKeys") {
-  /** Random keys of this process, for hosts whose storage is lost when the process ends. */
+  /** Keys that this process draws at random, for hosts whose storage is lost when the process ends. */
   static readonly layerEphemeral: Layer.Layer<SealKeys, never, SecureRandom.SecureRandom> = Layer.effect(
     SealKeys,
     Effect.gen(function* () {
@@ -52,7 +52,7 @@ export const readKey = (text: string): Redacted.Redacted<Uint8Array> | null => {
   return Result.isSuccess(bytes) && bytes.success.length === keyBytes ? Redacted.make(bytes.success) : null
 }
 
-/** A key with fewer different bytes is not random: 32 random bytes have about 30. */
+/** A random key has at least this many different bytes: 32 random bytes have about 30. */
 const fewestDifferentBytes = 8
 const longestPattern = keyBytes / 2
 
@@ -84,7 +84,7 @@ export class Seal extends Context.Service<
   {
     /** Encrypts text (AES-256-GCM), bound to its purpose. */
     readonly seal: (purpose: string, text: string) => Effect.Effect<string>
-    /** Like `seal`, but not an effect. Null if the platform cannot encrypt synchronously. */
+    /** Like `seal`, but synchronous. Null if the platform cannot encrypt synchronously. */
     readonly sealSync: ((purpose: string, text: string) => string) | null
     /**
      * Decrypts what `seal` made for the same purpose. Returns null, and logs it, if the text was altered.
@@ -97,9 +97,11 @@ export class Seal extends Context.Service<
     readonly key_names: readonly [string, ...Array<string>]
     /** Whether this process has found text sealed with a key that it does not have. */
     readonly isMissingKey: Effect.Effect<boolean>
-    /** A keyed hash of text: the key's name, a dot, and 32 bytes in base64url. */
+    /** A keyed hash of a text: the key's name, a dot, and 32 bytes in base64url. */
     readonly mac: (purpose: string, text: string) => Effect.Effect<string>
-    /** The same hash with the key of an older hash, so that equal texts have equal hashes. Null if that key is gone. */
+    /**
+     * A keyed hash made with the same key as `older`, so that equal texts have equal hashes. Null if that key is gone.
+     */
     readonly macLike: (older: string, purpose: string, text: string) => Effect.Effect<string | null>
     /** A plain SHA-256, in lower-case hex. */
     readonly hash: (text: string) => Effect.Effect<string>
@@ -160,7 +162,7 @@ export class Seal extends Context.Service<
 }
 
 /**
- * A seal without these lost keys: whatever they have sealed reads as if it had been altered, and does not stop a host.
+ * A `Seal` without these lost keys: it treats whatever they sealed as altered, so that reading it does not stop a host.
  */
 export const givingUp = (seal: Seal["Service"], givenUp: ReadonlyArray<string>): Seal["Service"] =>
   givenUp.length === 0
@@ -187,7 +189,7 @@ const keyNamed = /^([A-Za-z0-9_-]{8})\./
 
 const tryAnotherHost = new StorageUnavailable({ retry_after_seconds: 5 })
 
-// A purpose holds a workspace, a kind and an id, never a fact.
+// It is safe to log a purpose: it contains a workspace, a kind and an id, never a fact.
 const logAltered = (sealed: string) =>
   Effect.annotateLogs(Effect.logError("Sealed text was altered and cannot be opened"), { sealed })
 
@@ -241,10 +243,10 @@ export const splitSignature = (text: string): { readonly signature: string; read
   rest: text.slice(signatureCharacters)
 })
 
-/** A stand-in for an older hash, so that `Seal.macLike` uses the key with this name. */
+/** A stand-in for an older hash, to make `Seal.macLike` use the key with this name. */
 export const macOfKey = (keyName: string): string => `${keyName}.`
 
-/** Whether two hashes, or parts of them, are equal. Compared in constant time. */
+/** Whether two hashes, or parts of them, are equal. The comparison takes constant time. */
 export const areEqual = (one: string, other: string): boolean => Mac.timingSafeEqual(bytesOf(one), bytesOf(other))
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -254,10 +256,9 @@ type Port = Storage["Service"]
 /**
  * A record with a sealed body. In memory it also holds the unsealed record.
  *
- * A body is sealed when it is first read. If it were sealed immediately, a start would take 1.2 times the CPU time
- * (`start` in bench/README.md).
- * It consists of as few objects as possible, because a storage in memory keeps it: with two closures instead, a
- * start took 10 % more CPU time.
+ * The body is sealed when it is first read. If it were sealed immediately, a start would take 1.2 times the CPU time
+ * (`start` in bench/README.md). This is one object with few fields, because storage in memory keeps it: with two
+ * closures instead, a start took 10 % more CPU time.
  */
 class SealedRecord extends LateRecord {
   readonly open: StoredRecord
@@ -281,9 +282,10 @@ class SealedRecord extends LateRecord {
   }
 }
 
-// Bound to the workspace, so that no other workspace can open it, and to the version, so that an older version cannot
-// replace a newer one.
-/** The purpose of a sealed record. */
+/**
+ * The purpose of a sealed record. It names the workspace, so that no other workspace can open the record, and the
+ * version, so that an older version cannot replace a newer one.
+ */
 export const purposeOf = (
   workspaceId: WorkspaceId,
   { kind, id, version }: Pick<StoredRecord, "kind" | "id" | "version">
@@ -303,9 +305,9 @@ export const sealRecord = (
     : Effect.succeed(new SealedRecord(record, workspaceId, sealSync))
 
 /**
- * The unsealed record. None, as if it were lost, if it was altered or moved here from elsewhere; `Seal` logs that.
+ * The unsealed record. `None`, as if it were lost, if it was altered or moved here from elsewhere; `Seal` logs that.
  *
- * Fails only if this process lacks the key that the record is sealed with.
+ * Fails only if this process lacks the key that sealed the record.
  */
 export const openRecord = (
   sealer: Seal["Service"],

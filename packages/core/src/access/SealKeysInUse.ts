@@ -27,7 +27,7 @@ export class SealKeysRefused extends Data.TaggedError("SealKeysRefused")<{
 const guessable =
   "A seal key must be 32 random bytes, but one of these can be guessed: make one with generateSealKey(), or with openssl rand -base64 32."
 
-/** Says which keys are missing, and which keys were given at which position. Names reveal nothing about keys. */
+/** Names the missing keys, and the position of each given key. Names reveal nothing about the keys themselves. */
 export const missingText = ({ given, missing }: Pick<SealKeysRefused, "given" | "missing">): string => {
   const keys = missing.length === 1 ? "the key" : "the keys"
   const places = given.map((name, index) => `${index + 1}. ${name}`).join(", ")
@@ -38,9 +38,9 @@ export const missingText = ({ given, missing }: Pick<SealKeysRefused, "given" | 
 const KeysInUse = Schema.Struct({
   /** The newest key of the process that started last. */
   key_name: Schema.String,
-  /** The keys that have sealed something since they were last found to seal nothing. */
+  /** The keys that may seal something: every key used since a rotation last found that it sealed nothing. */
   in_use: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** Lost keys. What they seal reads as lost. */
+  /** Lost keys. Whatever they sealed reads as lost. */
   given_up: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
@@ -49,25 +49,25 @@ export const kind = Kind.make({ name: "seal_key", schema: KeysInUse, survives_re
 
 const place = { workspace_id: directoryWorkspace, kind: kind.name, id: "newest" }
 
-/** The keys of a storage. */
+/** A storage's seal keys. */
 interface Keys {
   readonly newest: string
   readonly in_use: ReadonlyArray<string>
   readonly given_up: ReadonlyArray<string>
 }
 
-/** Checks that nobody can guess a key. */
+/** Fails if a key is easy to guess. */
 export const checkStrength = ({ keys }: SealKeys["Service"]): Effect.Effect<void, SealKeysRefused> =>
   keys.some(isGuessable)
     ? Effect.fail(new SealKeysRefused({ reason: "guessable", missing: [], given: [] }))
     : Effect.void
 
-/** The keys of a storage, and the record that has them. */
+/** A storage's seal keys, and the record that contains them. */
 export interface StoredKeys extends Keys {
   readonly record: Change.StoredRecord
 }
 
-/** The keys of a storage; null if no process has started on it. */
+/** A storage's seal keys; null if no process has started on it. */
 export const read = (storage: Storage["Service"]): Effect.Effect<StoredKeys | null, StorageUnavailable> =>
   Effect.map(storage.get(place), (found) => {
     if (Option.isNone(found)) return null
@@ -92,8 +92,8 @@ const areSame = (one: ReadonlyArray<string>, other: ReadonlyArray<string>) => on
  * Checks that this process has every key that seals something, and records its newest key before it seals anything.
  * Returns the keys that were given up.
  *
- * The first process on an empty storage sets the key; later ones need it. To rotate, put the new key before the old
- * one. A process that has only the old key then no longer starts.
+ * The first process on an empty storage registers its newest key; later processes need that key. To rotate, put the new
+ * key before the old one. From then on, a process that has only the old key does not start.
  */
 export const register = Effect.fnUntraced(function* (storage: Storage["Service"], seal: Seal["Service"]) {
   const keys = yield* read(storage)
@@ -103,7 +103,7 @@ export const register = Effect.fnUntraced(function* (storage: Storage["Service"]
   if (missing.length > 0) {
     return yield* new SealKeysRefused({ reason: "not_of_storage", missing, given: seal.key_names })
   }
-  // A key that was given up and is in the settings again seals rows again.
+  // A key that was given up but is in the settings again counts as a key in use.
   const back = given_up.filter((name) => seal.key_names.includes(name))
   const next: Keys = {
     newest,
@@ -115,8 +115,8 @@ export const register = Effect.fnUntraced(function* (storage: Storage["Service"]
 }, retryOnConflict)
 
 /**
- * Records these as the only keys that still seal something, apart from those that were given up. False if a process has
- * recorded its keys since they were read.
+ * Records that only these keys still seal something, apart from those that were given up. False if a process has
+ * recorded its keys since `keys` was read.
  */
 export const keepOnly = Effect.fnUntraced(function* (
   storage: Storage["Service"],

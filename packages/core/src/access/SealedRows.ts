@@ -6,26 +6,27 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import { keyNameOf, purposeOf, Seal } from "./Seal.ts"
 import * as SealKeysInUse from "./SealKeysInUse.ts"
 
-/** How many records are read, and at most resealed, in one step. */
+/** How many records one step reads, and at most reseals. */
 const pageSize = 100
-/** How many workspaces are read at once. */
+/** How many workspaces are read concurrently. */
 const atOnce = 4
-/** How many older versions of a record are read at once. */
+/** How many older versions of a record are read concurrently. */
 const olderAtOnce = 8
 /**
- * A rotation rereads everything until nothing is left, at most this many times: hosts may still seal with an older key.
+ * A rotation rereads everything until nothing is left to reseal, but at most this many times: hosts may still be
+ * sealing with an older key.
  */
 const maxPasses = 5
 
 /** A seal key, and what was made with it. */
 export interface SealKeyStatus {
-  /** The public name of the key. It reveals nothing about the key. */
+  /** The public name of the key. The name reveals nothing about the key. */
   readonly key_name: string
-  /** Its place in the settings, from 1; null if the settings lack it. */
+  /** The key's position in the settings, from 1; null if the settings lack it. */
   readonly position: number | null
   /** How many stored versions and texts it seals. */
   readonly sealed: number
-  /** How many records hold its keyed hashes, which only this key can compare. */
+  /** How many records hold its keyed hashes, which can be compared only with this key. */
   readonly hashed: number
   /** Whether it can be removed from the settings: it seals nothing, and new rows are sealed with a different key. */
   readonly removable: boolean
@@ -43,11 +44,11 @@ export interface SealProgress {
   /** The current pass over all data, counted from 1. */
   readonly pass: number
   readonly workspaces: number
-  /** How many of the workspaces were read in this pass. */
+  /** How many workspaces this pass has finished. */
   readonly workspaces_done: number
-  /** How many versions and texts were read in this pass. */
+  /** How many versions and texts this pass has read. */
   readonly read: number
-  /** How many were resealed, in all passes. */
+  /** How many versions and texts were resealed, in all passes. */
   readonly resealed: number
 }
 
@@ -55,7 +56,7 @@ export interface SealProgress {
 export interface SealRotation {
   /** The public name of the newest key. */
   readonly key_name: string
-  /** Whether the last pass found nothing to do. If not, hosts still seal with older keys. */
+  /** Whether the last pass found nothing to reseal. If it did find something, hosts still seal with older keys. */
   readonly complete: boolean
   readonly resealed: number
   readonly passes: number
@@ -65,7 +66,9 @@ export interface SealRotation {
   readonly removable: ReadonlyArray<string>
 }
 
-/** No host seals with the newest key of the settings yet, so the running hosts could not open what it would seal. */
+/**
+ * No host seals with the first key in the settings yet, so the running hosts could not open what a rotation would seal.
+ */
 export class NewestKeyUnused extends Data.TaggedError("NewestKeyUnused")<{ readonly key_name: string }> {
   override readonly message =
     `No host has started with ${this.key_name} as its newest seal key: start every host with it first.`
@@ -81,20 +84,20 @@ export class SealedRows extends Context.Service<
      * Reseals with the newest key whatever older keys have sealed. It works while hosts run, in small steps, and makes
      * no new version or event.
      *
-     * Progress is kept: if this fails or is stopped, call it again. Two rotations can run at once. Every host must have
-     * started with the newest key before.
+     * Progress is kept: if this fails or is stopped, call it again. Two rotations can run concurrently. Before you call
+     * it, restart every host with the newest key.
      */
     readonly rotate: (
       onProgress?: OnProgress
     ) => Effect.Effect<SealRotation, NewestKeyUnused | SealKeysInUse.SealKeysRefused | StorageUnavailable>
     /**
      * Gives up a lost key: hosts start without it, and what it seals reads as lost. Running hosts must be restarted. If
-     * the key is added to the settings again later, its rows can be opened again.
+     * the key is added to the settings again later, the data that it sealed can be opened again.
      */
     readonly giveUp: (key_name: string) => Effect.Effect<void, StorageUnavailable>
   }
 >()("@quotewire/core/SealedRows") {
-  /** Works on storage itself, beneath the sealing of services. */
+  /** Uses the bare storage, without the sealing layer that other services use. */
   static readonly layer = (kinds: Kinds): Layer.Layer<SealedRows, never, Storage | Seal> =>
     Layer.effect(
       SealedRows,
@@ -131,7 +134,7 @@ const workspacesOf = Effect.fnUntraced(function* (storage: Port) {
   return all
 })
 
-/** Reads some kinds of workspaces in pages, a few workspaces at once. */
+/** Reads pages of these kinds in all workspaces, a few workspaces concurrently. */
 const eachKindPage = <E>(
   storage: Port,
   kinds: ReadonlyArray<Traits>,
@@ -150,7 +153,7 @@ const eachKindPage = <E>(
   )
 }
 
-/** A version and the versions before it that are still stored. */
+/** A version and all older versions that are still stored. */
 const versionsOf = Effect.fnUntraced(function* (
   storage: Port,
   { kind, workspace_id }: Pick<KindPage, "kind" | "workspace_id">,
@@ -168,7 +171,7 @@ const versionsOf = Effect.fnUntraced(function* (
 
 const sealedKinds = ({ all }: Kinds) => all.filter(({ sealed, sealed_texts }) => sealed || sealed_texts !== null)
 
-/** The names of the keys that seal what a record has stored: one for each version or text. */
+/** The names of the keys that seal a record: one for each stored version or text. */
 const keysOf = Effect.fnUntraced(function* (
   storage: Port,
   place: Pick<KindPage, "kind" | "workspace_id">,
@@ -233,18 +236,18 @@ class Pass {
   workspaces_done = 0
   read = 0
   resealed = 0
-  /** How many changed before they could be replaced. The next pass finds them again. */
+  /** How many records changed before their resealed bodies could be written. The next pass finds them again. */
   missed = 0
-  /** How many could not be opened, by the names of their keys. */
+  /** How many versions and texts could not be opened, by the name of their key. */
   readonly left = new Map<string, number>()
 }
 
-/** Reseals the records of a page that older keys have sealed. */
+/** Reseals whatever older keys sealed in a page of records. */
 const makeReseal = (storage: Port, seal: Seal["Service"]) => {
   const [newest] = seal.key_names
   const isOld = (text: string) => (keyNameOf(text) ?? newest) !== newest
 
-  /** The text sealed with the newest key; null if it cannot be opened. */
+  /** The text, sealed with the newest key; null if it cannot be opened. */
   const again = Effect.fnUntraced(function* (pass: Pass, purpose: string, text: string) {
     const name = keyNameOf(text) ?? ""
     const opened = seal.key_names.includes(name) ? yield* seal.open(purpose, text) : null
@@ -271,7 +274,7 @@ const makeReseal = (storage: Port, seal: Seal["Service"]) => {
     pass.missed += rewrites.length - done
   })
 
-  // Hosts write back texts as they have read them. A new version makes such an outdated write conflict.
+  // Hosts write texts back as they have read them. This writes a new version, so that such an outdated write conflicts.
   const texts = Effect.fnUntraced(function* (pass: Pass, workspaceId: WorkspaceId, found: SealedTexts) {
     pass.read += found.texts.length
     const resealed = new Map<string, string>()
@@ -331,7 +334,7 @@ const makePass = (storage: Port, seal: Seal["Service"], kinds: Kinds, onProgress
   })
 }
 
-/** The keys of the storage, if a rotation to the newest one can begin. */
+/** The registered keys, if the settings allow a rotation to the newest one. */
 const checkedKeys = Effect.fnUntraced(function* (storage: Port, { key_names }: Seal["Service"]) {
   const stored = yield* SealKeysInUse.read(storage)
   const missing = stored?.in_use.filter((name) => !key_names.includes(name)) ?? []
@@ -356,8 +359,8 @@ const rotate = Effect.fn("SealedRows.rotate")(function* (
     const pass = yield* onePass(number, resealed)
     resealed += pass.resealed
     const { left } = pass
-    // Resealed items are not read again in the same pass, so only a pass that finds nothing to do shows that nothing is
-    // left. A host that started in the meantime may seal with an older key.
+    // A pass does not reread what it resealed, so only a pass that finds nothing to do proves that nothing is left.
+    // `keepOnly` fails if a host has started in the meantime, because it may seal with an older key.
     const isComplete =
       pass.resealed === 0 &&
       pass.missed === 0 &&

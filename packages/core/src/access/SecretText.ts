@@ -6,14 +6,14 @@ const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const secretCharacters = 32
 const checksumCharacters = 6
 
-/** How many random bytes `write` needs. Some are discarded, so that all characters are equally likely. */
+/** How many random bytes `write` needs. Some are discarded, so that every character is equally likely. */
 export const randomBytes = 4 * secretCharacters
 
 /**
  * Writes `<prefix>_<secret><checksum>`.
  *
- * The secret is 32 characters of base 62. With the checksum a mistyped secret is refused without a lookup, and scanners
- * can recognize leaked ones.
+ * The secret is 32 characters of base 62. Thanks to the checksum, a mistyped secret is refused without a lookup, and
+ * scanners can recognize leaked ones.
  */
 export const write = (prefix: string, random: Uint8Array): string => {
   const unbiased = Array.from(random).filter((byte) => byte < 4 * alphabet.length)
@@ -23,7 +23,7 @@ export const write = (prefix: string, random: Uint8Array): string => {
   return head + checksum(head)
 }
 
-/** Makes the test whether text has one of the prefixes, a secret, and the right checksum. */
+/** Makes a function that tells whether text has one of these prefixes, a secret, and the right checksum. */
 export const wellFormed = (...prefixes: ReadonlyArray<string>): ((text: string) => boolean) => {
   const form = new RegExp(`^(?:${prefixes.join("|")})_[0-9A-Za-z]{${secretCharacters + checksumCharacters}}$`)
   return (text) => {

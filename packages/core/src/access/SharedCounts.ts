@@ -3,30 +3,33 @@ import type { Storage, Tally } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { minuteMs, secondMs } from "../wire/Timestamp.ts"
 
-/** How often counts are sent to storage, for the other hosts. */
+/** How often a host sends its counts to storage, for the other hosts. */
 const intervalMs = secondMs / 4
-/** How long a total from storage is used. After that it is read again before any decision. */
+/** How long a total from storage is used. An older total is read again before a decision. */
 const freshMs = secondMs - intervalMs
-/** The longest that a call waits for that read. After it, the call is decided with what this host knows. */
+/** The longest that a call waits for a fresh total. After that, the host decides with what it knows. */
 const maxWaitMs = 250
-/** How much the clocks of hosts may differ: no window ends in storage while a slow clock still counts in it. */
+/**
+ * How much the clocks of hosts may differ: storage keeps a window this much longer, because a slow clock may still
+ * count in it.
+ */
 const skewMs = minuteMs
-/** How many counts are sent at once. */
+/** The most counts that one batch sends. */
 const maxBatch = 500
 /**
- * How many counts of one kind are kept. Beyond that the oldest is dropped, and read from storage when it is needed
- * again.
+ * How many counts of one kind are kept. Beyond that, the oldest count is dropped, and is read from storage again when
+ * it is needed.
  */
 const maxCounts = 100_000
-/** How long a stop waits until the last counts are sent. */
+/** How long shutting down may take to send the last counts. */
 const flushMs = secondMs
 
 /** The count of one window of real time, as this host knows it. */
 export interface Count {
   readonly tally: Omit<Tally, "added">
-  /** The total of all hosts when storage was last read. */
+  /** The total of all hosts, as last read from storage. */
   total: number
-  /** What this host has added since. */
+  /** What this host has counted and not yet sent. */
   added: number
   /** When `total` must be read again, in milliseconds of real time. */
   fresh_until: number
@@ -80,7 +83,7 @@ export const makeSharedCounts = Effect.fnUntraced(function* (
 
   const refresh = Effect.fnUntraced(function* (counts: ReadonlyArray<Count>) {
     const done = answered
-    // Before waking anyone, because woken fibers may run at once.
+    // Before waking anyone, because woken fibers may run immediately.
     for (const count of counts) unsent.add(count)
     begun.openUnsafe()
     asked.openUnsafe()
@@ -90,7 +93,7 @@ export const makeSharedCounts = Effect.fnUntraced(function* (
     for (const count of counts) count.fresh_until = now + freshMs
   })
 
-  // Registered before the loop, so it runs after the loop was interrupted.
+  // Registered before the loop starts, so that it runs after the loop has been interrupted.
   yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(sync), flushMs))
   yield* Effect.forkScoped(Effect.forever(turn))
 
@@ -105,7 +108,7 @@ export const makeSharedCounts = Effect.fnUntraced(function* (
   }
 })
 
-/** Sends all counts that are not sent, and learns their totals. */
+/** Sends all unsent counts, and learns their totals. */
 const sending = (storage: Storage["Service"], unsent: Set<Count>): Effect.Effect<void> => {
   const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Count>) {
     const now = yield* Clock.currentTimeMillis

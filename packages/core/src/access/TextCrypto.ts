@@ -8,7 +8,7 @@ export interface KeyedTextCrypto {
   readonly encrypt: (nonce: Uint8Array, purpose: string, text: string) => Effect.Effect<string>
   /** The same, synchronously; null if the platform only has asynchronous ciphers, as WebCrypto does. */
   readonly encryptSync: ((nonce: Uint8Array, purpose: string, text: string) => string) | null
-  /** The exact text that `encrypt` was given for the same purpose; otherwise null. */
+  /** Returns the exact text that was encrypted, if `purpose` is the same; otherwise null. */
   readonly decrypt: (purpose: string, sealed: string) => Effect.Effect<string | null>
   /** HMAC with SHA-256, in base64url without padding. */
   readonly sign: (text: string) => Effect.Effect<string>
@@ -25,7 +25,7 @@ export class TextCrypto extends Context.Service<
   TextCrypto,
   { readonly keyed: (keys: TextKeys) => Effect.Effect<KeyedTextCrypto> }
 >()("@quotewire/core/TextCrypto") {
-  /** With the cryptography services of Effect, which every runtime has. */
+  /** Uses Effect's cryptography services, which every runtime has. */
   static readonly layer: Layer.Layer<TextCrypto, never, Aead.Aead | Mac.Mac> = Layer.effect(
     TextCrypto,
     Effect.gen(function* () {

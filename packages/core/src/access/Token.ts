@@ -5,7 +5,7 @@ import * as KeyedHash from "./Seal.ts"
 
 const bodyCharacters = 26
 
-/** Opaque signed tokens for ids of a workspace. A token is derived from its id, so it is never stored. */
+/** Opaque signed tokens that stand for a workspace's ids. A token is derived from its id, so it is never stored. */
 interface Tokens<Id extends string> {
   readonly write: (seal: Seal["Service"], workspace_id: WorkspaceId, id: Id) => Effect.Effect<string>
   /** Whether text has the form of a token. It may still be forged. */

@@ -16,7 +16,7 @@ export const Workspace = Schema.Struct({
   organization_id: OrganizationId,
   environment: Environment,
   created_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
-  /** Workspace time is real time plus this; 0 in the live environment. */
+  /** What is added to real time to get workspace time, in milliseconds; 0 in the live environment. */
   clock_offset_ms: Schema.Int,
   /** The target of the clock while it advances; otherwise equal to the offset. */
   clock_target_ms: Schema.Int,
@@ -58,7 +58,7 @@ export const create = (
 /** Workspace time at a moment of real time; both in milliseconds. */
 export const timeOf = (workspace: Workspace, realNow: number): number => realNow + workspace.clock_offset_ms
 
-/** The workspace with a later clock target. Concurrent advances add up. */
+/** The workspace with its clock target moved forward. Concurrent advances add up. */
 export const withLaterTarget = (workspace: Workspace, seconds: number, realNow: number): Workspace => ({
   ...workspace,
   clock_target_ms: workspace.clock_target_ms + seconds * 1_000,
@@ -66,12 +66,12 @@ export const withLaterTarget = (workspace: Workspace, seconds: number, realNow: 
 })
 
 /**
- * An advance without a step for this long is given up. Longer than a lease, because a host that dies can delay a step for a
- * whole lease.
+ * An advance without a step for this long counts as abandoned. Longer than a lease, because a host that dies can delay
+ * a step for a whole lease.
  */
 const givenUpAfterMs = minuteMs
 
-/** The remaining advance of the clock, in milliseconds; 0 if the advance was given up. */
+/** The remaining advance of the clock, in milliseconds; 0 if it was abandoned. */
 export const remainingAdvance = (workspace: Workspace, realNow: number): number => {
   const { clock_moved_at, clock_offset_ms, clock_target_ms } = workspace
   return realNow - clock_moved_at > givenUpAfterMs ? 0 : Math.max(0, clock_target_ms - clock_offset_ms)
@@ -88,11 +88,14 @@ export class Workspaces extends Context.Service<
   Workspaces,
   {
     /**
-     * The workspace and its time now. A workspace that a key names must exist; its absence is a defect. A live
-     * workspace never changes, so it is cached.
+     * The workspace and its current time. It is a defect if the workspace does not exist, because keys name only
+     * existing ones. A live workspace never changes, so it is cached.
      */
     readonly moment: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
-    /** The same from a cache that may be stale. A change that is based on it must expect `expectationsOf`. */
+    /**
+     * Like `moment`, but from a cache that may be stale. A change based on it must include `expectationsOf` in its
+     * `expects`.
+     */
     readonly cached: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
     /** Reads, decides and saves, retrying on conflict. Saves nothing if nothing changes. */
     readonly update: (
@@ -153,17 +156,20 @@ export class Workspaces extends Context.Service<
 
 const maxCached = 10_000
 
-/** The expectation of a change that was decided at a moment: an unchanged workspace. A live workspace never changes. */
+/**
+ * What a change decided at this moment must expect: that the workspace has not changed. Nothing for a live workspace,
+ * because it never changes.
+ */
 export const expectationsOf = ({
   workspace: { id, version, environment }
 }: Moment): ReadonlyArray<Change.Expectation> => (environment === "live" ? [] : [{ kind: kind.name, id, version }])
 
-/** How many advances a decision may lose to before it conflicts. */
+/** How many advances of the clock may overtake a decision before it conflicts. */
 const maxAdvances = 100
 
 /**
- * Stores what was decided at a moment. Conflicts if the sandbox has been reset since, because its clock went back. An
- * advance since then does not conflict: the decision came first.
+ * Stores what was decided at a moment. Conflicts if the sandbox has been reset since then, because a reset sets its
+ * clock back. An advance since then does not conflict: the decision came first.
  */
 export const commitAt = Effect.fnUntraced(function* (
   on: { readonly storage: Storage["Service"]; readonly workspaces: Workspaces["Service"] },

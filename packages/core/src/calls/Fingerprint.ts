@@ -19,7 +19,7 @@ export const of = (seal: Seal["Service"], keptIn: KeptIn, input: unknown): Effec
 }
 
 /**
- * Whether an input has this fingerprint. False if the key that made the fingerprint is gone.
+ * Whether an input has this fingerprint. False if the settings no longer have the key that made it.
  *
  * The input may be unchecked. Most inputs that differ also differ in length, so they need not be sorted or hashed.
  */

@@ -34,7 +34,7 @@ export interface Transport {
   readonly client_version: string | null
 }
 
-/** What the `id` in an operation's input refers to. Without an `id`, the answer refers to a new quote request. */
+/** What the input's `id` refers to. Without an `id`, the answer refers to a new quote request. */
 export type About = "quote_request" | "quote"
 
 /** The quote request and the quote that a call is about. */
@@ -98,7 +98,7 @@ export const notify = (services: Context.Context<never>, call: FinishedCall): Ef
   }
 }
 
-/** Longer texts of callers are cut to this length before they are stored (api.md, Fixed limits). */
+/** Longer texts from callers are cut to this length before they are stored (api.md, Fixed limits). */
 export const maxTextCharacters = 200
 
 const NullableText = Schema.NullOr(Schema.String)
@@ -177,7 +177,7 @@ export const labels = (of: Labelled): ReadonlyArray<string> => [
 
 type Outcome = Pick<ListedRequest, "status" | "operation" | "error_code">
 
-/** The labels of entries. An entry that ended like the one before shares its labels, which storage keeps. */
+/** Labels of entries. Consecutive entries with the same outcome share one array of labels, because storage keeps it. */
 const sharedLabels = (): ((of: Outcome) => ReadonlyArray<string>) => {
   let last: (Outcome & { readonly labels: ReadonlyArray<string> }) | null = null
   return ({ error_code, operation, status }) => {
@@ -211,9 +211,7 @@ export const hasKey = (call: FinishedCall): call is CallWithKey => call.caller.k
 /** The stored form of a finished call. */
 export const toStored = (call: CallWithKey): StoredRecord => new LoggedCall(call)
 
-/**
- * A finished call as its entry in storage. The entry is made when its body is first read: a storage in memory reads few.
- */
+/** Makes the entry only when its body is first read, because storage in memory reads few bodies. */
 class LoggedCall extends Kind.LateRecord {
   private readonly call: CallWithKey
 
@@ -259,9 +257,11 @@ const entryOf = (call: CallWithKey): ListedRequest => ({
   }
 })
 
-/** The part after the prefix of a key, an operator's token, a partner link, a read handle or a signing secret. */
+/**
+ * The secret part, after the prefix, of a key, an operator's token, a partner link, a read handle or a signing secret.
+ */
 const secret = /(?<=(?:(?:sandbox|live)_(?:server|widget|platform)|operator|link|rh|whsec)_)[\w+/=-]+/g
 
-/** A caller's text without secrets, cut to length, in a form that every storage can hold. */
+/** Text from a caller, without secrets, cut to length, in a form that every storage can hold. */
 const storable = (text: string | null): string | null =>
   text === null ? null : plain(text.slice(0, maxTextCharacters)).replace(secret, "…")

@@ -16,7 +16,7 @@ export const IdempotencyRecord = Schema.Union([
 ])
 export type IdempotencyRecord = typeof IdempotencyRecord.Type
 
-/** Records of calls in storage, by operation and key. */
+/** Stored records of calls with an `Idempotency-Key`, by operation and key. */
 export const kind = Kind.make({
   name: "idempotency_record",
   has_hashes: true,

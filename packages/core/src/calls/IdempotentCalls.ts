@@ -10,14 +10,14 @@ import * as Json from "../wire/Json.ts"
 import * as Fingerprint from "./Fingerprint.ts"
 import { type IdempotencyRecord, idOf, kind } from "./IdempotencyRecord.ts"
 
-/** A call that must run only once, however often it is sent. */
+/** A call that must run only once, however often the caller sends it. */
 export interface KeyedCall {
   /** Who calls, when, and with which input. Retries are compared by the input as sent. */
   readonly call: { readonly caller: Caller; readonly moment: Moment; readonly sent: unknown }
   readonly operation: string
   /** The `Idempotency-Key`, already checked with `keyErrors`. */
   readonly key: string | null
-  /** The date of the newest revision, in whose form this release answers. */
+  /** The date of the newest revision; answers of this release have its form. */
   readonly form: string
 }
 
@@ -53,19 +53,23 @@ export class IdempotentCalls extends Context.Service<
   )
 }
 
-/** The writes of a call's record. */
+/** Writes the record of an idempotent call. */
 const makeRecords = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
 
-  // Dated when written; otherwise the answer of a one-year advance would be a year old at once.
+  // Dated when it is written, not when the call began: otherwise the answer to a one-year advance would already be a
+  // year old.
   const write = Effect.fnUntraced(function* (id: RecordId, version: number, kept: IdempotencyRecord) {
     const { now } = yield* workspaces.moment(id.workspace_id)
     const record = kind.record(kept, { id: id.name, version, created_at: now, updated_at: now })
     yield* commit(storage, Change.make(id.workspace_id, { writes: [record] }))
   })
 
-  /** Stores the outcome of a call on top of the current record, which retention may have erased in the meantime. */
+  /**
+   * Stores a call's outcome as the next version of its record, or as the first if retention has erased the record in
+   * the meantime.
+   */
   const conclude = (id: RecordId, kept: IdempotencyRecord) =>
     retryOnConflict(
       Effect.flatMap(storage.get(placeOf(id)), (stored) =>
@@ -100,7 +104,6 @@ const makeRecords = Effect.gen(function* () {
   return { write, conclude, runningNow, renewing }
 })
 
-/** Runs a call, or replays its first answer. */
 const makeRunOnce = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
@@ -145,7 +148,7 @@ const makeRunOnce = Effect.gen(function* () {
       yield* conclude(id, { state: "done", fingerprint, form: keyed.form, body: redact(json).text })
       return { json, form: keyed.form, replayed: false }
     })
-    // If the caller disconnects, the call still runs to its end, and its answer can be replayed.
+    // If the caller disconnects, the call still runs to its end, so that its answer can be replayed.
     return yield* Effect.flatMap(FiberSet.run(running, first), Fiber.join)
   })
 })

@@ -16,26 +16,26 @@ export const kind = Kind.make({
   wakes: "itself"
 })
 
-/** A mailbox for one message. Choose a new name that nobody can guess: whoever knows it can send. */
+/** A mailbox for one message. Choose a new name that nobody can guess, because anybody who knows it can send to it. */
 export interface Mailbox {
   readonly workspace_id: WorkspaceId
   readonly name: string
 }
 
-/** Brings a message from one host to another that waits for it, through their common storage. */
+/** Takes a message from one host to another host that waits for it, through the storage they share. */
 export class Mailboxes extends Context.Service<
   Mailboxes,
   {
     /**
-     * Puts a message into a mailbox, and returns whether the mailbox took it. It keeps the first message; later ones,
-     * or any after the wait, are dropped.
+     * Puts a message into a mailbox, and returns whether the mailbox accepted it. A mailbox keeps only its first
+     * message, and accepts none once nobody waits for it.
      */
     readonly send: (mailbox: Mailbox, text: string) => Effect.Effect<boolean, StorageUnavailable>
     /**
-     * Waits for the message and erases it. Null if there is none within `wait_ms` milliseconds of real time, if the
-     * process is about to stop, or if too many calls wait already.
+     * Waits for the message and erases it. Null if no message arrives within `wait_ms` milliseconds of real time, if
+     * the process is about to stop, or if too many calls wait already.
      *
-     * After that the mailbox takes no message, even if the wait was interrupted.
+     * The mailbox then accepts no message, even if the wait was interrupted.
      */
     readonly receive: (mailbox: Mailbox, wait_ms: number) => Effect.Effect<string | null>
   }
@@ -65,7 +65,8 @@ export class Mailboxes extends Context.Service<
         )
 
       /**
-       * The message; null if there is none yet, or if storage is unavailable: it may recover before the wait is over.
+       * The message; null if it has not arrived, or if storage is unavailable, because storage may recover before the
+       * wait is over.
        */
       const look = (mailbox: Mailbox) =>
         find(mailbox).pipe(

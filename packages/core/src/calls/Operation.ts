@@ -25,13 +25,18 @@ export interface Route {
   readonly location?: (id: string) => string
 }
 
-/** Who may call: the kinds of caller, and the environment if it is limited to one. Others get `forbidden`. */
+/**
+ * Who may call an operation: the kinds of caller, and the environment if it is limited to one. Others get `forbidden`.
+ */
 export interface Authority {
   readonly callers: ReadonlyArray<CallerKind>
   readonly environment?: "sandbox"
   /** Whether callers without a server key need the read handle of the quote request. */
   readonly by_handle?: true
-  /** The field that must name the resource of a partner link. Without it, links may not call the operation. */
+  /**
+   * The input field that must name the resource of a partner link. Without it, partner links may not call the
+   * operation.
+   */
   readonly by_link?: "id" | "quote_request_id"
 }
 
@@ -43,7 +48,7 @@ export const admits = (authority: Authority, caller: Caller): boolean =>
   (caller.kind === "link" ? authority.by_link !== undefined : authority.callers.includes(caller.kind)) &&
   (authority.environment === undefined || authority.environment === caller.environment)
 
-/** Whether an input names the resource of a partner link. For the link, nothing else exists. */
+/** Whether an input names the resource that a partner link shows. For the link, nothing else exists. */
 export const reaches = ({ by_link }: Authority, { kind, shared_id }: Caller, input: unknown): boolean =>
   kind !== "link" || (by_link !== undefined && Predicate.hasProperty(input, by_link) && input[by_link] === shared_id)
 
@@ -63,15 +68,15 @@ export interface Definition<Name extends string, Input, Output, R> {
   /** The field of the answer that is a secret: shown once, never stored, and null in a replay. */
   readonly secret_field?: string
   /**
-   * Promises that `run` works with a cached moment: its changes expect that moment, and it reads the current one before any
-   * refusal that depends on it. The pipeline then needs no read before it calls `run`.
+   * Promises that `run` works with a cached moment: its changes expect that moment, and it reads the current moment
+   * before any refusal that depends on it. The pipeline then reads nothing before it calls `run`.
    */
   readonly optimistic?: true
   readonly input: Schema.Decoder<Input>
   readonly output: Schema.Encoder<Output>
   /**
-   * Checks the remaining fields of an input if some of its fields, or the key, are malformed, so that one answer
-   * reports every wrong field.
+   * Checks the other fields of an input if some fields, or the key, are malformed, so that one answer reports every
+   * wrong field.
    */
   readonly validateRest?: (
     call: Call,
@@ -81,13 +86,13 @@ export interface Definition<Name extends string, Input, Output, R> {
   /** Makes the refusal of wrong fields; by default `ApiError.invalidInput`. */
   readonly refuse?: (wrong: ApiError.WrongFields) => ApiError.ApiError<"invalid_input">
   /**
-   * Whether the operation is available under the host's settings; by default always. If not, it is not listed and
-   * answers `not_found`.
+   * Whether the operation is available with the host's settings; by default it always is. An unavailable operation is
+   * not listed, and calls to it get `not_found`.
    */
   readonly available?: Effect.Effect<boolean, never, R>
   /** The subject of a call, for the request log; none by default. */
   readonly about?: About
-  /** The error codes besides those of every operation. */
+  /** The error codes that it can return, besides those of every operation. */
   readonly errors: ReadonlyArray<ApiError.ErrorCode>
   readonly run: (
     call: Call,
@@ -95,7 +100,7 @@ export interface Definition<Name extends string, Input, Output, R> {
   ) => Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>
 }
 
-/** One thing that a caller can do. HTTP, MCP, the command line and the Promise API are derived from it. */
+/** One thing that a caller can do. Its REST route, its command and its Promise method are derived from this. */
 export interface Operation<out Name extends string = string, out Input = unknown, out Output = unknown, out R = unknown>
   extends Omit<Definition<Name, Input, Output, R>, "run"> {
   /**
@@ -121,6 +126,6 @@ export const make = <const Name extends string, Input, Output, R, const Idempote
   }
 }
 
-/** Whether an operation is available under the settings. Hosts list no others. */
+/** Whether an operation is available with the settings. Hosts list no others. */
 export const isAvailable = <R>(operation: Operation<string, unknown, unknown, R>): Effect.Effect<boolean, never, R> =>
   operation.available ?? Effect.succeed(true)

@@ -21,7 +21,7 @@ import { type AskedRevision, Revisions } from "./Revision.ts"
 
 export type { PersonsAnswer } from "./Call.ts"
 
-/** What a host knows about every request. */
+/** What a host knows about every request, even one that matches no operation. */
 export interface RequestHead {
   readonly request_id: RequestId
   readonly credentials: Credentials
@@ -30,20 +30,21 @@ export interface RequestHead {
 /** A call that a host passes to the pipeline. */
 export interface Request extends RequestHead {
   /**
-   * `{ header }` with the `Service-Version` that was sent, null if none was: then the pin decides, and the first call
-   * of a workspace stores it. `"current"` for hosts that always answer in the newest revision, such as the agent
+   * `{ header }` with the `Service-Version` that was sent; null if none was: then the workspace's pin decides, and its
+   * first call stores the pin. `"current"` is for hosts that always answer in the newest revision, such as the agent
    * endpoint and embedded clients. They neither read nor store a pin.
    */
   readonly revision: AskedRevision
   /** The `Idempotency-Key` that was sent, if any. */
   readonly idempotency_key: string | null
-  /**
-   * How the call arrived, for the request log. By default that is the operation's own route, as for embedded clients.
-   */
+  /** How the call arrived, for the request log; by default the operation's own route, as for embedded clients. */
   readonly transport?: Transport
   /** The person's answer, if the host asks for consent itself. It is never taken from the caller's input. */
   readonly person?: PersonsAnswer
-  /** Whether an earlier request has paid for this one: a call that asks the person runs once for each answer. */
+  /**
+   * Whether an earlier request has already been charged for this call: a call that asks the person runs once for each
+   * answer.
+   */
   readonly is_paid?: boolean
   /**
    * The input as one object, collected from all parts of the call.
@@ -59,7 +60,7 @@ export interface Reply<out Output = unknown> {
   readonly json: Json.Json<Output>
   /** The answer in the caller's revision, as JSON text. Hosts send this. */
   readonly text: string
-  /** The date of that revision, for the header `Service-Version`. */
+  /** The date of that revision, for the `Service-Version` header. */
   readonly revision: string
   /** Whether this is the answer of an earlier call with the same `Idempotency-Key`. */
   readonly replayed: boolean
@@ -95,8 +96,8 @@ export const call = <Output, R>(
 /**
  * Refuses a request that matches no operation with `not_found`.
  *
- * With a valid key it costs an allowance, may be refused with `rate_limited`, and is logged, like any other call. An
- * invalid key counts against its address, and gets the same answer as no key.
+ * With a valid key the request is charged, may be refused with `rate_limited`, and is logged, like any other call. An
+ * invalid key counts against its address, and gets the same answer as a missing key.
  */
 export const refuseUnrouted = (request: UnroutedRequest): Effect.Effect<never, ApiError.ApiError, EntryServices> =>
   request.credentials.key === null
@@ -128,7 +129,7 @@ export const logUnrouted = (
   })
 
 /**
- * Finds out who calls without calling an operation, for a host whose answers depend on the caller.
+ * Identifies a caller without calling an operation, for a host whose answers depend on the caller.
  *
  * Fails with the same refusals as `call`.
  */
@@ -140,10 +141,10 @@ export const identify = (request: RequestHead): Effect.Effect<Caller, ApiError.A
   )
 
 /**
- * Finds out who calls with an access token. The effect `verify` checks the token and returns what it grants.
+ * Identifies a caller by an access token. The effect `verify` checks the token and returns what it grants.
  *
- * A failure with `authentication_failed` counts against the address, like a wrong key. An address that has reached its
- * limit is refused before the token is checked.
+ * A failure with `authentication_failed` counts against the address, as a wrong key does. An address that has reached
+ * its limit is refused before its token is checked.
  */
 export const identifyGrant = <G extends Grant, E extends { readonly _tag: string }>(
   { credentials: { address }, request_id }: RequestHead,
@@ -158,7 +159,7 @@ export const identifyGrant = <G extends Grant, E extends { readonly _tag: string
     return { caller, grant }
   })
 
-/** Spends the cost of a request that its host answers itself, and that uses storage. Fails with `rate_limited`. */
+/** Charges for a request that its host answers itself and that uses storage. Fails with `rate_limited`. */
 export const spendUnrouted = (
   { credentials }: Pick<RequestHead, "credentials">,
   caller: Caller
@@ -177,12 +178,12 @@ interface CallState {
   readonly services: Context.Context<RequestLog>
   /** When it was received: real time in milliseconds. */
   readonly created_at: number
-  /** The same moment in monotonic time. */
+  /** The same moment on the monotonic clock. */
   readonly began_ms: number
   caller: Caller | null
-  /** The revision of its answer or refusal. */
+  /** The revision of the answer or refusal; null until it is known. */
   revision: Revision.Revision | null
-  /** In the newest form. */
+  /** The input, translated to the newest revision. */
   input: unknown
 }
 
@@ -260,7 +261,7 @@ const enterUnrouted = Effect.fnUntraced(function* (
   return yield* notFound
 })
 
-/** What is known at once runs without Effect's run loop, up to the first step that may have to wait. */
+/** Runs a call. Eager: it needs Effect's run loop only from the first step that has to wait. */
 const perform = Effect.fnUntracedEager(function* <Output, R>(
   operation: Operation.Operation<string, unknown, Output, R>,
   request: Request,
@@ -305,12 +306,12 @@ const perform = Effect.fnUntracedEager(function* <Output, R>(
     running,
     secret_field === undefined ? identity : (answer) => Json.withNull(answer, secret_field)
   )
-  // A stored answer from before the newest revision is returned unchanged.
+  // A stored answer that an older release wrote in its own form is returned unchanged.
   const answerRevision = form === newest ? revision : { date: form, differences: [] }
   return replyOf(answerRevision, operation, json, replayed)
 })
 
-/** Checks authority and allowance, then reads the input as sent. */
+/** Checks authority and charges the call, then reads the input as sent. */
 const enter = (
   operation: Pick<Operation.Operation, "authority" | "cost">,
   request: Request,
@@ -327,7 +328,7 @@ const enter = (
 const isTooLarge = (entered: Exit.Exit<unknown, Refusal>): entered is Exit.Failure<unknown, Refusal> =>
   Exit.isFailure(entered) && toApiError(entered.cause)?._tag === "request_too_large"
 
-/** Decodes the input. If the input or the key is wrong, every wrong field is reported. */
+/** Decodes the input. If the input or the `Idempotency-Key` is wrong, reports every wrong field. */
 const prepare = <Output, R>(
   operation: Operation.Operation<string, unknown, Output, R>,
   admitted: Call,
@@ -348,7 +349,10 @@ const prepare = <Output, R>(
   return Effect.flatMap(rest, (others) => Effect.fail(refusalOf(joinWrongFields(refused, others))))
 }
 
-/** A refusal in the caller's revision. Some refusals are always in the current one (api.md, Choosing a revision). */
+/**
+ * A refusal, translated to the caller's revision. Some refusals are always in the current one (api.md, Choosing a
+ * revision).
+ */
 const inRevision = (
   revision: Revision.Revision | null,
   operation: string,
@@ -371,10 +375,10 @@ const replyOf = <Output>(
 })
 
 /**
- * Finds out who sends a request, and counts an invalid key against its address.
+ * Identifies who sends a request, and counts an invalid key against its address.
  *
  * An address that has reached its limit is refused before its key is looked up, so that guessing keys does not load
- * storage. Only recently used valid keys still pass.
+ * storage. Keys that were recently found valid are still accepted.
  */
 const authenticate = (services: Context.Context<Access | Allowance>, credentials: Credentials) => {
   const access = Context.get(services, Access)

@@ -5,7 +5,7 @@ import * as ApiError from "../wire/ApiError.ts"
 /** Why a call is refused. */
 export type Refusal = ApiError.ApiError | StorageUnavailable
 
-/** The refusal in a cause; null if it holds a defect. */
+/** The refusal in a cause; null if the cause contains a defect. */
 export const toApiError = (cause: Cause.Cause<Refusal>): ApiError.ApiError | null => {
   const failure = Cause.findErrorOption(cause)
   if (Option.isNone(failure)) return null
@@ -15,7 +15,7 @@ export const toApiError = (cause: Cause.Cause<Refusal>): ApiError.ApiError | nul
     : error
 }
 
-/** Fails with the refusal in a cause. A defect is logged, and answered as `internal_error`. */
+/** Fails with the refusal in a cause. Logs a defect, and refuses the call with `internal_error`. */
 export const refuse = (
   operation: string,
   request_id: string,

@@ -31,8 +31,9 @@ export const RequestLogEnabled = Context.Reference<boolean>("@quotewire/core/Req
 /**
  * Logs the calls of an organization's keys, and reads the log (api.md, Request log).
  *
- * Calls are buffered in memory and written every half second, when 500 wait, and when the layer closes, as one change
- * for each workspace. While storage is unavailable the newest 50,000 wait; the number of dropped calls is logged.
+ * Calls are buffered in memory and written every half second, when 500 are waiting, and when the layer closes, as one
+ * change for each workspace. While storage is unavailable the newest 50,000 are kept, and the number of dropped calls
+ * is logged.
  */
 export class RequestLog extends Context.Service<
   RequestLog,
@@ -83,7 +84,7 @@ export class RequestLog extends Context.Service<
         if (!hasKey(call)) return
         buffer.add(call)
         hasCalls.openUnsafe()
-        // Only once: while storage is unavailable, further calls wait for the regular interval.
+        // Only once: while storage is unavailable, later calls wait for the regular interval.
         if (buffer.size === maxChangeCalls) isFull.openUnsafe()
       }
 
@@ -104,9 +105,12 @@ export class RequestLog extends Context.Service<
 const maxBuffered = 50_000
 /** How often calls are written. A call can be read at most a second after its end. */
 const writeEveryMs = 500
-/** How long the last write may take when a host stops. */
+/** How long the last write may take when a host shuts down. */
 const lastWriteMs = 900
-/** How many calls go into one change. When this many wait, we write at once, to keep the garbage collector fast. */
+/**
+ * How many calls go into one change. When this many are waiting, they are written immediately, to keep garbage
+ * collection cheap.
+ */
 const maxChangeCalls = 500
 
 /** Writes the buffered calls. Those that fail go back into the buffer. */
@@ -119,7 +123,7 @@ const writing = (
     const writeOne = (batch: Batch) =>
       Effect.exit(Effect.tap(storeBatch(storage, batch), () => Effect.sync(() => unwritten.delete(batch))))
     return Effect.forEach([...unwritten], writeOne, { concurrency: 4 }).pipe(
-      // Fails only after all batches were tried: a workspace that is unavailable must not delay the log of the others.
+      // Fails only after trying every batch: an unavailable workspace must not delay the log of the others.
       Effect.flatMap((written) => Effect.forEach(written, (exit) => exit, { discard: true })),
       Effect.ensuring(Effect.sync(() => buffer.putBack([...unwritten].flatMap(({ calls }) => calls)))),
       Effect.andThen(Effect.suspend(() => warnOf(buffer.takeLost())))
@@ -151,9 +155,9 @@ const storeBatch = (
     commit(storage, Change.make(workspace_id, { writes: records }))
   const storeOne = (record: Change.StoredRecord) =>
     store([record]).pipe(
-      // Already stored by an earlier commit whose outcome was unknown.
+      // An earlier commit, whose outcome was unknown, has already stored them.
       Effect.catchTag("VersionConflict", () => Effect.void),
-      // Storage will never accept this call, so drop it: others wait behind it.
+      // Storage will never accept this call, so drop it: others are waiting behind it.
       Effect.catchDefect((defect) => Effect.logError("Could not log a call", defect))
     )
   const storeEach = Effect.forEach(writes, storeOne, { discard: true })
@@ -235,7 +239,7 @@ export class CallBuffer<A> {
     this.drop(this.calls.length - this.room)
   }
 
-  /** How many calls were lost since the last time this was called. */
+  /** How many calls were lost since `takeLost` was last called. */
   takeLost(): number {
     const { lost } = this
     this.lost = 0

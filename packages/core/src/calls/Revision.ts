@@ -22,20 +22,20 @@ export interface Fields {
 
 /** How the input of an operation differs in an older revision. */
 export interface InputDifference {
-  /** Upgrades an older input. Fields that neither revision knows must stay unknown, so that they are refused. */
+  /** Upgrades an older input. A field that neither revision knows must stay unknown, so that it is refused. */
   readonly upgrade: (input: Fields) => Fields
-  /** Translates the path of a newer field to the older one, because refusals name fields as the caller spells them. */
+  /** Translates a newer field's path to the older one, because refusals name fields as the caller spells them. */
   readonly path: (path: string) => string
 }
 
-/** One difference of an older revision. Operations are named by their names. */
+/** One difference between an older revision and the next newer one. Operations are identified by their names. */
 export interface Difference {
   /** A sentence for readers of the older revision. */
   readonly summary: string
   readonly inputs?: { readonly [operation: string]: InputDifference }
   /** Downgrades answers, by operation. */
   readonly answers?: { readonly [operation: string]: (answer: Fields) => Fields }
-  /** Downgrades an event wherever it appears: in the feed, in a webhook, in the answer of a test. */
+  /** Downgrades an event wherever it appears: in the feed, in a webhook, in the answer to a test. */
   readonly event?: (event: Fields) => Fields
   /** Downgrades a quote wherever it appears. */
   readonly quote?: (quote: Fields) => Fields
@@ -43,7 +43,7 @@ export interface Difference {
   readonly quote_request?: (request: Fields) => Fields
 }
 
-/** What differences can change wherever it appears. */
+/** The resources that a difference can change wherever they appear. */
 export type Resource = "event" | "quote" | "quote_request"
 
 /** A dated revision of the contract (api.md, Revisions). */
@@ -51,9 +51,9 @@ export interface Revision {
   /** The date, as in `Service-Version`: `2026-09-26`. */
   readonly date: string
   /**
-   * The differences from the newest form, applied in this order: the newest changes first.
+   * The differences from the newest form, in the order in which they apply: the most recent difference first.
    *
-   * The newest revision has none, so its answers are never decoded.
+   * The newest revision has no differences, so its answers are never decoded.
    */
   readonly differences: ReadonlyArray<Difference>
 }
@@ -86,15 +86,15 @@ export const notServed = (revisions: Served): ApiError.ApiError<"invalid_version
   })
 
 /**
- * The revision that is served for a pin.
+ * The served revision that is closest to a pin.
  *
- * The pinned revision may no longer be served, or be newer than this release. Then it is the oldest served one that is
- * not older than the pin, otherwise the newest.
+ * The pinned revision itself, if it is served. If it is no longer served, or newer than this release, then the oldest
+ * served revision that is not older than the pin, otherwise the newest one.
  */
 export const nearest = (revisions: Served, pin: string): Revision =>
   revisions.findLast(({ date }) => date >= pin) ?? revisions[0]
 
-/** An input of a revision, in the newest form. */
+/** Translates the input of a revision to the newest form. */
 export const input = (revision: Revision, operation: string, sent: unknown): unknown =>
   revision.differences.length > 0 && isFields(sent)
     ? Fault.redactThrown(() =>
@@ -102,7 +102,7 @@ export const input = (revision: Revision, operation: string, sent: unknown): unk
       )
     : sent
 
-/** An answer in the newest form, in the form of a revision. It is only decoded if the forms differ. */
+/** Translates an answer from the newest form to a revision. The answer is decoded only if the forms differ. */
 export const answer = (revision: Revision, operation: string, newest: Json.Json<unknown>): string => {
   if (revision.differences.length === 0) return newest.text
   const changes = revision.differences.flatMap((difference) => [
@@ -115,14 +115,14 @@ export const answer = (revision: Revision, operation: string, newest: Json.Json<
   return rewritten(newest, changes).text
 }
 
-/** A resource in the newest form, in the form of a revision. */
+/** Translates a resource from the newest form to a revision. */
 export const resource = <A>(revision: Revision, kind: Resource, newest: Json.Json<A>): Json.Json<A | Fields> =>
   rewritten<A>(
     newest,
     revision.differences.flatMap((difference) => difference[kind] ?? [])
   )
 
-/** A refusal as callers of a revision see it: the same envelope in all revisions, with the caller's field paths. */
+/** A refusal as a revision's callers see it: the same envelope in all revisions, with the caller's field paths. */
 export const refusal = (revision: Revision, operation: string, newest: ApiError.ApiError): ApiError.ApiError =>
   ApiError.inRevision(newest, revision.date, (newestPath) =>
     Fault.redactThrown(() =>
@@ -130,16 +130,19 @@ export const refusal = (revision: Revision, operation: string, newest: ApiError.
     )
   )
 
-/** An input field with another name in the newer revision. The names are swapped, so that only one of them is valid. */
+/**
+ * The difference in which an input field has another name in the newer revision. The names are swapped, so that only
+ * one of them is valid.
+ */
 export const renamedInput = (older: string, newer: string): InputDifference => swapped([[newer, older]])
 
-/** A field of an object with another name in the newer revision. It keeps its position. */
+/** Downgrades an object whose field has another name in the newer revision. The field keeps its position. */
 export const renamed = (older: string, newer: string): ((fields: Fields) => Fields) => olderNames({ [newer]: older })
 
-/** Fields with other names in an older revision: the newer names, each with the older one. */
+/** Fields that have other names in an older revision: each newer name, with the older one. */
 export type OlderNames = Readonly<Record<string, string>>
 
-/** Renames as data, by where the fields are. */
+/** Renamed fields as data, grouped by where the fields appear. */
 export interface Renames {
   /** A sentence for readers of the older revision. */
   readonly summary: string
@@ -189,7 +192,7 @@ const swapped = (pairs: ReadonlyArray<readonly [newer: string, older: string]>):
   }
 }
 
-/** Where an answer holds a resource: in a field, or, with null, the answer itself is one. */
+/** Where an answer contains a resource: in this field, or, if null, the whole answer is the resource. */
 interface ResourceField {
   readonly field: string | null
   readonly resource: Resource
@@ -210,7 +213,7 @@ const answersWithResources: { readonly [operation: string]: ReadonlyArray<Resour
 const resourcesIn = (operation: string): ReadonlyArray<ResourceField> =>
   Object.hasOwn(answersWithResources, operation) ? (answersWithResources[operation] ?? []) : []
 
-/** Applies a change to a field of an answer, which may be a list, or to the answer itself. */
+/** Applies a change to a field of an answer (each item, if it is a list) or to the answer itself. */
 const within = (field: string | null, change: (resource: Fields) => Fields) => {
   if (field === null) return change
   const each = (value: unknown): unknown => {
@@ -241,8 +244,8 @@ export const ServedRevisions = Context.Reference<Served>("@quotewire/core/Served
 /**
  * How a call selects its revision.
  *
- * A REST call passes its `Service-Version`, or null if it sent none; then the pin decides. `current` is for hosts that
- * always answer in the newest revision. They neither read nor store a pin (api.md, Choosing a revision).
+ * A REST call passes its `Service-Version`, or null if it sent none; then the workspace's pin decides. `current` is for
+ * hosts that always answer in the newest revision, so they neither read nor store a pin (api.md, Choosing a revision).
  */
 export type AskedRevision = { readonly header: string | null } | "current"
 
@@ -252,14 +255,16 @@ export class Revisions extends Context.Service<
   {
     /** The newest revision. */
     readonly current: Revision
-    /** The revision that a call asks for, otherwise the pinned one; null if none is pinned yet. */
+    /**
+     * The revision that a call asks for, otherwise the workspace's pinned one; null if the workspace has no pin yet.
+     */
     readonly choose: (
       asked: AskedRevision,
       workspace_id: WorkspaceId
     ) => Effect.Effect<Revision | null, ApiError.ApiError<"invalid_version"> | StorageUnavailable>
     /**
-     * The pinned revision of a workspace. If there is none, pins one: the current revision, or in live that of the
-     * sandbox if it has one. While storage cannot store the pin, the current revision is used.
+     * The pinned revision of a workspace. If it has no pin, pins a revision: the current one, or in live the one that
+     * the sandbox has pinned, if any. Returns the current revision while storage cannot store the pin.
      */
     readonly pin: (workspace_id: WorkspaceId) => Effect.Effect<Revision, StorageUnavailable>
   }
@@ -285,7 +290,7 @@ export class Revisions extends Context.Service<
         })
       }
 
-      /** The revision that a workspace's first pin gets. */
+      /** The revision that a workspace is first pinned to. */
       const firstPin = Effect.fnUntraced(function* ({ environment, organization_id }: Workspace) {
         if (environment === "sandbox") return revisions[0].date
         const stored = yield* storage.get({

@@ -10,10 +10,11 @@ import { minuteMs, OffsetDateTime, toMillis } from "../wire/Timestamp.ts"
 import { type CarrierAdapter, type CarrierLine, maxAttemptMs } from "./Carrier.ts"
 
 /**
- * The mistakes in an adapter, by their paths in it; none if it can be used.
+ * The mistakes in an adapter, by their paths in it; empty if it can be used.
  *
- * Call it once, before the adapter is used. It does not call the adapter, and it repeats no value of it. `lines` are those
- * of the host, or null before they are known: then only terms for standard lines are compared with the facts of their line.
+ * Call it once, before the adapter is used. It does not call the adapter, and its messages contain none of the
+ * adapter's values. `lines` are the host's lines, or null before they are known: then only the terms for standard lines
+ * are compared with the facts of their line.
  */
 export const check = (adapter: unknown, lines: LineSet | null = standard): ReadonlyArray<BrokenRule> => {
   const wrong = findWrong(adapter).map(fromFieldError)
@@ -90,16 +91,16 @@ const Adapter = Schema.Struct({
 
 const findWrong = Input.findings(Adapter)
 
-/** Whether each field of an adapter is valid on its own. `check` also compares them with each other. */
+/** Whether each field of an adapter is valid by itself. `check` also checks them against each other. */
 export const isAdapter = (value: unknown): value is CarrierAdapter => findWrong(value).length === 0
 
-/** Whether a value has fields. A relation reads only those that are valid on their own. */
+/** Whether a value has fields. A relation reads only fields that are valid by themselves. */
 const hasFields = (value: unknown): value is CarrierAdapter => Predicate.isReadonlyObject(value)
 
 const realId = /^naic:[0-9]{5}$|^(?!naic:)[a-z][a-z0-9]*:[a-z0-9][a-z0-9._-]{0,62}$/
 const fictionalId = /^sbx_[a-z0-9_]{1,60}$/
 
-/** A rule about several values, each valid on its own: the paths that it reads, and what it finds. */
+/** A rule about several fields that are each valid by themselves: the paths that it reads, and the faults it finds. */
 interface Relation {
   readonly reads: ReadonlyArray<string>
   readonly find: () => ReadonlyArray<BrokenRule>

@@ -8,10 +8,10 @@ import { type CarrierAdapter, CarrierRefresh, CarrierReply, ConnectionTest, Decl
 import * as Draft from "./recorder/Draft.ts"
 
 /*
- * How an adapter's answers are read, which rules they break, and how those are logged.
+ * How adapters' answers are read, which rules they break, and how broken rules are logged.
  */
 
-/** The rule that a `pending` reply breaks if the adapter has no function that fetches the answer. */
+/** The rule that a `pending` reply breaks if the adapter has no function that could get the answer. */
 export const ofPending = (
   { callback, poll, simulation }: Pick<CarrierAdapter, "callback" | "poll" | "simulation">,
   { poll_after_ms }: Extract<CarrierReply, { readonly kind: "pending" }>
@@ -23,7 +23,7 @@ export const ofPending = (
       : []
 
 const noCallback = "Must say when to poll, because the adapter has no callback."
-/** The rule that a `pending` reply with a time to poll breaks if the adapter has no `poll`. */
+/** The rule that a `pending` reply with `poll_after_ms` breaks if the adapter has no `poll`. */
 export const noPoll: BrokenRule = {
   path: "poll_after_ms",
   message: "Must be null, because the adapter has no poll."
@@ -39,7 +39,7 @@ export const log = (rules: ReadonlyArray<BrokenRule>, cause: Cause.Cause<unknown
     Effect.annotateLogs(annotation(rules))
   )
 
-/** Broken rules as they appear in a log line; empty if there are none. */
+/** Broken rules as a log annotation; empty if there are none. */
 export const annotation = (rules: ReadonlyArray<BrokenRule>): { readonly broken_rules?: string } => {
   if (rules.length === 0) return {}
   return { broken_rules: rules.slice(0, maxLogged).map(ruleText).join(" ") }
@@ -51,7 +51,10 @@ interface Member extends Schema.Decoder<unknown> {
   readonly fields: { readonly kind: { readonly literal: string } }
 }
 
-/** An answer is one of several kinds. Only the rules of its own kind are checked, so that the messages fit. */
+/**
+ * Finds the rules that an answer breaks. An answer is one of several kinds, and only the rules of its own kind are
+ * checked, so that the messages fit.
+ */
 const findIn = (members: ReadonlyArray<Member>) => {
   const kinds = members.map(({ fields }) => fields.kind.literal)
   const finders = new Map(members.map((member) => [member.fields.kind.literal, Input.findings(member)]))
@@ -64,7 +67,7 @@ const findIn = (members: ReadonlyArray<Member>) => {
   }
 }
 
-/** Reads an answer: what it says, or the rules that it breaks. */
+/** Makes a function that reads an answer: it returns what the answer says, or the rules that it breaks. */
 const reader =
   <A>(isValid: (answer: unknown) => answer is A, find: (answer: unknown) => ReadonlyArray<FieldError>) =>
   (answer: unknown): Result.Result<A, ReadonlyArray<BrokenRule>> => {
@@ -76,9 +79,9 @@ const reader =
   }
 
 /**
- * An answer as plain data, so that small slips of an adapter do not make it unusable: removes undefined members,
- * because optional fields of a carrier's answer often arrive that way, rounds waits to whole milliseconds, and turns a
- * `Date` into text.
+ * An answer as plain data, so that an adapter's small slips do not make it unusable. Removes undefined members, because
+ * optional fields of a carrier's answer often arrive that way, rounds waits to whole milliseconds, and turns a `Date`
+ * into text.
  */
 const plain = (value: unknown, depth = 0): unknown => {
   if (depth === maxDepth) return value
@@ -99,17 +102,17 @@ const wholeWait = (wait: unknown): unknown =>
 
 const maxWaitMs = 366 * dayMs
 
-/** No known part of an answer is nested deeper. An unknown member may be, or may contain itself. */
+/** No known part of an answer is nested more deeply. An unknown member may be, or may even contain itself. */
 const maxDepth = 8
 
 /** Reads an adapter's reply. */
 export const readReply = reader(Schema.is(CarrierReply), findIn(CarrierReply.members))
 
-/** Reads a decline by an adapter's `appetite`. */
+/** Reads the decline that an adapter's `appetite` returned. */
 export const readDecline = reader(Schema.is(Declined), findIn([Declined]))
 
-/** Reads an answer to `refresh`. */
+/** Reads an adapter's answer to `refresh`. */
 export const readRefresh = reader(Schema.is(CarrierRefresh), findIn(CarrierRefresh.members))
 
-/** Reads an answer to `testConnection`. */
+/** Reads an adapter's answer to `testConnection`. */
 export const readConnectionTest = reader(Schema.is(ConnectionTest), Input.findings(ConnectionTest))

@@ -3,25 +3,25 @@ import * as Monotonic from "../concurrency/Monotonic.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 
 /*
- * The time that a call to a carrier takes. Time spent waiting for this service itself, such as for a free connection,
- * does not count against the carrier.
+ * The time that a call to a carrier takes. Time spent waiting inside this service, such as for a free connection, does
+ * not count against the carrier.
  */
 
 /**
- * The longest that a call waits for this service itself, in milliseconds. Together with the longest attempt, it is
+ * The longest that a call waits inside this service, in milliseconds. This wait and the longest attempt together are
  * shorter than a job's lease.
  */
 export const maxWaitMs = 10 * secondMs
 
 /** How long a call may take, in milliseconds. */
 export interface Limit {
-  /** The carrier's time. Waits for this service itself do not count. */
+  /** The carrier's time. Waits inside this service do not count. */
   readonly millis: number
   /** The total time including waits, of which at most half may be spent waiting; unlimited by default. */
   readonly total_ms?: number
 }
 
-/** The time budget of one call. Nested calls, such as the requests of an attempt, have their own. */
+/** The time budget of one call. A nested call, such as a request within an attempt, has its own budget. */
 class CallTime {
   readonly limit: Limit
   readonly outer: CallTime | null
@@ -47,21 +47,19 @@ class CallTime {
     return this.waited_ms + (this.waits > 0 ? this.now - this.wait_began : 0)
   }
 
-  /** How much of its time is left. */
   get left_ms(): number {
     const takenMs = this.now - this.began
     const { millis, total_ms = Number.POSITIVE_INFINITY } = this.limit
     return Math.min(millis - (takenMs - this.all_waited_ms), total_ms - takenMs)
   }
 
-  /** How long it may still wait. */
+  /** How much longer it may wait inside this service. */
   get wait_left_ms(): number {
     const { total_ms = Number.POSITIVE_INFINITY } = this.limit
     const ownMs = Math.max(0, Math.min(maxWaitMs, total_ms / 2) - this.all_waited_ms)
     return this.outer === null ? ownMs : Math.min(ownMs, this.outer.wait_left_ms)
   }
 
-  /** Waits until its time is up. */
   readonly over: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
     while (true) {
       yield* this.going.await
@@ -92,7 +90,7 @@ class CallTime {
 
 const Current = Context.Reference<CallTime | null>("@quotewire/core/CurrentCallTime", { defaultValue: () => null })
 
-/** Makes a call that ends with `orElse` if it takes longer than its limit. */
+/** Runs a call. If the call exceeds its limit, ends it with `orElse`. */
 export const limited =
   <A2, E2, R2>(limit: Limit, orElse: () => Effect.Effect<A2, E2, R2>) =>
   <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R | R2> =>
@@ -109,11 +107,12 @@ export const limited =
       )
     })
 
-/** How much time is left of the innermost call, in milliseconds; unlimited outside of one. */
+/** How much time is left of the innermost call, in milliseconds; unlimited outside a call. */
 export const left: Effect.Effect<number> = Effect.map(Current, (time) => time?.left_ms ?? Number.POSITIVE_INFINITY)
 
 /**
- * Waits for something in this service itself, without counting the time. If that takes too long, ends with `orElse`.
+ * Waits for something inside this service without counting that time against the carrier. If the wait takes too long,
+ * ends it with `orElse`.
  */
 export const waiting =
   <A2, E2, R2>(orElse: () => Effect.Effect<A2, E2, R2>) =>

@@ -33,7 +33,7 @@ export const declineMeanings = {
   already_customer: "The person is a customer of the carrier",
   carrier_notice: "Another reason; `message` has the carrier's words"
 }
-/** The reasons for which a carrier declines. */
+/** The reasons why a carrier declines. */
 export const declineReasons = Struct.keys(declineMeanings)
 export type DeclineReason = keyof typeof declineMeanings
 
@@ -58,11 +58,11 @@ export const notAskedMeanings = {
   circuit_open: "The carrier failed too often, and is not asked for a while",
   not_appointed: "The organization has no connection to the carrier"
 }
-/** The reasons for which a carrier is not asked. */
+/** The reasons why a carrier is not asked. */
 export const notAskedReasons = Struct.keys(notAskedMeanings)
 export type NotAskedReason = keyof typeof notAskedMeanings
 
-/** A cover of one subject. Null means unknown or not applicable, never zero. */
+/** One coverage of one subject. A null value means unknown or not applicable, never zero. */
 export const CoverageItem = Schema.Struct({
   code: Schema.String.annotateKey({ description: "The cover: one of the line's `coverage_codes`" }),
   limit: Schema.NullOr(Money).annotateKey({
@@ -120,7 +120,7 @@ export const CarrierOffer = Schema.Struct({
   handoff_url: Schema.NullOr(Schema.String),
   /**
    * Next actions beyond those that the engine adds: at most 10, with at most 20 members each, and none with a type that
-   * the engine adds. A link must be an https URL on one of the adapter's `handoff_hosts`; other texts are cleaned.
+   * the engine adds. A link must be an https URL on one of the adapter's `handoff_hosts`; other text is cleaned.
    */
   extra_actions: Schema.optionalKey(Schema.Array(NextAction)),
   /** Why the quote is not `offered`; null if it is. */
@@ -145,11 +145,11 @@ export const Declined = Schema.Struct({
   message: Schema.optionalKey(Schema.String)
 })
 
-/** A reply without an answer, and the reason. */
+/** A reply that says why there is no answer. */
 export const Unavailable = Schema.Struct({
   kind: Schema.Literal("unavailable"),
   reason: Schema.Literals(noAnswerReasons),
-  /** How long the carrier asked to wait. */
+  /** How long the carrier asks the service to wait. */
   retry_after_ms: Schema.optionalKey(Schema.Int),
   /** Whether asking or polling again is pointless. An unreadable answer is always final. */
   final: Schema.optionalKey(Schema.Boolean)
@@ -160,18 +160,18 @@ export type Unavailable = typeof Unavailable.Type
 export const maxRef = 2_000
 
 /**
- * A carrier's answer to an ask or a poll, also when it comes in a message such as a callback. Failures are values: an
+ * A carrier's answer to an ask or a poll, even if it arrives in a message such as a callback. Failures are values: an
  * adapter that throws counts as `carrier_error`, and the log says where it threw.
  *
- * The schema only guarantees that a reply is readable. The engine then checks the offers of every carrier in the same
+ * The schema guarantees only that a reply is readable. The engine then checks the offers of every carrier in the same
  * way.
  */
 export const CarrierReply = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("offers"), offers: Schema.Array(CarrierOffer) }),
   Declined,
   /**
-   * Accepted; the answer comes later. With `poll_after_ms` the engine polls; without it, the carrier calls back.
-   * `callback_after_ms` is for simulated carriers only: when the engine plays their callback.
+   * The carrier accepted the ask and answers later. With `poll_after_ms` the engine polls; without it, the carrier
+   * calls back. `callback_after_ms` is for simulated carriers only: when the engine plays their callback.
    */
   Schema.Struct({
     kind: Schema.Literal("pending"),
@@ -224,7 +224,7 @@ export interface CarrierAsk<Facts = unknown> {
   readonly connection?: ConnectionValues
   /** Whether the person has read the credit disclosure, so that credit information may be used. */
   readonly credit_disclosed: boolean
-  /** The same for every attempt of the same ask, so that a carrier can recognize a repeat. */
+  /** The same for every attempt of an ask, so that a carrier can recognize a repeat. */
   readonly idempotency_key: string
   /** The attempt number of this ask, from 1. */
   readonly attempt: number
@@ -237,7 +237,7 @@ export interface CarrierAsk<Facts = unknown> {
   readonly requested_at: number
   readonly asked_at: number
   readonly now: number
-  /** When the collection ends. A later answer is dropped. */
+  /** When the service stops collecting answers, in milliseconds of workspace time. It drops a later answer. */
   readonly deadline: number
 }
 
@@ -253,30 +253,33 @@ export interface MaintenanceWindow {
   readonly until: string
 }
 
-/** The longest timeout of an attempt, in milliseconds. A carrier that takes longer is polled, or calls back. */
+/**
+ * The longest timeout of an attempt, in milliseconds. A carrier that needs longer replies `pending`, and then is polled
+ * or calls back.
+ */
 export const maxAttemptMs = 15_000
 
 /** A carrier's terms for one line. Times in milliseconds. */
 export interface CarrierLine {
   /** USPS codes of the states served. */
   readonly states: ReadonlyArray<string>
-  /** Paths of facts that this carrier needs beyond the required ones. It is not asked without them. */
+  /** Paths of facts that this carrier needs beyond the required ones. Without them, it is not asked. */
   readonly needs: ReadonlyArray<string>
-  /** Paths of facts that this carrier receives if they are known. It is asked without them as well. */
+  /** Paths of facts that this carrier receives if they are known. Without them, it is asked anyway. */
   readonly wants?: ReadonlyArray<string>
-  /** When the carrier is unavailable. During these times it is not asked, and the reason is `maintenance`. */
+  /** When the carrier is unavailable. During these windows it is not asked, and the reason is `maintenance`. */
   readonly maintenance?: ReadonlyArray<MaintenanceWindow>
   readonly uses_credit: boolean
   readonly mode: "sync" | "poll" | "callback"
   /**
-   * Whether the carrier recognizes a repeated ask. Only such carriers are hedged, or asked again when the outcome is
-   * unknown.
+   * Whether the carrier recognizes a repeated ask. Only then does the service hedge its asks, and ask again if an
+   * outcome is unknown.
    */
   readonly idempotent: boolean
   readonly attempt_timeout_ms: number
   /** How long an answer usually takes. No attempt starts if less time than this is left. */
   readonly typical_ms: number
-  /** The 95th percentile of its latency, after which an idempotent ask is hedged; null to never hedge. */
+  /** The 95th percentile of the carrier's latency, after which an idempotent ask is hedged; null to never hedge. */
   readonly hedge_after_ms: number | null
   readonly rate_per_minute: number
   readonly max_concurrent: number
@@ -299,13 +302,13 @@ export interface CarrierAdapter {
   readonly connection?: ConnectionFields
   /**
    * Paths of values in JSON and XML bodies that recordings of exchanges omit: `applicant`, or `drivers.*.name` with `*`
-   * for any name or index; in XML a path may begin at any element. Fields with names such as `access_token` or
-   * `password`, and secrets of the connection, are always omitted.
+   * for any name or index; in XML a path may begin at any element. Recordings always omit fields with names such as
+   * `access_token` or `password`, and the connection's secrets.
    */
   readonly redact?: ReadonlyArray<string>
   /**
    * Whether bodies that are neither JSON nor XML are recorded verbatim; by default only their type and length are
-   * recorded. `redact` does not reach into them.
+   * recorded. `redact` does not apply to them.
    */
   readonly keeps_text_bodies?: boolean
   /**
@@ -313,20 +316,24 @@ export interface CarrierAdapter {
    * operator and must not repeat a value. Without this function, connections to the carrier cannot be tested.
    */
   readonly testConnection?: (values: ConnectionValues, environment: Environment) => Effect.Effect<ConnectionTest>
-  /** Decides, without a call, whether the carrier writes this risk at all. Must be pure. */
+  /** Decides, without calling the carrier, whether it writes this risk at all. Must be pure. */
   readonly appetite?: (ask: CarrierAsk) => Decline | null
   readonly ask: (ask: CarrierAsk) => Effect.Effect<CarrierReply>
   readonly poll?: (ask: CarrierAsk, ref: string) => Effect.Effect<CarrierReply>
   /**
    * Verifies a callback against its raw bytes, and reads it; null if it is not genuine.
    *
-   * `ref` is the `ref` of the `pending` reply that the callback answers: the carrier's own number for the ask will do.
+   * `ref` is the `ref` of the `pending` reply that the callback answers: the carrier's own reference for the ask is
+   * enough.
    */
   readonly callback?: (
     callback: CarrierCallback
   ) => Effect.Effect<{ readonly ref: string; readonly reply: CarrierReply } | null>
   readonly refresh?: (ask: CarrierAsk, offer_ref: string) => Effect.Effect<CarrierRefresh>
-  /** A fresh `handoff_url` at the moment of the click; null if the person cannot continue. Replaces the offer's own. */
+  /**
+   * A fresh `handoff_url` when the person clicks the link; null if the person cannot continue. Replaces the URL in the
+   * offer.
+   */
   readonly handoff?: (ask: CarrierAsk, offer_ref: string) => Effect.Effect<string | null>
   /** Present on carriers that exist only in the sandbox. */
   readonly simulation?: CarrierSimulation

@@ -26,9 +26,9 @@ import * as Reply from "./Reply.ts"
 import * as Draft from "./recorder/Draft.ts"
 
 /**
- * The result of an attempt to ask: the carrier's reply; `in_doubt` if an earlier run had already begun the ask;
- * `no_room` if the carrier's limits leave no room now; or `closed` during its maintenance. The last two say when to
- * retry.
+ * The result of an attempt to ask: the carrier's reply; `in_doubt` if an earlier run of the job had already begun the
+ * ask; `no_room` if the carrier's limits leave no room now; or `closed` during its maintenance. The last two say when
+ * to retry.
  */
 export type Asked =
   | { readonly _tag: "replied"; readonly reply: CarrierReply }
@@ -36,7 +36,7 @@ export type Asked =
   | NoRoom
   | { readonly _tag: "closed"; readonly again_after_ms: number }
 
-/** Where a person continues with an offer; null if nowhere. */
+/** The link with which a person continues with an offer; null if the person cannot. */
 export interface Handoff {
   readonly url: string | null
 }
@@ -45,12 +45,14 @@ export interface Handoff {
 export class CarrierClient extends Context.Service<
   CarrierClient,
   {
-    /** The open circuit that currently blocks asks to the carrier, or over its connection; null if none does. */
+    /** The open circuit that currently blocks asks to the carrier or over its connection; null if none blocks them. */
     readonly openCircuit: (place: Place) => Effect.Effect<OpenCircuit | null, StorageUnavailable>
     /**
-     * Asks once, within the carrier's timeout and the deadline, unless its `appetite` declines. Never waits for room.
-     * `begin` runs right before a real carrier is asked, and returns whether the ask may be made. Before a hedge,
-     * `isWanted` says whether an answer still counts.
+     * Asks once, within the carrier's timeout and the deadline, unless its `appetite` declines. It does not wait until
+     * the carrier's limits leave room.
+     *
+     * `begin` runs right before a real carrier is asked, and returns whether the ask may be made. `isWanted` runs
+     * before a hedge, and returns whether an answer would still be used.
      */
     readonly ask: <E>(
       of: CallToCarrier,
@@ -58,18 +60,18 @@ export class CarrierClient extends Context.Service<
       isWanted: Effect.Effect<boolean, StorageUnavailable>
     ) => Effect.Effect<Asked, E | StorageUnavailable>
     /**
-     * Polls once, if there is room. The result is `unavailable` if the adapter throws, times out, or returns no valid
-     * reply.
+     * Polls once, if the carrier's limits leave room. The result is `unavailable` if the adapter throws, times out, or
+     * returns no valid reply.
      */
     readonly poll: (of: CallToCarrier, ref: string) => Effect.Effect<Limited<CarrierReply>, StorageUnavailable>
-    /** Asks whether an offer is still valid, if there is room. */
+    /** Asks whether an offer is still valid, if the carrier's limits leave room. */
     readonly refresh: (
       of: CallToCarrier,
       offer_ref: string
     ) => Effect.Effect<Limited<CarrierRefresh>, StorageUnavailable>
     /**
-     * Asks the adapter's `handoff` for a fresh link at the moment of the click. This counts against the limits but is
-     * never refused because of them.
+     * Asks the adapter's `handoff` for a fresh link when the person clicks. The call counts against the carrier's
+     * limits but is never refused because of them.
      *
      * Null if there is no link: the adapter has no `handoff`, is in maintenance, fails or times out, or the link breaks
      * a rule. The last three are logged.
@@ -91,9 +93,12 @@ export const attemptMs = (line: CarrierLine): number => Math.min(maxAttemptMs, l
 const validReply = (call: () => Effect.Effect<CarrierReply>): Effect.Effect<CarrierReply> =>
   Effect.suspend(call).pipe(Effect.flatMap(checkedReply), orIfThrown(identity))
 
-/** Calls an adapter. If it throws, times out, or returns no valid reply, returns `unavailable`. */
-// A simulated carrier's latency is the due time of a job, in workspace time. It never waits here, so it needs no
-// timeout.
+/**
+ * Calls an adapter. If it throws, times out, or returns no valid reply, returns `unavailable`.
+ *
+ * A simulated carrier's latency is the due time of a job, in workspace time. Its call never waits here, so it needs no
+ * timeout.
+ */
 const callSafely = (
   call: () => Effect.Effect<CarrierReply>,
   { ask, candidate: { adapter, line } }: CallToCarrier
@@ -126,7 +131,7 @@ const refresh = (
     )
   )
 
-/** How long a carrier's maintenance will still take, in milliseconds of real time; null if the carrier is open. */
+/** How much longer a carrier's maintenance lasts, in milliseconds of real time; null if the carrier is open. */
 const closedFor = ({ maintenance = [] }: CarrierLine): Effect.Effect<number | null> =>
   Effect.map(Clock.currentTimeMillis, (now) => {
     const until = openUntil(maintenance, now)
@@ -143,8 +148,8 @@ const unlessClosed =
     )
 
 /**
- * The decline by the adapter's `appetite`; null if there is none. If `appetite` fails, logs that, and the carrier is
- * asked.
+ * The decline that the adapter's `appetite` returns; null if it returns none. If `appetite` fails, logs that and
+ * returns null, so that the carrier is asked.
  */
 const declineOf = ({ ask, candidate: { adapter } }: CallToCarrier): Effect.Effect<Decline | null> =>
   Effect.sync(() => adapter.appetite?.(ask) ?? null).pipe(
@@ -197,8 +202,8 @@ const make = Effect.gen(function* () {
 type Limits = Effect.Success<typeof CarrierLimits.make>
 
 /**
- * Hedges: repeats the same ask if the first call is slow, its answer still counts, and the carrier has room for both.
- * The first useful reply wins. If both calls fail, the first one's failure is returned.
+ * Hedges: repeats an ask if the first call is slow, an answer would still be used, and the carrier's limits have room
+ * for both. The first useful reply wins. If both calls fail, returns the first one's failure.
  */
 const hedging = (limits: Limits) =>
   Effect.fnUntraced(function* (
@@ -216,7 +221,7 @@ const hedging = (limits: Limits) =>
       useful(Deferred.await(first)),
       Effect.map(second, ({ value }) => value)
     )
-    // After its time is up, the first call keeps running until the scope closes.
+    // The first call keeps running after `afterMs`, until the scope closes.
     return yield* Effect.forkScoped(Deferred.into(call, first)).pipe(
       Effect.andThen(Deferred.await(first)),
       CallTime.limited({ millis: afterMs }, () => Effect.catch(race, () => Deferred.await(first)))
@@ -250,13 +255,11 @@ const closed = Reply.unavailable("maintenance")
 const noRefresh = Reply.failed("carrier_error")
 const tooLate = Effect.logWarning("A carrier timed out")
 
-/**
- * Checks that an adapter, which is foreign code, returned a valid reply. If not, logs that and returns `unavailable`.
- */
+/** Checks that an adapter returned a valid reply. If not, logs that and returns `unavailable`. */
 export const checkedReply = (reply: CarrierReply): Effect.Effect<CarrierReply> =>
   validOr(AnswerRules.readReply(reply), unreadable)
 
-/** Logs that an adapter itself reported that it has no answer. The engine cannot know why. */
+/** Logs that an adapter itself returned no answer; the engine cannot know why. */
 export const logUnavailable = (reply: CarrierReply): Effect.Effect<void> =>
   Result.match(AnswerRules.readReply(reply), {
     onSuccess: (read) =>
@@ -299,7 +302,7 @@ const useful = <E>(call: Effect.Effect<CarrierReply, E>) =>
 /** Gives the job's slot to other jobs while it waits for a carrier. */
 const releasingSlot = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.yieldDuring(call))
 
-/** Calls an adapter. If the adapter throws, logs that and returns the result of `otherwise`. */
+/** Runs a call to an adapter. If the adapter throws, logs that and returns the result of `otherwise`. */
 export const orIfThrown =
   <B>(otherwise: (failure: Unavailable) => B) =>
   <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>
@@ -318,7 +321,8 @@ const logThrown = (thrown: unknown): Effect.Effect<void> =>
   )
 
 /**
- * This error's message is a rule and repeats no value. The stack frame in the adapter stands for the path in an answer.
+ * Logs an invalid amount. The error's message states a rule and repeats no value. Its stack frame in the adapter shows
+ * where, as a path does for an answer.
  */
 const logMoney = (thrown: InvalidMoney): Effect.Effect<void> =>
   AnswerRules.log([{ path: "", message: thrown.message }], Cause.die(Fault.redacted(thrown)))

@@ -1,6 +1,6 @@
 import { Context, Effect, type Scope } from "effect"
 
-/** How requests wait for connections. */
+/** How requests wait for free connections. */
 interface Connections {
   /** Waits until a connection to this host and port is free. The caller holds it until the scope closes. */
   readonly take: (host: string) => Effect.Effect<void, never, Scope.Scope>
@@ -11,8 +11,8 @@ const unlimited: Connections = { take: () => Effect.void }
 /**
  * The connections that a host opens to carriers.
  *
- * A host that limits them reports here when one is free, so that waiting for one does not count against the carrier. By
- * default connections are unlimited. The adapters' HTTP client takes one for each request.
+ * A host that limits its connections provides `take`, so that the time spent waiting for a connection does not count
+ * against the carrier. By default connections are unlimited. The adapters' HTTP client takes one for each request.
  *
  * @example
  * const { take } = yield* CarrierConnections

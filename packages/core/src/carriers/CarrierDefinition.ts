@@ -36,10 +36,10 @@ export interface LineTerms<Name extends LineName = LineName, Mode extends Carrie
   readonly mode?: Mode
 }
 
-/** The values of a connection, by the names of its fields. */
+/** A connection's values, by field name. */
 export type ConnectionOf<Fields extends ConnectionFields> = { readonly [Name in keyof Fields]: string }
 
-/** What every function about an ask receives: the line, its facts, the assumptions, and the connection. */
+/** What every function that handles an ask receives: the line, its facts, the assumptions, and the connection. */
 interface AskOf<Name extends LineName, Fields extends ConnectionFields>
   extends Omit<CarrierAsk<FactsOf<Name>>, "line" | "connection"> {
   readonly line: Name
@@ -47,9 +47,9 @@ interface AskOf<Name extends LineName, Fields extends ConnectionFields>
   readonly connection: ConnectionOf<Fields>
 }
 
-/** How a function sends requests to the carrier. */
+/** The means of sending requests to the carrier. */
 interface WayOut<Http> {
-  /** The carrier's HTTP client; undefined without the option `http`. */
+  /** The carrier's HTTP client; undefined unless the definition has the `http` option. */
   readonly http: Http extends CarrierHttpOptions ? CarrierHttp : undefined
   /** Aborted when this call times out. */
   readonly signal: AbortSignal
@@ -59,14 +59,14 @@ interface CallOf<Name extends LineName, Fields extends ConnectionFields, Http>
   extends AskOf<Name, Fields>,
     WayOut<Http> {}
 
-/** The call of `testConnection`: the values that an organization wants to set for this carrier. */
+/** What `testConnection` receives: the values that an organization wants to set for this carrier. */
 export interface ConnectionCall<Fields extends ConnectionFields, Http> extends WayOut<Http> {
   readonly environment: Environment
   readonly connection: ConnectionOf<Fields>
 }
 
 interface ReviewOf<Name extends LineName, Fields extends ConnectionFields> extends AskOf<Name, Fields> {
-  /** Today in UTC, `YYYY-MM-DD`, for rules with dates. */
+  /** Today in UTC, `YYYY-MM-DD`, for rules that depend on the date. */
   readonly on: string
 }
 
@@ -89,8 +89,8 @@ export interface ReceivedCallback {
 }
 
 /**
- * The functions that a definition must have for the modes of its lines. If a mode is not known at compile time,
- * `defineCarrier` checks it at run time.
+ * The functions that a definition needs for the modes of its lines. If a mode is not known at compile time,
+ * `defineCarrier` checks this at run time.
  */
 export type AnswersIn<
   Mode extends CarrierLine["mode"],
@@ -110,7 +110,10 @@ export interface CarrierDefinition<
   Fields extends ConnectionFields,
   Http extends CarrierHttpOptions | undefined
 > {
-  /** `naic:` and five digits. A carrier without a NAIC code uses another register's name for it: `mga:acme-general`. */
+  /**
+   * `naic:` and five digits. For a carrier without a NAIC code, use another register's name and its identifier there:
+   * `mga:acme-general`.
+   */
   readonly id: string
   readonly name: string
   /** The carrier's entries in public registers; none by default. */
@@ -121,7 +124,8 @@ export interface CarrierDefinition<
   /** The hosts that links to the carrier may point to; none by default. */
   readonly handoff_hosts?: ReadonlyArray<string>
   /**
-   * The values that an organization must set for this carrier, by name: a `string` is shown again, a `secret` never.
+   * The values that an organization must set for this carrier, by name: a `string` can be shown again, a `secret`
+   * cannot.
    */
   readonly connection?: Fields
   /**
@@ -133,10 +137,10 @@ export interface CarrierDefinition<
   /** Declines without a call, or returns null to ask. Must be pure. */
   readonly appetite?: (review: CarrierReview<Name, Fields>) => Decline | null
   readonly ask: (call: CarrierCall<Name, Fields, Http>) => Answer<CarrierReply>
-  /** Fetches the answer to an accepted ask. `ref` is that of the `pending` reply. */
+  /** Fetches the answer to an accepted ask. `ref` is the one in its `pending` reply. */
   readonly poll?: (call: CarrierCall<Name, Fields, Http> & { readonly ref: string }) => Answer<CarrierReply>
   /**
-   * Verifies and reads a callback; null if it is not genuine. `ref` is that of the `pending` reply, or the ask's
+   * Verifies and reads a callback; null if it is not genuine. `ref` is the one in the `pending` reply, or the ask's
    * `idempotency_key`.
    */
   readonly callback?: (
@@ -144,6 +148,6 @@ export interface CarrierDefinition<
   ) => Answer<{ readonly ref: string; readonly reply: CarrierReply } | null>
   /** Asks whether an offer is still valid, once `refresh_after_ms` has passed. */
   readonly refresh?: (call: CarrierCall<Name, Fields, Http> & { readonly offer_ref: string }) => Answer<CarrierRefresh>
-  /** A fresh link at the moment of the click; null if the person cannot continue. */
+  /** Returns a fresh link when the person clicks; null if the person cannot continue. */
   readonly handoff?: (call: CarrierCall<Name, Fields, Http> & { readonly offer_ref: string }) => Answer<string | null>
 }

@@ -8,7 +8,7 @@ import { decoder, textUpTo } from "../wire/Input.ts"
 import type { CarrierAdapter, ConnectionFields, ConnectionValues } from "./Carrier.ts"
 import * as Redaction from "./secrets/Redaction.ts"
 
-/** Identifies one connection: of an organization, to a carrier, in one environment. */
+/** Identifies a connection by its organization, carrier and environment. */
 export interface ConnectionPlace {
   readonly organization_id: OrganizationId
   readonly environment: Environment
@@ -17,8 +17,8 @@ export interface ConnectionPlace {
 }
 
 /**
- * The result of a connection test. `failed`: the carrier refused it, could not be asked, or the connection cannot be
- * used. `not_tested`: the carrier's adapter has no test.
+ * The result of a connection test. `failed`: the carrier refused the values, could not be reached, or the connection
+ * cannot be used. `not_tested`: the carrier's adapter has no test.
  */
 export interface ConnectionTestResult {
   readonly outcome: "ok" | "failed" | "not_tested"
@@ -47,7 +47,7 @@ export const Connection = Schema.Struct({
 })
 export type Connection = typeof Connection.Type
 
-/** Connections in the directory, by place, listed by organization. */
+/** Connections in the directory, by `ConnectionPlace`, listed by organization. */
 export const kind = Kind.make({
   name: "connection",
   schema: Connection,
@@ -56,7 +56,7 @@ export const kind = Kind.make({
   listing: ({ organization_id, status }) => ({ parent: organization_id, status })
 })
 
-/** Only the key of a connection. */
+/** Only the fields of a connection that identify it. */
 export const placeIn = ({ organization_id, environment, carrier_id }: ConnectionPlace): ConnectionPlace => ({
   organization_id,
   environment,
@@ -67,7 +67,7 @@ export const placeIn = ({ organization_id, environment, carrier_id }: Connection
 export const idOf = ({ organization_id, environment, carrier_id }: ConnectionPlace): string =>
   `${organization_id} ${environment} ${carrier_id}`
 
-/** The carrier of a connection, if it is asked in that environment. */
+/** The adapter of a connection's carrier, if the carrier is asked in that environment. */
 export const adapterOf = (
   adapters: ReadonlyArray<CarrierAdapter>,
   { carrier_id, environment }: ConnectionPlace
@@ -111,7 +111,7 @@ const checkValues = (
   const Values = Schema.Struct(Object.fromEntries(names.map((name) => [name, Value])))
   const decoded = decoder(Schema.Struct({ values: Values }))({ values })
   if (Result.isSuccess(decoded)) return Result.succeed(decoded.success.values)
-  // An unknown name may be a value in the wrong place.
+  // An unknown name may be a value that was put in the wrong place.
   const known = new Set(["values", ...names.map((name) => `values.${name}`)])
   const { found, more } = decoded.failure
   const named = found.filter(({ path }) => known.has(path))
@@ -124,7 +124,7 @@ const checkValues = (
   return Result.fail(isOther ? [...named, other] : named)
 }
 
-/** The values that the carrier currently asks for, without any others; null if one of them is not set. */
+/** The values that the carrier currently asks for, and no others; null if one of them is not set. */
 export const valuesFor = (fields: ConnectionFields, values: ConnectionValues): ConnectionValues | null => {
   const given = Object.keys(fields).flatMap((name) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined
@@ -133,7 +133,7 @@ export const valuesFor = (fields: ConnectionFields, values: ConnectionValues): C
   return given.length === Object.keys(fields).length ? Object.fromEntries(given) : null
 }
 
-/** Whether text repeats a secret of a connection. A value that the carrier does not ask for counts as one. */
+/** Whether text repeats one of a connection's secrets. A value that the carrier does not ask for counts as a secret. */
 export const repeatsSecret = (fields: ConnectionFields, values: ConnectionValues, text: string): boolean =>
   Object.entries(values).some(([name, value]) => fields[name] !== "string" && text.includes(value)) ||
   Redaction.redactionOf({ connection: fields }, values).secrets.isIn(text)
@@ -141,13 +141,13 @@ export const repeatsSecret = (fields: ConnectionFields, values: ConnectionValues
 /** A connection as listed: never its secrets. Times are milliseconds of real time. */
 export interface ConnectionSummary extends ConnectionPlace {
   /**
-   * `usable`: asks carry it. `incomplete`: the carrier now asks for a field that is not set. `unreadable`: it is sealed
+   * `usable`: asks use it. `incomplete`: the carrier now asks for a field that is not set. `unreadable`: it is sealed
    * with a key that this process lacks, or it was altered. `unused`: no carrier of this program asks for it.
    *
-   * Without a usable connection the carrier is not asked: `not_appointed`.
+   * Without a usable connection the carrier is not asked, and the reason is `not_appointed`.
    */
   readonly state: "usable" | "incomplete" | "unreadable" | "unused"
-  /** By name: the value of a `string`, null for a secret. Empty if the connection is unreadable. */
+  /** By name: the value of a `string`, null for a `secret`. Empty if the connection is unreadable. */
   readonly values: Readonly<Record<string, string | null>>
   readonly set_at: number
   /** When the connection was last tested, and the result; null if it has not been tested since it was set. */
@@ -168,7 +168,10 @@ export const summaryOf = (connection: Connection, adapters: ReadonlyArray<Carrie
   }
 }
 
-/** The key of the connection whose record has this id; null if the id is not that of a connection. */
+/**
+ * Reads the connection's organization, carrier and environment from its record's id; null if it is not the id of a
+ * connection.
+ */
 export const placeOfId = (id: string): ConnectionPlace | null => {
   const [organization_id, environment, ...carrier_id] = id.split(" ")
   return isOrganizationId(organization_id) && isEnvironment(environment)
@@ -176,7 +179,7 @@ export const placeOfId = (id: string): ConnectionPlace | null => {
     : null
 }
 
-/** The listed form of a connection that cannot be opened: what its record says without its body. */
+/** The listed form of a connection that cannot be opened: what is known without its body. */
 export const unreadableSummary = ({ id, updated_at }: StoredRecord): ConnectionSummary | null => {
   const place = placeOfId(id)
   return place === null ? null : { ...place, state: "unreadable", values: {}, set_at: updated_at, last_test: null }

@@ -36,7 +36,7 @@ import {
 } from "./Connection.ts"
 import { clean } from "./Offer.ts"
 
-/** How long another host may still use what was set or removed here. */
+/** For how long another host may still use values that were replaced or removed on this host. */
 const cachedForMs = secondMs
 const maxCached = 10_000
 /** How long a test may take. */
@@ -51,7 +51,7 @@ export class Connections extends Context.Service<
      * Sets an organization's values for a carrier, replacing all earlier ones.
      *
      * `not_found` if the organization does not exist. `invalid_input` names `carrier_id`, `environment` or the wrong
-     * `values.…`, and never repeats a value. From now on, asks use the new values on this host, and within a second on
+     * `values.…`, and never repeats a value. Asks use the new values immediately on this host, and within a second on
      * all hosts.
      */
     readonly set: (
@@ -60,26 +60,32 @@ export class Connections extends Context.Service<
       ConnectionSummary,
       ApiError.ApiError<"not_found"> | ApiError.ApiError<"invalid_input"> | StorageUnavailable
     >
-    /** Lists the connections of an organization, never their secrets; `not_found` if it does not exist. */
+    /**
+     * Lists the connections of an organization, never their secrets; `not_found` if the organization does not exist.
+     */
     readonly list: (
       organization_id: OrganizationId
     ) => Effect.Effect<ReadonlyArray<ConnectionSummary>, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
-     * Tests a connection at the carrier, for 15 seconds at most, and stores the result; `not_found` if there is none.
+     * Tests a connection with its carrier, for 15 seconds at most, and stores the result; `not_found` if the connection
+     * does not exist.
      *
-     * A fault in the adapter is logged with its cause and place, and counts as `failed`.
+     * An error thrown by the adapter is logged with its cause and location, and counts as `failed`.
      */
     readonly test: (
       place: ConnectionPlace
     ) => Effect.Effect<ConnectionTestResult, ApiError.ApiError<"not_found"> | StorageUnavailable>
-    /** Removes a connection and its values; `not_found` if there is none. Takes effect as quickly as `set`. */
+    /**
+     * Removes a connection and its values; `not_found` if the connection does not exist. Takes effect as quickly as
+     * `set`.
+     */
     readonly remove: (
       place: ConnectionPlace
     ) => Effect.Effect<void, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
-     * The values for asks from a workspace to a carrier; null if this process can use none.
+     * The values for asks from a workspace to a carrier; null if this process has no usable connection.
      *
-     * They may be a second old.
+     * The values may be a second old.
      */
     readonly of: (
       workspace_id: WorkspaceId,
@@ -87,7 +93,10 @@ export class Connections extends Context.Service<
     ) => Effect.Effect<ConnectionValues | null, StorageUnavailable>
   }
 >()("@quotewire/core/Connections") {
-  /** Does its own sealing, on a storage without sealing, to tell a missing seal key from an unavailable storage. */
+  /**
+   * Uses a storage without the sealing layer and seals by itself, to distinguish a missing seal key from an unavailable
+   * storage.
+   */
   static readonly layer: Layer.Layer<Connections, never, Storage | Seal | Workspaces | CarrierAdapters> = Layer.effect(
     Connections,
     Effect.gen(function* () {
@@ -111,7 +120,7 @@ export class Connections extends Context.Service<
 
 type Records = Effect.Success<typeof makeRecords>
 
-/** The usable values of connections, for a second. */
+/** Caches the usable values of connections for a second. */
 const makeCache = Effect.fnUntraced(function* ({ find, open }: Records) {
   const adapters = yield* CarrierAdapters
   const usable = Effect.fnUntraced(function* (place: ConnectionPlace) {
@@ -128,7 +137,6 @@ const makeCache = Effect.fnUntraced(function* ({ find, open }: Records) {
   })
 })
 
-/** Sets and removes connections. */
 const makeSet = Effect.fnUntraced(function* (
   { find, requireOrganization, save }: Records,
   cache: Effect.Success<ReturnType<typeof makeCache>>
@@ -159,7 +167,6 @@ const makeSet = Effect.fnUntraced(function* (
   return { set, remove }
 })
 
-/** Lists the connections of an organization. */
 const makeList = Effect.fnUntraced(function* ({ open, recordsOf, requireOrganization }: Records) {
   const adapters = yield* CarrierAdapters
   return Effect.fn("Connections.list")(function* (organizationId: OrganizationId) {
@@ -173,7 +180,6 @@ const makeList = Effect.fnUntraced(function* ({ open, recordsOf, requireOrganiza
   })
 })
 
-/** Tests connections at their carriers. */
 const makeTest = Effect.fnUntraced(function* ({ find, open, save }: Records) {
   const adapters = yield* CarrierAdapters
   return Effect.fn("Connections.test")(function* (of: ConnectionPlace) {
@@ -196,7 +202,10 @@ const makeTest = Effect.fnUntraced(function* ({ find, open, save }: Records) {
 const makeRecords = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
-  /** The versions that this process could not open. A process's seal keys do not change, so it cannot succeed later. */
+  /**
+   * The record versions that this process could not open. Trying again is pointless: a process's seal keys never
+   * change.
+   */
   const unreadable = new BoundedMap<string, number>(maxCached)
 
   const requireOrganization = (id: OrganizationId) =>
@@ -215,7 +224,7 @@ const makeRecords = Effect.gen(function* () {
       limit: pageSize
     })
 
-  /** The record of a connection, still sealed; includes removed ones. */
+  /** The record of a connection, still sealed, even if the connection was removed. */
   const find = (place: ConnectionPlace) =>
     Effect.map(storage.get({ workspace_id: directoryWorkspace, kind: kind.name, id: idOf(place) }), Option.getOrNull)
 
@@ -285,7 +294,7 @@ const tryOut = (
   )
 }
 
-/** An adapter is foreign code: its answer may be invalid. */
+/** Replaces an invalid answer, because an adapter is foreign code. */
 const checked = (answer: ConnectionTest): Effect.Effect<ConnectionTest> =>
   Result.match(AnswerRules.readConnectionTest(answer), {
     onSuccess: (read) => Effect.succeed(read),

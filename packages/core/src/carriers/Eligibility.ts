@@ -10,7 +10,7 @@ import type { Part } from "./script.ts"
 export interface Candidate {
   readonly adapter: CarrierAdapter
   readonly line: CarrierLine
-  /** The role of a host's own carrier in the scenario; absent if it plays none. */
+  /** The role that a host's own carrier plays in the scenario; absent if it plays none. */
   readonly part?: Part
 }
 
@@ -22,7 +22,7 @@ export const candidates = (
 ): ReadonlyArray<Candidate> =>
   adapters
     .flatMap((adapter) => {
-      // A host's own line can be called `constructor`, which every object inherits.
+      // A host may name its own line `constructor`, which every object inherits.
       const carrierLine = Object.hasOwn(adapter.lines, line) ? adapter.lines[line] : undefined
       return carrierLine !== undefined && adapter.environments.includes(environment)
         ? [{ adapter, line: carrierLine }]
@@ -30,7 +30,7 @@ export const candidates = (
     })
     .toSorted((a, b) => a.line.typical_ms - b.line.typical_ms)
 
-/** The facts beyond the required ones that all of these carriers need. No carrier can be asked without them. */
+/** The facts beyond the required ones that all of these carriers need. Without them, no carrier can be asked. */
 export const commonNeeds = ([first, ...others]: ReadonlyArray<Candidate>): ReadonlyArray<string> =>
   first === undefined ? [] : first.line.needs.filter((need) => others.every(({ line }) => line.needs.includes(need)))
 
@@ -45,13 +45,13 @@ export const needsOfAll = (adapters: ReadonlyArray<CarrierAdapter>, lines: Itera
   return { sandbox: needsIn("sandbox"), live: needsIn("live") }
 }
 
-/** Why a carrier is not asked, and the facts that would unlock it. */
+/** Why a carrier is not asked, and the facts with which it would be. */
 export interface NotAsked {
   readonly reason: NotAskedReason
   readonly missing_facts: ReadonlyArray<string>
 }
 
-/** Decides whether a carrier is asked: null if it is, otherwise why not. */
+/** Why a carrier is not asked; null if it is. */
 export const reasonNotAsked = (
   candidate: Candidate,
   assumed: Assumed,
@@ -85,7 +85,7 @@ export const reasonNotAsked = (
 /**
  * When a carrier that is closed at `now` reopens, in milliseconds of real time; null if it is open.
  *
- * Windows that touch or overlap count as one. Windows with invalid times are ignored.
+ * Adjacent or overlapping windows count as one. Windows with invalid times are ignored.
  */
 export const openUntil = (windows: ReadonlyArray<MaintenanceWindow>, now: number): number | null =>
   windows

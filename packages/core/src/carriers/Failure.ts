@@ -9,7 +9,7 @@ import * as Reply from "./Reply.ts"
  * How an error thrown by an adapter counts, and whether asking again may help.
  */
 
-/** Error codes of failed or broken connections. The next one may succeed. */
+/** Error codes of connections that failed or broke. The next connection may succeed. */
 const connectionCodes: ReadonlySet<string> = new Set([
   "EAI_AGAIN",
   "ECONNABORTED",
@@ -26,7 +26,10 @@ const connectionCodes: ReadonlySet<string> = new Set([
   "UND_ERR_SOCKET"
 ])
 
-/** The reply that an error stands for. A bug in the adapter's code is final; a connection failure may pass. */
+/**
+ * The reply that a thrown error stands for. A bug in the adapter is final; after a connection failure, asking again may
+ * help.
+ */
 export const ofThrown = (thrown: unknown): Unavailable => {
   if (thrown instanceof CarrierHttpError) return ofHttp(thrown)
   if (thrown instanceof InvalidMoney) return Reply.failed("unreadable_answer")
@@ -36,7 +39,7 @@ export const ofThrown = (thrown: unknown): Unavailable => {
 const ofHttp = (error: CarrierHttpError): Unavailable =>
   mayRetryLater(error) ? Reply.unavailable(error.reason, error.retry_after_ms ?? undefined) : Reply.failed(error.reason)
 
-/** Whether an adapter's own client could not reach the carrier. */
+/** Whether an HTTP client of the adapter's own could not reach the carrier. */
 const connectionFailed = (thrown: unknown): boolean => {
   if (HttpClientError.isHttpClientError(thrown)) {
     const { status } = thrown.response ?? {}

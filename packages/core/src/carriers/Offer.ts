@@ -10,18 +10,18 @@ import { fromMillis } from "../wire/Timestamp.ts"
 import { type CarrierOffer, type CoveredSubject, maxRef, type NextAction } from "./Carrier.ts"
 import type { SecretForms } from "./secrets/SecretForms.ts"
 
-/** The context in which an offer is checked. */
+/** What an offer is checked against. */
 export interface OfferContext {
   readonly line: Line
   readonly state: State.StateCode
   /** The ids of the application's subjects. */
   readonly subject_ids: ReadonlySet<string>
   readonly handoff_hosts: ReadonlyArray<string>
-  /** The secrets that were sent to the carrier. No text may repeat one. */
+  /** The secrets that were sent to the carrier. No text in the offer may repeat one. */
   readonly secrets: SecretForms
   /** Milliseconds of workspace time. */
   readonly now: number
-  /** Whether the carrier is fictional: its scenarios show actions that real carriers may not add. False by default. */
+  /** Whether the carrier is fictional; false by default. Scenarios show actions that real carriers may not add. */
   readonly is_simulated?: boolean
 }
 
@@ -29,7 +29,7 @@ export interface OfferContext {
 export const premiumCap = 100_000_000
 const termsMonths: ReadonlyArray<number> = [1, 6, 12]
 const maxText = 500
-/** How many characters of a text are read at most. The rest would be cut anyway, or is mostly hidden. */
+/** How many characters of a text are read at most. The rest would be cut off anyway, or is mostly hidden characters. */
 const maxRead = 10 * maxText
 const maxUrl = 8_000
 const maxList = 100
@@ -37,8 +37,9 @@ const maxList = 100
 /**
  * Checks an offer before it is saved, and cleans its texts.
  *
- * Fails with the rules that the offer breaks, by their paths in the offer. A broken offer must not be shown: no value
- * is guessed or corrected. Texts are only cut to length and stripped of markup, hidden characters and secrets.
+ * Fails with the rules that the offer breaks, by their paths in the offer. An offer that breaks a rule must not be
+ * shown, and no value is guessed or corrected. Texts are only cut to length and stripped of markup, hidden characters
+ * and secrets.
  */
 export const check = (
   offer: CarrierOffer,
@@ -81,7 +82,10 @@ const brokenPrice = ({ premium, term_months, fees }: CarrierOffer): ReadonlyArra
 const moment =
   /^\d{4}-\d{2}-\d{2}[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
 
-/** The moment that a text denotes. A time without an offset could be several moments, and so could a bare date. */
+/**
+ * The moment that a text stands for; none without a time and an offset, because the text could then mean several
+ * moments.
+ */
 const momentOf = (text: string): Option.Option<number> =>
   moment.test(text) && isCalendarDay(text.slice(0, 10))
     ? Option.map(DateTime.make(text.replace(" ", "T")), DateTime.toEpochMillis)
@@ -122,7 +126,7 @@ const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferC
   ])
 }
 
-/** The rule that a link to a carrier breaks, if any. Null means that there is no link. */
+/** The rule that a link to a carrier breaks, if any. A null link breaks none. */
 export const brokenHandoff = (
   url: unknown,
   hosts: ReadonlyArray<string>,
@@ -157,9 +161,9 @@ const linkAtStart = /^(?:[a-z][a-z0-9+.-]*:\S|(?:javascript|vbscript|data|blob|f
 /** URLs, Markdown links, and text that many programs turn into a link. */
 const linkWithin = /:[/\\]|[/\\]{2}|\]\(|\bwww\./i
 
-/** Whether a text could be followed as a link: it starts with a scheme or like a path, or it contains a link. */
+/** Whether a text could be followed as a link: it starts like a URL or a path, or contains a link. */
 const isLink = (text: string): boolean => {
-  // Browsers skip control characters in URLs, and spaces before them.
+  // Browsers ignore control characters in URLs, and spaces before them.
   const opened = plain(text.replaceAll(/\p{Cc}/gu, "")).trimStart()
   return linkAtStart.test(opened) || linkWithin.test(opened)
 }
@@ -193,15 +197,15 @@ const brokenMember = (
   path: string,
   { handoff_hosts, secrets }: OfferContext
 ): ReadonlyArray<BrokenRule> => {
-  // The names are a carrier's words, so a log shows them only if they are names.
+  // The path contains names that the carrier chose, so it is logged only if they look like names.
   const named = /^[\w.]+$/.test(path) ? path : "extra_actions"
   if (typeof value === "number") return rule(Math.abs(value) <= premiumCap, named, `Must be at most ${premiumCap}.`)
-  // Stripping its markup can turn a text into a link.
+  // Stripping the markup from a text can turn it into a link.
   if (typeof value !== "string" || !(isLink(value) || isLink(clean(value)))) return []
   return [
     ...brokenHandoff(value, handoff_hosts, named),
     ...rule(plain(value) === value, named, "Must have no hidden characters."),
-    // Unlike a hand-off, which is a redirect, this is shown to callers.
+    // Unlike `handoff_url`, which people reach through a redirect, this link is shown to callers.
     ...rule(!secrets.isIn(value), named, "Must not repeat a secret.")
   ]
 }
@@ -212,15 +216,15 @@ export const clean = (text: string): string => {
   return shown.length <= maxText ? shown : shown.slice(0, maxText).replace(/[\ud800-\udbff]$/, "")
 }
 
-/** No markup ends after the last `>`. Searching for it there would take quadratic time. */
+/** The text without markup. Searching beyond the last `>` is useless, and would take quadratic time. */
 const withoutMarkup = (text: string): string => {
   const end = text.lastIndexOf(">") + 1
   return text.slice(0, end).replaceAll(/<[^>]*>/g, "") + text.slice(end)
 }
 
 /**
- * Cleans a text from a carrier that received these secrets. Removes secrets last, because markup and hidden characters
- * can split them.
+ * Makes a function that cleans text from a carrier that received these secrets. It removes secrets last, because markup
+ * and hidden characters can split them.
  */
 export const cleanOf =
   (secrets: SecretForms) =>
@@ -228,8 +232,8 @@ export const cleanOf =
     secrets.without(clean(text))
 
 /**
- * An offer with clean texts that repeat no secret. Its links are already checked; they are for machines, and may need a
- * secret.
+ * An offer with clean texts that repeat no secret. Its links are already checked and stay as they are: they are for
+ * machines, and may need a secret.
  */
 const cleaned = (offer: CarrierOffer, secrets: SecretForms): CarrierOffer => {
   const text = cleanOf(secrets)

@@ -7,20 +7,20 @@ import { scenarioOffer } from "./scenarioOffer.ts"
 import { type Act, changeOf, type Part, type Script, scriptOf, startMs } from "./script.ts"
 
 /*
- * How a host's own carriers play the scenarios of a sandbox. If the scenario says that a carrier gives no offer, a
- * stand-in answers on the workspace's clock and the carrier is not called. Otherwise the carrier is asked in real time,
- * and the scenario changes its offers.
+ * How a host's own carriers play the scenarios of a sandbox. If the scenario says that a carrier makes no offer, a
+ * stand-in answers on the workspace's clock, and the carrier is not called. Otherwise the carrier is asked in real
+ * time, and the scenario changes its offers.
  */
 
 const isOwn = ({ adapter }: Candidate): boolean => adapter.simulation === undefined
 
-/** On a line with fictional carriers, those are the first three and the last. Own carriers are between them. */
+/** How many fictional carriers come before a host's own carriers on a line. One more comes after them. */
 const leadingParts = 3
 
-/** The longest time that a stand-in takes to answer, so that it answers before the deadline. */
+/** The latest time at which a stand-in answers, so that it answers before the deadline. */
 const maxLatencyMs = 20 * secondMs
 
-/** The role of the host's carrier at `index` in the scenarios of a line. */
+/** The role that the host's own carrier at `index` plays in the scenarios of a line. */
 const partOf = (line: string, own: ReadonlyArray<Candidate>, all: number, index: number): Part => {
   const isAlone = own.length === all
   const typicalMs = own[index]?.line.typical_ms ?? 0
@@ -32,7 +32,7 @@ const partOf = (line: string, own: ReadonlyArray<Candidate>, all: number, index:
   }
 }
 
-/** The carriers of a sandbox that offer a line, fastest first, as they play a scenario. */
+/** The sandbox carriers that offer a line, fastest first, as they play a scenario. */
 export const cast = (
   adapters: ReadonlyArray<CarrierAdapter>,
   line: string,
@@ -49,7 +49,7 @@ export const cast = (
   })
 }
 
-/** The carrier of a candidate without its functions: it answers as the script says. */
+/** Replaces a carrier's functions, so that it answers as the script says without being called. */
 const standIn = ({ adapter, line }: Candidate, script: Script): Candidate => {
   const { carrier, connection, environments, handoff_hosts, lines } = adapter
   const latencyMs = script.at_ms === null ? 0 : script.at_ms - startMs
@@ -71,7 +71,7 @@ const standIn = ({ adapter, line }: Candidate, script: Script): Candidate => {
 
 const retryAfterMs = 10 * secondMs
 
-/** The reply of an act that makes no offer. Silence is an accepted ask that is never answered. */
+/** The reply for an act without an offer. Silence is an ask that is accepted but never answered. */
 const replyOf = (act: Act, { idempotency_key }: CarrierAsk): CarrierReply => {
   switch (act) {
     case "decline":
@@ -85,33 +85,33 @@ const replyOf = (act: Act, { idempotency_key }: CarrierAsk): CarrierReply => {
   }
 }
 
-/** How long the ask to a host's own carrier is delayed in workspace time, so that its answer arrives as scripted. */
+/** How long an ask to a host's own carrier is delayed, in workspace time, so that its answer arrives as scripted. */
 export const delayOf = ({ line, part }: Candidate, scenario: Scenario.ScenarioName | null): number => {
   const atMs = part === undefined ? null : scriptOf(scenario, part).at_ms
   if (part === undefined || atMs === null || atMs <= part.latency_ms) return 0
   return Math.max(0, atMs - startMs - line.typical_ms)
 }
 
-/** The change of an own carrier's offers that a scenario makes, and when, in milliseconds of workspace time. */
+/** How a scenario changes an own carrier's offers, and when, in milliseconds of workspace time; null if it does not. */
 const changeFor = (part: Part, { asked_at, scenario }: CarrierAsk) => {
   const change = changeOf(scenario, part)
   return change === null ? null : { kind: change.kind, at: asked_at - startMs + change.at_ms }
 }
 
-/** The change that is due now; null if there is none. */
+/** The change that is due now; null if none is due. */
 export const dueChange = ({ part }: Candidate, ask: CarrierAsk): "price_updated" | "withdrawn" | null => {
   const change = part === undefined ? null : changeFor(part, ask)
   return change !== null && ask.now >= change.at ? change.kind : null
 }
 
-/** A checked offer of an own carrier, made at `now`, as the scenario changes it. */
+/** An own carrier's checked offer, made at `now`, as changed by the scenario. */
 export const changed = (part: Part, ask: CarrierAsk, offer: CarrierOffer, now: number): CarrierOffer => {
   const change = changeFor(part, ask)
   const played = scenarioOffer(offer, ask.scenario, part, now)
   return change === null ? played : { ...played, refresh_after_ms: Math.max(minuteMs, change.at - now) }
 }
 
-/** Scenarios in which one carrier answers and another does not. */
+/** Scenarios in which one carrier answers and another does not, so they need two carriers. */
 const needTwo: ReadonlyArray<Scenario.ScenarioName> = ["some_carriers_silent", "incomplete_no_quotes"]
 
 /** The names of the scenarios that a line can play with these carriers. */
@@ -129,7 +129,7 @@ export const scenariosOf = (
   })
 }
 
-/** The catalogue of a host with these carriers and lines, without scenarios that none of its lines can play. */
+/** The scenario catalogue for these carriers and lines, without scenarios that none of the lines can play. */
 export const catalogueOf = (
   adapters: ReadonlyArray<CarrierAdapter>,
   lines: Iterable<string>

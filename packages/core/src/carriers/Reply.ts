@@ -12,7 +12,7 @@ import type {
 } from "./Carrier.ts"
 
 /*
- * An adapter's answers. Each function returns plain data, as described by the schemas in `Carrier`.
+ * An adapter's answers. Each function returns plain data that matches the schemas in `Carrier`.
  */
 
 /** An offer in which only the carrier's reference is required. Absent, undefined or null means unknown, never zero. */
@@ -24,7 +24,7 @@ export type PartialOffer = Pick<CarrierOffer, "offer_ref"> & {
 }
 
 /**
- * A complete offer from what the carrier said.
+ * Completes an offer: whatever the carrier did not say becomes null or empty.
  *
  * @example
  * offer({ offer_ref: "Q-1", premium: Money.dollars(180), term_months: 12 })
@@ -56,7 +56,7 @@ export const offers = (known: ReadonlyArray<PartialOffer>): CarrierReply => ({
   offers: known.map(offer)
 })
 
-/** The carrier does not insure this risk. `message` is shown to the person; it must not repeat a fact. */
+/** The carrier does not insure this risk. `message` is shown to the person, so it must not repeat a fact. */
 export const decline = (reason: DeclineReason, message?: string | null): Decline => ({
   kind: "declined",
   reason,
@@ -64,7 +64,7 @@ export const decline = (reason: DeclineReason, message?: string | null): Decline
 })
 
 /**
- * The carrier has accepted the ask and answers later. `ref` is its own reference for the ask.
+ * The carrier has accepted the ask and will answer later. `ref` is its own reference for the ask.
  *
  * With `poll_after_ms`, the engine calls `poll` after that time. Otherwise it waits for the carrier's callback.
  */
@@ -77,20 +77,20 @@ export const pending = (
   poll_after_ms: options.poll_after_ms ?? null
 })
 
-/** A question that a carrier asks. Its label is shown to the person; it must not repeat a fact. */
+/** A question that a carrier asks. Its label is shown to the person, so it must not repeat a fact. */
 export type Question = Extract<CarrierReply, { readonly kind: "question" }>["questions"][number]
 
 /** The carrier needs the answers to one or more questions. */
 export const question = (...questions: ReadonlyArray<Question>): CarrierReply => ({ kind: "question", questions })
 
-/** The carrier gives no answer now. `retry_after_ms` is how long it asked to wait. */
+/** The carrier gives no answer now. `retry_after_ms` is how long the carrier asks the service to wait. */
 export const unavailable = (reason: NoAnswerReason, retry_after_ms?: number | null): Unavailable => ({
   kind: "unavailable",
   reason,
   ...(Predicate.isNotNullish(retry_after_ms) && { retry_after_ms })
 })
 
-/** The carrier gives no answer, now or later: it is not asked or polled again for this request. */
+/** The carrier gives no answer, now or later. The service does not ask or poll it again for this request. */
 export const failed = (reason: NoAnswerReason): Unavailable => ({ kind: "unavailable", reason, final: true })
 
 /** An answer to `refresh`: the current offer, and what has changed. */
@@ -102,7 +102,7 @@ export const refreshed = (
 /** An answer to `refresh`: the carrier has withdrawn the offer. */
 export const withdrawn: CarrierRefresh = { kind: "withdrawn" }
 
-/** Adds the assumptions of an ask to those that an offer already lists. */
+/** Adds an ask's assumptions to those that an offer already lists. */
 export const withAssumptions = (known: CarrierOffer, assumed: ReadonlyArray<Assumption>): CarrierOffer => {
   const named = new Set(known.assumptions.map(({ path }) => path))
   return { ...known, assumptions: [...known.assumptions, ...assumed.filter(({ path }) => !named.has(path))] }

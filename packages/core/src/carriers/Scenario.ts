@@ -10,7 +10,10 @@ export const Scenario = Schema.Struct({
 }).annotate({ identifier: "Scenario" })
 export type Scenario = typeof Scenario.Type
 
-/** The name of a scenario. Written out, because published type declarations cannot import the catalogue's JSON. */
+/**
+ * The names of all scenarios. They are written out, because published type declarations cannot import the catalogue's
+ * JSON.
+ */
 export type ScenarioName =
   | "quotes_ready"
   | "single_quote"
@@ -51,7 +54,7 @@ export const catalogue = {
   )
 }
 
-/** The scenarios that the service plays itself: every line can play them, even without carriers. */
+/** The scenarios that the service plays by itself. Every line can play them, even without carriers. */
 const ofEveryLine: ReadonlyArray<ScenarioName> = [
   "cannot_start",
   "waits_in_queue",
@@ -62,7 +65,7 @@ const ofEveryLine: ReadonlyArray<ScenarioName> = [
   "internal_error"
 ]
 
-// Each list is made only once, because every start looks names up.
+// Built once, because every start looks up names here.
 const namesByLine = new Map(
   catalogue.scenarios
     .flatMap(({ lines }) => lines)
@@ -72,15 +75,17 @@ const namesByLine = new Map(
     ])
 )
 
-/** The names of the scenarios that a line can play without own carriers; without a line, those of all lines. */
+/**
+ * The names of the scenarios that a line can play without a host's own carriers; without a line, those of all lines.
+ */
 export const namesOf = (line?: string): ReadonlyArray<ScenarioName> =>
   line === undefined ? allNames : (namesByLine.get(line) ?? ofEveryLine)
 
-/** The scenario of a stored record; null if it has since been removed from the catalogue. */
+/** The scenario that a stored record names; null if the catalogue no longer has it. */
 export const parse = (name: string): ScenarioName | null => (isName(name) ? name : null)
 
 /** How long a request waits in its queue, in workspace milliseconds. */
 export const queueMs = { sandbox: 1_000, waits_in_queue: 300_000, live: 0 } as const
 
-/** How long a `request_key` stays refused after its first attempt, in the scenarios that refuse it. */
+/** How long a `request_key` stays refused after its first attempt, in scenarios that refuse it. */
 export const refusedMs = 5_000

@@ -18,9 +18,7 @@ import { caller, connectionTester, reviewOf, settled, unavailableIfFailed } from
 import { type CarrierHttpOptions, faultsOf } from "./http/CarrierHttpOptions.ts"
 import * as Reply from "./Reply.ts"
 
-/**
- * A definition of a carrier has mistakes. The message lists all of them by path, and repeats no value except the id.
- */
+/** A carrier's definition has mistakes. The message lists all of them by path, and repeats no value except the id. */
 export class InvalidCarrier extends Data.TaggedError("InvalidCarrier")<{
   readonly carrier_id: string
   readonly mistakes: ReadonlyArray<BrokenRule>
@@ -31,11 +29,11 @@ export class InvalidCarrier extends Data.TaggedError("InvalidCarrier")<{
  * Defines a carrier in plain TypeScript: its functions return values, promises or Effects.
  *
  * A `CarrierHttpError` that escapes a function becomes the reply `unavailable` with the error's reason. Any other error
- * counts as `carrier_error`, and is logged with its place but without its message. Offers list the assumptions of the
- * ask.
+ * counts as `carrier_error`, and is logged with its location but without its message. The ask's assumptions are added
+ * to its offers.
  *
  * By default a line has no `needs` or `wants`, uses no credit information, answers in `sync` mode and is not
- * `idempotent`. An attempt takes at most 15 s and typically 2 s, with up to 4 at once and 60 a minute.
+ * `idempotent`. An attempt takes at most 15 s and typically 2 s, with at most 4 concurrently and 60 a minute.
  *
  * Throws one `InvalidCarrier` with every mistake.
  *
@@ -110,13 +108,13 @@ const invalid = (carrierId: unknown, mistakes: ReadonlyArray<BrokenRule>): Inval
 
 const functions = ["appetite", "ask", "poll", "callback", "refresh", "handoff", "testConnection"] as const
 
-/** The parts of a definition that its adapter hides inside functions, so they are checked here. */
+/** The parts of a definition that its adapter hides inside functions. They are checked here. */
 interface Wrapped extends Partial<Readonly<Record<(typeof functions)[number], unknown>>> {
   readonly http?: CarrierHttpOptions | undefined
   readonly connection?: ConnectionFields
 }
 
-/** Everything that is wrong, by path in the definition, where the fields of `carrier` are at the top level. */
+/** Every mistake, by its path in the definition, which has the fields of the adapter's `carrier` at its top level. */
 const mistakesIn = (definition: Wrapped, adapter: CarrierAdapter): ReadonlyArray<BrokenRule> => [
   ...AdapterRules.check(adapter, null).map(({ path, message }) => ({ path: path.replace(/^carrier\./, ""), message })),
   ...functions.flatMap((name) => {
@@ -148,7 +146,7 @@ const usual: Omit<CarrierLine, "states"> = {
   max_concurrent: 4
 }
 
-// JavaScript can pass anything here. Mistakes are reported later, by their paths.
+// JavaScript programs can pass anything here. Mistakes are reported later, with their paths.
 const linesOf = (lines: { readonly [name: string]: LineTerms }): CarrierAdapter["lines"] =>
   Predicate.isObject(lines)
     ? Object.fromEntries(Object.entries(lines).map(([name, terms]) => [name, { ...usual, ...terms }]))

@@ -24,21 +24,21 @@ import * as Draft from "./recorder/Draft.ts"
  * adapter's answers.
  */
 
-/** What a definition says about its calls. */
+/** What a definition says about how to call its functions. */
 interface Shape {
   readonly lines: { readonly [name: string]: LineTerms }
   readonly connection?: ConnectionFields
   readonly http?: CarrierHttpOptions | undefined
 }
 
-/** Whether a connection has all the fields that a definition declares. */
+/** Whether a connection has all the fields that the definition declares. */
 const isWhole = ({ connection = {} }: Shape, values: unknown): boolean =>
   Object.keys(connection).every((field) => Predicate.hasProperty(values, field) && typeof values[field] === "string")
 
 /**
- * Whether an ask fits a definition: its line is one of the definition's, and the connection has all the fields.
+ * Whether an ask fits a definition: the definition has its line, and the connection has all the fields.
  *
- * The engine completes the facts of a line using the line's own schema, so the line determines the type of the facts.
+ * The engine completes facts with the schema of their line, so the line determines the type of the facts.
  */
 const isOwn = (shape: Shape, { line, connection }: CarrierAsk): boolean =>
   Object.hasOwn(shape.lines, line) && isWhole(shape, connection)
@@ -48,14 +48,14 @@ const foreign = () =>
     "The ask does not match the carrier's definition: the definition lacks its line, or the connection lacks a field"
   )
 
-/** An unchecked ask, as a definition's functions see it. */
+/** An ask, not yet checked, in the form that a definition's functions receive. */
 const askOf = (ask: CarrierAsk) => ({ ...ask, connection: ask.connection ?? {} })
 
-/** What every call needs, and the limits of its requests. */
+/** What every call receives. */
 type Given = Pick<CarrierAsk, "connection" | "environment">
 type Limits = Pick<CarrierLine, "attempt_timeout_ms" | "idempotent">
 
-/** Calls a function with an HTTP client and a signal, if it receives everything that its type declares. */
+/** Calls a function with an HTTP client and a signal, if the call has everything that the function's type declares. */
 const callWith = <G extends Given, Call, A>(
   shape: Shape,
   {
@@ -72,7 +72,7 @@ const callWith = <G extends Given, Call, A>(
     })
   )
 
-/** Makes the calls of a definition's functions. `usual` are the limits of a line that sets none. */
+/** Makes the calls of a definition's functions. A line that sets no limits has those in `usual`. */
 export const caller =
   <Name extends LineName, Fields extends ConnectionFields, Http extends CarrierHttpOptions | undefined>(
     definition: CarrierDefinition<Name, Fields, Http>,
@@ -148,7 +148,7 @@ const withSignal = <A, E>(use: (signal: AbortSignal) => Effect.Effect<A, E>): Ef
     return Effect.onInterrupt(use(controller.signal), () => Effect.sync(() => controller.abort()))
   })
 
-/** The value of a function that returns it, promises it, or describes it as an Effect. */
+/** The value of a function that returns a value, a promise or an Effect. */
 export const settled = <A>(call: () => Answer<A>): Effect.Effect<A, unknown> =>
   Effect.tryPromise({ try: async () => call(), catch: (thrown) => thrown }).pipe(
     Effect.flatMap((answer): Effect.Effect<A, unknown> => (Effect.isEffect(answer) ? answer : Effect.succeed(answer)))

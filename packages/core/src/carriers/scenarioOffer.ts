@@ -11,7 +11,7 @@ const expiry = (scenario: ScenarioName | null, answeredAt: number): Partial<Carr
 
 const noPrice = { premium: null, term_months: null, billing_cycle: null, fees: [], handoff_url: null }
 
-/** Values that are in no documented list, so that clients can test that they tolerate them. */
+/** Puts in values that no documentation lists, so that clients can test that they tolerate them. */
 const withUnknownValues = (offer: CarrierOffer): CarrierOffer => ({
   ...offer,
   reason: "sandbox_unlisted_reason",
@@ -26,7 +26,7 @@ const withUnknownValues = (offer: CarrierOffer): CarrierOffer => ({
   ]
 })
 
-/** An offer made at `answeredAt`, as the scenario changes it. */
+/** An offer made at `answeredAt`, as changed by the scenario. */
 export const scenarioOffer = (
   made: CarrierOffer,
   scenario: ScenarioName | null,

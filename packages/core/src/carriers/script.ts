@@ -2,29 +2,29 @@ import { minuteMs, secondMs } from "../wire/Timestamp.ts"
 import type { ScenarioName } from "./Scenario.ts"
 
 /*
- * What carriers do in the named scenarios. All times count from the origin: one second before the carrier is
- * asked. That is the moment of the start, unless the request waited in the queue.
+ * What carriers do in the named scenarios. All times count from the origin: one second before the carrier is asked. The
+ * origin is when the request started, unless it waited in the queue.
  */
 
-/** How long after the origin carriers are asked. */
+/** How long after the origin the carriers are asked. */
 export const startMs = secondMs
 
-/** How a carrier behaves in one ask. `rules`: its underwriting rules decide. */
+/** How a carrier behaves in one ask. `rules`: its own underwriting rules decide. */
 export type Act = "rules" | "quote" | "decline" | "question" | "error" | "silent"
 
-/** A carrier's place among the carriers of a line. */
+/** A carrier's position among the carriers of a line, which decides its role in a scenario. */
 export interface Part {
   /** The name of the line. */
   readonly line: string
   /** Its rank by latency, from 0 for the fastest. */
   readonly position: number
-  /** How many carriers the line has. */
+  /** How many carriers offer the line. */
   readonly count: number
-  /** Its usual latency, from the origin. */
+  /** When the carrier usually answers, in milliseconds after the origin. */
   readonly latency_ms: number
 }
 
-/** How a carrier behaves, and when it answers: milliseconds after the origin, null for never. */
+/** How a carrier behaves, and when it answers, in milliseconds after the origin; null if it never does. */
 export interface Script {
   readonly act: Act
   readonly at_ms: number | null
@@ -34,7 +34,7 @@ const slowFirstMs = 25 * secondMs
 const slowSpanMs = 33 * secondMs
 const lateMs = 90 * secondMs
 
-/** Spreads the answers evenly from 25 to 58 seconds, on whole seconds. */
+/** Spreads the carriers' answers evenly from 25 to 58 seconds, in whole seconds. */
 const slowly = ({ position, count }: Part): number => {
   const share = Math.floor((slowSpanMs * position) / Math.max(1, count - 1))
   return slowFirstMs + share - (share % secondMs)
@@ -45,7 +45,7 @@ const fewCarriers = 3
 
 const silent: Script = { act: "silent", at_ms: null }
 
-/** How a carrier behaves in a scenario; without a scenario its own rules decide. */
+/** How a carrier behaves in a scenario. Without a scenario, its own rules decide. */
 export const scriptOf = (scenario: ScenarioName | null, part: Part): Script => {
   const isFirst = part.position === 0
   const isLast = part.position === part.count - 1
@@ -69,11 +69,11 @@ export const scriptOf = (scenario: ScenarioName | null, part: Part): Script => {
     case "slow_quotes":
       return { act: "quote", at_ms: slowly(part) }
     case "action_required":
-      // The only carrier of a line asks the question itself.
+      // If a line has only one carrier, that carrier asks the question.
       return at(part.position === Math.min(1, part.count - 1) ? "question" : "quote")
     case "late_answer":
       return isLast ? { act: "quote", at_ms: lateMs } : at("quote")
-    // These act before carriers are asked, or change the content of an offer.
+    // These scenarios take effect before carriers are asked, or change the content of an offer.
     case "quotes_ready":
     case "cannot_start":
     case "waits_in_queue":
@@ -93,7 +93,7 @@ export const scriptOf = (scenario: ScenarioName | null, part: Part): Script => {
   }
 }
 
-/** When an offer changes after it was made, from the origin; null if it never does. */
+/** When an offer changes after it was made, in milliseconds after the origin; null if it never changes. */
 export const changeOf = (
   scenario: ScenarioName | null,
   part: Part
@@ -103,10 +103,10 @@ export const changeOf = (
   return { kind: scenario === "price_update" ? "price_updated" : "withdrawn", at_ms: 10 * minuteMs }
 }
 
-/** The factor by which a price rises when it changes, in ten-thousandths: 4.5 %. */
+/** The factor by which a price update raises the price, in ten-thousandths: 4.5 %. */
 export const priceUpdateFactor = 10_450
 
-/** How long an offer is valid in the scenario `quote_expires_soon`. */
+/** How long an offer is valid in the `quote_expires_soon` scenario. */
 export const expiresSoonMs = 2 * minuteMs
 
 const longestPollMs = 10 * secondMs
@@ -123,5 +123,5 @@ export const pollAfter = (leftMs: number | null): number => {
   return Math.max(shortestPollMs, leftMs)
 }
 
-/** Whether carriers are asked in this scenario even if their rules on states and credit say no. */
+/** Whether carriers are asked in this scenario even if their own rules on states and credit exclude it. */
 export const ignoresRules = (scenario: ScenarioName): boolean => scenario !== "credit_disclosure"

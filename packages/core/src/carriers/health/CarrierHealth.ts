@@ -13,25 +13,25 @@ const AskOutcome = Schema.Literals(["answered", ...noAnswerReasons])
 export type AskOutcome = typeof AskOutcome.Type
 
 const OpenCircuit = Schema.Struct({
-  /** When it opened. */
+  /** When the circuit opened. */
   since: Schema.Int,
-  /** Until when it blocks asks. */
+  /** Until when the circuit blocks asks. */
   until: Schema.Int,
-  /** Until when a single ask may try it; null if none does. */
+  /** Until when a single ask may test the carrier; null if none is testing it. */
   trial_until: Schema.NullOr(Schema.Int),
-  /** Why it opened or stayed open. */
+  /** Why the circuit opened or stayed open. */
   why: Schema.String
 })
 
-/** An open circuit. In milliseconds of real time. */
+/** An open circuit. Times are milliseconds of real time. */
 export type OpenCircuit = typeof OpenCircuit.Type
 
 const CarrierHealth = Schema.Struct({
-  /** The calls of the last minute, by start time. */
+  /** How many calls began in the last minute, by start time. */
   begun: Counts,
   /**
-   * The calls in progress, by the latest time at which each counts as ended, so that a dead host does not keep its
-   * room.
+   * How many calls are in progress, by the latest time at which each counts as ended, so that a dead host does not keep
+   * using the limit.
    */
   running: Counts,
   /** The outcomes of the latest asks since the circuit last closed, oldest first. */
@@ -43,11 +43,12 @@ const CarrierHealth = Schema.Struct({
 })
 
 /**
- * What all hosts know about the calls to a carrier, or to one connection, on one line. In milliseconds of real time.
+ * What all hosts know about the calls to a carrier, or over one connection, for one line. Times are milliseconds of
+ * real time.
  */
 export type CarrierHealth = typeof CarrierHealth.Type
 
-/** The stored health. It reflects how busy a carrier is, so a reset of the sandbox keeps it. */
+/** The stored health. It shows how busy a carrier is, so a reset of the sandbox keeps it. */
 export const kind = Kind.make({ name: "carrier_health", schema: CarrierHealth, survives_reset: true })
 
 /** The health of a carrier that has not been called yet. */
@@ -67,30 +68,31 @@ export interface RateAndConcurrency {
 
 /** A call that has begun. */
 export interface Permit {
-  /** The step in which it counts as ended at the latest. */
+  /** When the call counts as ended at the latest. */
   readonly ends_by: number
   /**
-   * How its result counts for the circuit: together with others, alone as the trial of an open circuit, or not at all.
+   * How the call's result counts for the circuit: with the others, alone as the trial of an open circuit, or not at
+   * all.
    */
   readonly counts: "with_others" | "alone" | "not"
   readonly closed_at: number
   readonly trial_until: number | null
 }
 
-/** A step for a carrier: a call wants to begin or has ended, or an operator closes the circuit. */
+/** An input of `apply`: a call wants to begin or has ended, or an operator closes the circuit. */
 export type Step =
   | {
       readonly type: "begin"
       readonly limits: RateAndConcurrency
-      /** Whether it is an ask. Only asks count for the circuit. */
+      /** Whether the call is an ask. Only asks count for the circuit. */
       readonly is_ask: boolean
-      /** Whether it may begin beyond the limits. */
+      /** Whether the call may begin beyond the limits. */
       readonly ignores_limits: boolean
     }
   | {
       readonly type: "end"
       readonly permit: Permit
-      /** What it says about the carrier; null if nothing. */
+      /** What the call's result says about the carrier; null if nothing. */
       readonly outcome: AskOutcome | null
     }
   | { readonly type: "reset" }
@@ -102,11 +104,11 @@ export interface AfterStep {
   readonly change: CircuitChange | null
 }
 
-/** The granularity of the call counts. A call counts for up to this long beyond its minute. */
+/** The step, in milliseconds, in which calls are counted. A call counts up to this long beyond its minute. */
 const stepMs = secondMs / 2
 /** How long a call counts as in progress if its end is never recorded: longer than any attempt takes. */
 const leaseMs = 2 * maxAttemptMs
-/** A circuit opens if this many of the latest asks failed. */
+/** A circuit opens if `circuitFailures` of the latest `circuitSize` asks failed. */
 const circuitSize = 20
 const circuitFailures = 10
 /** How long an open circuit blocks asks. */
@@ -127,13 +129,15 @@ export const apply = (health: CarrierHealth, step: Step, now: number): AfterStep
 }
 
 /**
- * The open circuit if it currently blocks asks, because its time is not up or another ask is trying it; null otherwise.
+ * The open circuit, if it currently blocks asks because its time is not up or another ask is testing the carrier;
+ * otherwise null.
  */
 export const blockingCircuit = ({ open }: CarrierHealth, now: number): OpenCircuit | null =>
   open !== null && (now < open.until || (open.trial_until !== null && now < open.trial_until)) ? open : null
 
 /**
- * How long until the rate has room for another call; 0 if it has room now, or if only calls in progress are in the way.
+ * How long until the per-minute limit has room for another call; 0 if it has room now, or if only the calls in progress
+ * prevent it.
  */
 export const retryAfter = (
   health: CarrierHealth,
@@ -187,7 +191,7 @@ const begin = (health: CarrierHealth, isAsk: boolean, now: number): AfterStep =>
   }
 }
 
-/** The health after a possible change of the circuit. */
+/** The health, and how its circuit changed, if at all. */
 type Changed = Pick<AfterStep, "health" | "change">
 
 const afterEnd = (health: CarrierHealth, permit: Permit, outcome: AskOutcome | null, now: number): Changed => {
@@ -198,7 +202,10 @@ const afterEnd = (health: CarrierHealth, permit: Permit, outcome: AskOutcome | n
     : { health: ended, change: null }
 }
 
-/** Counts an outcome towards the circuit. Outcomes of asks that began before the circuit last opened are ignored. */
+/**
+ * Counts an outcome towards the circuit. Ignores an ask if the circuit is open, or has opened and closed since the ask
+ * began.
+ */
 const withOutcome = (health: CarrierHealth, { closed_at }: Permit, outcome: AskOutcome, now: number): Changed => {
   if (health.open !== null || health.closed_at !== closed_at) return { health, change: null }
   const outcomes = [...health.outcomes, outcome].slice(-circuitSize)
@@ -233,7 +240,7 @@ const stepOf = (at: number): number => at - (at % stepMs)
 
 const sum = (counts: Counts): number => counts.reduce((total, [, count]) => total + count, 0)
 
-/** Adds calls to a step, or removes them if the step still exists. */
+/** Adds calls to a time step, or removes them if the step still exists. */
 const added = (counts: Counts, at: number, calls: number): Counts => {
   const before = counts.find(([step]) => step === at)?.[1] ?? 0
   const others = counts.filter(([step]) => step !== at)

@@ -11,14 +11,14 @@ import type { Candidate } from "../Eligibility.ts"
 import * as Draft from "../recorder/Draft.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
 
-/** A call to a carrier's adapter: for which ask and which workspace. */
+/** A call to a carrier's adapter, with its ask and its workspace. */
 export interface CallToCarrier {
   readonly workspace_id: WorkspaceId
   readonly candidate: Candidate
   readonly ask: CarrierAsk
 }
 
-/** Where calls to a carrier are counted: each line has its own limits and circuit. */
+/** The carrier and line whose limits and circuit a call counts for. */
 export interface Place {
   readonly workspace_id: WorkspaceId
   readonly candidate: Candidate
@@ -26,7 +26,7 @@ export interface Place {
   readonly environment: Environment
 }
 
-/** A call that was made, or one for which the carrier's limits leave no room now. */
+/** A call that was made, or that the carrier's limits leave no room for now. */
 export type Limited<A> = { readonly _tag: "made"; readonly value: A } | NoRoom
 
 /** When to retry a call for which there was no room. */
@@ -41,15 +41,16 @@ export type Outcome = CarrierHealth.AskOutcome | null
 /**
  * Keeps the calls of all hosts to a carrier within its per-minute and concurrency limits, and keeps its circuit.
  *
- * The counts are one stored record for each line of a carrier, or for each line of a connection if it has connections.
- * A call updates the record when it begins and when it ends; simultaneous updates on this host share a change. Nothing
- * waits for room here: a call without room is not made.
+ * The counts are one stored record for each line of a carrier or, if the carrier has connections, for each line of a
+ * connection. A call updates the record when it begins and when it ends; simultaneous updates on this host share a
+ * change. A call for which the limits leave no room is not made, and does not wait here.
  */
 export interface CarrierLimits {
-  /** The open circuit that currently blocks asks, in real time; null if none does. */
+  /** The open circuit that currently blocks asks; null if none does. */
   readonly openCircuit: (place: Place) => Effect.Effect<CarrierHealth.OpenCircuit | null, StorageUnavailable>
   /**
-   * Makes a call if there is room for it. With `outcomeOf`, the call is an ask, whose result counts for the circuit.
+   * Makes a call if the limits leave room for it. With `outcomeOf`, the call is an ask, and its result counts for the
+   * circuit.
    */
   readonly ifRoom: <A, E>(
     of: CallToCarrier,
@@ -61,19 +62,19 @@ export interface CarrierLimits {
 }
 
 /**
- * How long a call waits while others use up a carrier's `max_concurrent`: a fraction of its typical latency. Every
- * retry loads the request again, so slow carriers are retried less often.
+ * How long to wait before a retry when other calls use up a carrier's `max_concurrent`: a fraction of its typical
+ * latency. Every retry loads the request again, so slow carriers are retried less often.
  */
 const waitForRoom = (typicalMs: number): number => Math.min(2_000, Math.max(250, Math.round(typicalMs / 4)))
 
-/** The limits on a storage, shared by all its hosts. */
+/** The limits that all hosts on a storage share. */
 export const make = Effect.gen(function* () {
   const { read, apply } = yield* sharedHealth
 
   const begin = (of: CallToCarrier, how: { readonly is_ask: boolean; readonly ignores_limits: boolean }) =>
     apply(subjectAt(placeOf(of)), { type: "begin", limits: of.candidate.line, ...how })
 
-  /** If storage is unreachable, the call counts as ended after a while. */
+  /** Records that a call has ended. If storage is unavailable, the call counts as ended after a while. */
   const end = (of: CallToCarrier, permit: CarrierHealth.Permit | null, outcome: Outcome) =>
     permit === null
       ? Effect.void
@@ -123,7 +124,7 @@ const placeOf = ({ ask: { environment, line }, candidate, workspace_id }: CallTo
 const subjectAt = ({ candidate: { adapter }, environment, line, workspace_id }: Place): Subject =>
   subjectOf(adapter, { environment, line, workspace_id })
 
-/** Identifies a health record, and the carrier that it is about. */
+/** Identifies a health record, and the carrier that the record is about. */
 export interface Subject {
   readonly workspace_id: WorkspaceId
   readonly id: string
@@ -133,10 +134,10 @@ export interface Subject {
 }
 
 /**
- * What calls to a carrier are counted under.
+ * Identifies the record in which calls to a carrier are counted.
  *
- * A carrier with connections counts each agency's calls separately: a connection belongs to an organization in one
- * environment, which is a workspace. Any other carrier counts all calls in an environment together.
+ * A carrier with connections has one for each connection, that is, for each workspace: a connection belongs to an
+ * organization in one environment. Any other carrier counts all calls in an environment together.
  */
 export const subjectOf = (
   { carrier: { id: carrier_id }, connection }: CarrierAdapter,
@@ -146,13 +147,13 @@ export const subjectOf = (
     ? { workspace_id: directoryWorkspace, id: `${carrier_id} ${line} ${environment}`, carrier_id, line, environment }
     : { workspace_id, id: `${carrier_id} ${line}`, carrier_id, line, environment }
 
-/** How many steps share a change, and how many may be waiting. */
+/** How many steps one change can apply, and how many steps may be waiting. */
 const maxBatch = 1_000
 const maxWaiting = 10_000
 /** The longest that a step waits for storage. */
 const maxWaitMs = 10_000
 
-/** A step, and the health that it changes. */
+/** A step, and the record that it changes. */
 interface StepOf {
   readonly subject: Subject
   readonly step: CarrierHealth.Step
@@ -189,7 +190,6 @@ export const sharedHealth = Effect.gen(function* () {
     yield* gauge.seen(keyOf(subject), subject, health)
   })
 
-  /** Applies steps in order, in one change. */
   const applyAll = Effect.fnUntraced(function* (subject: Subject, steps: ReadonlyArray<CarrierHealth.Step>) {
     const { health: before, record } = yield* read(subject)
     const now = yield* Clock.currentTimeMillis
@@ -205,7 +205,7 @@ export const sharedHealth = Effect.gen(function* () {
   })
 
   const send: Batcher.Batcher<StepOf, CarrierHealth.AfterStep, StorageUnavailable> = yield* Batcher.make({
-    // All have the same subject, because they share a queue.
+    // They all have the same subject, because each subject has its own queue.
     send: (batch: ReadonlyArray<StepOf>) => {
       const steps = batch.map(({ step }) => step)
       return batch[0] === undefined ? Effect.succeed([]) : retryOnConflict(applyAll(batch[0].subject, steps))
@@ -264,16 +264,16 @@ const report = (of: Subject, change: Draft.CircuitChange): Effect.Effect<void> =
 
 const secondsOf = (ms: number): number => Math.round(ms / secondMs)
 
-/** The maximum number of open circuits counted for the metric. */
+/** The most open circuits that the metric counts. */
 const maxOpen = 10_000
 
-/** Exposes the number of open circuits that this process has seen as a metric. */
+/** Counts the open circuits that this process has seen, for the metric. */
 const circuitGauge = () => {
   const open = new BoundedMap<string, Subject>(maxOpen)
   const isOfSame = (one: Subject, other: Subject) =>
     one.carrier_id === other.carrier_id && one.line === other.line && one.environment === other.environment
   return {
-    /** Notes a health that was read or written; `key` identifies it. */
+    /** Notes the health that was read or written under `key`. */
     seen: (key: string, of: Subject, health: CarrierHealth.CarrierHealth): Effect.Effect<void> =>
       Effect.suspend(() => {
         if (open.has(key) === (health.open !== null)) return Effect.void

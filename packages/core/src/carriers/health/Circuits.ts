@@ -11,11 +11,11 @@ import { type CarrierPlace, type CarrierStatus, type CarrierStatusPage, statusOf
 
 export { tally } from "./CarrierHealth.ts"
 
-/** Which statuses to read. */
+/** Which statuses to read, and where the page begins. */
 export interface CarrierStatusOptions {
-  /** Only this carrier; by default all. */
+  /** Only this carrier; by default all carriers. */
   readonly carrier_id?: string | undefined
-  /** Only the connections of this organization; by default all, and the carriers without connections. */
+  /** Only this organization's connections; by default all connections, and the carriers without any. */
   readonly organization_id?: OrganizationId | undefined
   /** `next` of the previous page; by default the first page. */
   readonly after?: string | null | undefined
@@ -26,7 +26,7 @@ export interface CircuitsToReset {
   readonly carrier_id: string
   readonly line?: string | undefined
   readonly environment?: Environment | undefined
-  /** Only for a carrier with connections. */
+  /** Has an effect only for a carrier with connections. */
   readonly organization_id?: OrganizationId | undefined
 }
 
@@ -35,11 +35,11 @@ export class Circuits extends Context.Service<
   Circuits,
   {
     /**
-     * The status of every carrier of this program across all hosts: one for each line and environment, and for each
-     * connection if it has connections.
+     * The status of every carrier of this program across all hosts: one for each line and environment or, if the
+     * carrier has connections, for each line and connection.
      *
      * A page covers the connections of 100 records. `invalid_input` names an unknown carrier; `not_found` means that
-     * there is no such organization.
+     * the organization does not exist.
      */
     readonly status: (
       options?: CarrierStatusOptions
@@ -51,8 +51,8 @@ export class Circuits extends Context.Service<
      * Closes a carrier's open circuits for all hosts, and returns their new status. Asks resume, and earlier failures
      * no longer count.
      *
-     * `invalid_input` names the wrong carrier, line or organization; `not_found` means that there is no such
-     * organization.
+     * `invalid_input` names the wrong carrier, line or organization; `not_found` means that the organization does not
+     * exist.
      */
     readonly reset: (
       circuits: CircuitsToReset
@@ -71,10 +71,10 @@ export class Circuits extends Context.Service<
 
 /** How many connections a page covers. */
 const pageSize = 100
-/** How many records are read at once. */
+/** How many records are read concurrently. */
 const readAtOnce = 8
 
-/** A scope, with what is needed to read its health. */
+/** A scope, and what is needed to read its health. */
 interface Found {
   readonly place: CarrierPlace
   readonly adapter: CarrierAdapter
@@ -125,11 +125,11 @@ const make = Effect.gen(function* () {
   return Circuits.of({ status, reset })
 })
 
-/** Finds the scopes of carriers, page by page. */
+/** Reads the scopes of carriers page by page. */
 const makePages = Effect.fnUntraced(function* (adapters: ReadonlyArray<CarrierAdapter>) {
   const storage = yield* Storage
 
-  /** The scopes of the connections on a page of records, and where the next page begins. */
+  /** The scopes of the connections on one page, and where the next page begins. */
   const connected = Effect.fnUntraced(function* ({ after, carrier_id, organization_id }: CarrierStatusOptions) {
     const { next, records } = yield* storage.page({
       workspace_id: directoryWorkspace,

@@ -6,15 +6,17 @@ import * as Input from "../../wire/Input.ts"
 import { CarrierHttpMistake } from "./CarrierHttpError.ts"
 
 /**
- * A schema that checks a carrier's answer and gives it a type: a schema of Effect, or a [Standard
- * Schema](https://standardschema.dev), as Zod, Valibot and ArkType make them. It must check synchronously.
+ * A schema that checks a carrier's answer and gives it a type: an Effect schema, or a [Standard
+ * Schema](https://standardschema.dev), which Zod, Valibot and ArkType support. It must check synchronously.
  */
 export type AnswerSchema<A> = Schema.Decoder<A> | StandardSchemaV1<unknown, A>
 
-/** Checks a value. A wrong one is described by the rules that it breaks, never by its values. */
+/** Checks a value. The failure lists the rules that the value breaks, and never contains values. */
 export type Check = (value: unknown) => Result.Result<unknown, ReadonlyArray<BrokenRule>>
 
-/** The check of a schema that was passed to `json` or `xml`. A schema that cannot be used is a mistake in the adapter. */
+/**
+ * The check for a schema that was passed to `json` or `xml`. A schema that cannot be used is a mistake in the adapter.
+ */
 export const checkOf = (schema: AnswerSchema<unknown>, method: "json" | "xml"): Check => {
   const mistake = (what: string) => new CarrierHttpMistake({ message: `${method}(schema): ${what}`, in_answer: true })
   if (isForeignSchema(schema)) throw mistake(otherCopy)
@@ -38,15 +40,15 @@ const isStandard = (schema: unknown): schema is StandardSchemaV1<unknown, unknow
   Predicate.hasProperty(schema["~standard"], "validate") &&
   typeof schema["~standard"].validate === "function"
 
-/** The messages of other libraries can repeat values, so they are omitted. */
+/** The messages of other libraries can repeat values, so only paths are kept. */
 const ruleOf = ({ path = [] }: StandardSchemaV1.Issue): BrokenRule => ({
   path: path.map((part) => String(Predicate.isObject(part) ? part.key : part)).join("."),
   message: "Does not match the schema."
 })
 
 /**
- * What a schema says about the shape of a value, which decides what is a list in XML. Undefined if it says nothing: then
- * an element that appears once is no list.
+ * What a schema says about the shape of a value, which decides which XML elements become lists. Undefined if it says
+ * nothing: then an element that appears once does not become a list.
  */
 export const shapeOf = (schema: AnswerSchema<unknown>): SchemaAST.AST | undefined => {
   if (Schema.isSchema(schema)) return schema.ast
@@ -54,7 +56,7 @@ export const shapeOf = (schema: AnswerSchema<unknown>): SchemaAST.AST | undefine
   return shapes.get(schema)
 }
 
-/** The shapes of Standard Schemas, which are made once for each. */
+/** Caches the shape of each Standard Schema. */
 const shapes = new WeakMap<object, SchemaAST.AST | undefined>()
 
 const standardShapeOf = (schema: unknown): SchemaAST.AST | undefined => {
@@ -74,7 +76,7 @@ const standardShapeOf = (schema: unknown): SchemaAST.AST | undefined => {
 const hasJsonSchema = (schema: unknown): schema is StandardJSONSchemaV1 =>
   Predicate.hasProperty(schema, "~standard") && Predicate.hasProperty(schema["~standard"], "jsonSchema")
 
-/** Objects and lists of a JSON Schema as an Effect schema; everything else accepts any value. */
+/** An Effect schema with the objects and lists of a JSON Schema; everything else accepts any value. */
 const shapeIn = (json: unknown, root: unknown): Schema.Codec<unknown> => {
   if (!Predicate.isObject(json)) return Schema.Unknown
   if (typeof json.$ref === "string") return Schema.suspend(() => shapeIn(target(root, json.$ref), root))
@@ -92,7 +94,7 @@ const shapeIn = (json: unknown, root: unknown): Schema.Codec<unknown> => {
   return json.type === "null" ? Schema.Null : json.type === undefined ? Schema.Unknown : Schema.String
 }
 
-/** What a reference such as `#/$defs/Driver` stands for. */
+/** Resolves a reference such as `#/$defs/Driver`. */
 const target = (root: unknown, reference: unknown): unknown =>
   String(reference)
     .split("/")

@@ -21,7 +21,7 @@ export type Auth = OAuth | ApiKeyAuth | BearerAuth | BasicAuth
 /** A client credentials grant. */
 export interface OAuth {
   readonly kind: "oauth"
-  /** The path of the token endpoint under `base_url`, or its URL. */
+  /** The token endpoint: a path under `base_url`, or a URL. */
   readonly token: { readonly path: string } | { readonly url: ByEnvironment }
   readonly client_id: string
   readonly client_secret: string
@@ -49,12 +49,12 @@ interface BasicAuth {
 
 /** The options of `oauth`. `client_id` and `client_secret` are names of connection fields. */
 export type OAuthOptions = {
-  /** The connection field of the client's id; `client_id` by default. */
+  /** The connection field that contains the client ID; `client_id` by default. */
   readonly client_id?: string
-  /** The connection field of the client's secret; `client_secret` by default. */
+  /** The connection field that contains the client secret; `client_secret` by default. */
   readonly client_secret?: string
   readonly scope?: string
-  /** How id and secret are sent: in an `Authorization: Basic` header (default), or in the form. */
+  /** Where the client ID and secret are sent: in an `Authorization: Basic` header (default), or in the form. */
   readonly credentials?: "basic" | "body"
   /** Additional form fields, such as an `audience`. */
   readonly params?: Readonly<Record<string, string>>
@@ -83,7 +83,8 @@ const checkedOAuth = checker(
 )
 
 /**
- * Authorizes with the OAuth 2.0 client credentials grant. Tokens are cached and shared, and renewed once after a 401.
+ * Authorizes with the OAuth 2.0 client credentials grant. Tokens are cached and shared, and a request that gets a 401
+ * is retried once with a new token.
  *
  * @example
  * oauth({ token_path: "/oauth/token", client_id: "client_id", client_secret: "client_secret", scope: "quotes" })
@@ -105,19 +106,22 @@ const checkedApiKey = checker("apiKey", Schema.Struct({ header: Schema.String, f
 const checkedBearer = checker("bearer", Schema.Struct({ field: Schema.String }))
 const checkedBasic = checker("basic", Schema.Struct({ user: Schema.String, password: Schema.String }))
 
-/** Authorizes with a key of the connection in a header: `apiKey({ header: "x-api-key", field: "api_key" })`. */
+/** Sends a connection's API key in a header: `apiKey({ header: "x-api-key", field: "api_key" })`. */
 export const apiKey = (options: { readonly header: string; readonly field: string }): Auth => {
   const { field, header } = checkedApiKey(options)
   return { kind: "api_key", header, field }
 }
 
-/** Authorizes with a token of the connection as `Authorization: Bearer`: `bearer({ field: "token" })`. */
+/** Sends a connection's token as `Authorization: Bearer`: `bearer({ field: "token" })`. */
 export const bearer = (options: { readonly field: string }): Auth => ({
   kind: "bearer",
   field: checkedBearer(options).field
 })
 
-/** Authorizes with a name and a password of the connection: `basic({ user: "login", password: "password" })`. */
+/**
+ * Sends a connection's username and password as `Authorization: Basic`: `basic({ user: "login", password: "password"
+ * })`.
+ */
 export const basic = (options: { readonly user: string; readonly password: string }): Auth => {
   const { password, user } = checkedBasic(options)
   return { kind: "basic", user, password }
@@ -153,7 +157,7 @@ export const valueOf = (connection: ConnectionValues, field: string): string => 
   throw new CarrierHttpMistake({ message: `http.auth: The connection has no field ${JSON.stringify(field)}.` })
 }
 
-/** Makes an authorization that needs no token. */
+/** Makes the function that adds an authorization, for every kind that needs no token. */
 export const authorized = (
   request: HttpClientRequest.HttpClientRequest,
   auth: Exclude<Auth, OAuth>,

@@ -33,7 +33,7 @@ interface Methods<Answer> {
  * The HTTP client of an adapter during one call.
  *
  * A path begins with `/` and is relative to `base_url`, or is a link that the carrier sent to the same origin. Each
- * call ends within the line's `attempt_timeout_ms`. It rejects with a `CarrierHttpError`, also if the engine cancels
+ * call ends within the line's `attempt_timeout_ms`. It rejects with a `CarrierHttpError`, even if the engine cancels
  * the call.
  *
  * @example
@@ -44,21 +44,21 @@ export interface CarrierHttp extends Methods<Promise<CarrierResponse>> {
   readonly effect: Methods<Effect.Effect<EffectCarrierResponse, CarrierHttpError>>
 }
 
-/** The adapter call that a client is made for. */
+/** The adapter call for which a client is made. */
 export interface CarrierHttpContext {
   readonly environment: Environment
   readonly connection: ConnectionValues
   /** The line's `attempt_timeout_ms`: the longest that one call may take, including its retry. */
   readonly timeout_ms: number
-  /** Whether requests that do not say so themselves may be sent twice. */
+  /** Whether requests may be sent twice if they do not say so themselves. */
   readonly idempotent: boolean
-  /** Ends all calls. */
+  /** Ends all calls when it aborts. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Makes a client. It sends through the `CarrierTransport` of the fiber that makes the client, or that runs one of its
- * Effects.
+ * Makes a client. Its promises use the `CarrierTransport` of the fiber that made the client, its Effects that of the
+ * fiber that runs them.
  */
 export const make = (options: CarrierHttpOptions, context: CarrierHttpContext): Effect.Effect<CarrierHttp> =>
   Effect.map(Effect.context<never>(), (services) => {
@@ -70,7 +70,7 @@ export const make = (options: CarrierHttpOptions, context: CarrierHttpContext): 
         const answer = run(signal?.aborted === true ? Effect.interrupt : call(...args), { signal }).then(
           (received) => new ThrowingAnswer(received)
         )
-        // An adapter may have stopped waiting for it. An unhandled rejection would end the whole process.
+        // The adapter may have stopped waiting for this answer, and an unhandled rejection would end the whole process.
         answer.catch(() => {})
         return answer
       }),
@@ -89,7 +89,7 @@ const methodsOf = <Answer>(request: Methods<Answer>["request"]): Methods<Answer>
   delete: (path, options) => request("DELETE", path, options)
 })
 
-/** The implementation behind both forms of a client: promises and Effects. */
+/** The implementation behind both forms of a client: the promises and the Effects. */
 const caller =
   (options: CarrierHttpOptions, context: CarrierHttpContext) =>
   (
@@ -129,16 +129,19 @@ const timeoutOf = (
   return Math.min(context.timeout_ms, timeout_ms ?? context.timeout_ms)
 }
 
-/** Logs a mistake with its message, which contains no values. Whoever catches the defect may omit the message. */
+/**
+ * Logs a mistake with its message, which contains no values. It is logged here because whoever catches the defect may
+ * omit the message.
+ */
 export const logMistake = ({ message }: CarrierHttpMistake): Effect.Effect<void> =>
   Effect.annotateLogs(Effect.logError("A carrier's adapter misuses its HTTP client"), { mistake: message })
 
 /** A failed attempt. */
 interface Failed {
   readonly error: CarrierHttpError
-  /** Whether the request itself was sent, not only one for a token. */
+  /** Whether the request itself was sent, and not only a request for its token. */
   readonly isSent: boolean
-  /** Drops the token that the request was sent with; null if it had none. */
+  /** Drops the token that the request used; null if it used none. */
   readonly dropToken: Effect.Effect<void> | null
 }
 
@@ -168,7 +171,7 @@ const attemptOf = (
 }
 
 /**
- * Retries an attempt: once with a new token if the carrier refuses the one that was sent (401), and once if the error
+ * Retries an attempt: once with a new token if the carrier refuses the token that was sent (401), and once if the error
  * is temporary, there is time left, and the request may be sent twice or was never sent.
  */
 const withRepeats = (attempt: Effect.Effect<Received, Failed>, isIdempotent: boolean) => {

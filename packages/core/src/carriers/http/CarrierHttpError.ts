@@ -5,37 +5,38 @@ import { dayMs, minuteMs } from "../../wire/Timestamp.ts"
 import type { NoAnswerReason } from "../Carrier.ts"
 
 /**
- * Why a request to a carrier has no usable answer.
+ * A request to a carrier that brought no usable answer.
  *
- * The message contains the method, the path as the adapter wrote it, and the host: never a query, a header or a body.
+ * The message contains the method, the path as the adapter wrote it, and the host, but never a query, a header or a
+ * body.
  */
 export class CarrierHttpError extends Data.TaggedError("CarrierHttpError")<{
-  /** The reason in the carrier's result if the adapter does not handle the error. */
+  /** The reason in the carrier's result, unless the adapter handles the error. */
   readonly reason: NoAnswerReason
-  /** The status of the answer; null if there was none. */
+  /** The status of the carrier's answer; null if it did not answer. */
   readonly status: number | null
   /** How long the carrier asks to wait, in milliseconds, at most a day; null if it does not say. */
   readonly retry_after_ms: number | null
-  /** A word for logs: `HTTP_503`, `TIMED_OUT`, `CERT_HAS_EXPIRED`. */
+  /** A code for logs: `HTTP_503`, `TIMED_OUT`, `CERT_HAS_EXPIRED`. */
   readonly code: string
   readonly message: string
   /**
-   * The size or schema rules that the answer breaks, never a value. A path is empty if it could contain a name from a
-   * record.
+   * The size limit or schema rules that the answer breaks, never a value. A path is empty if it could contain a name
+   * from a record.
    */
   readonly broken_rules?: ReadonlyArray<BrokenRule>
 }> {}
 
-/** A mistake in an adapter's code: its options, or a request that it makes. It is a defect, so it is thrown. */
+/** A mistake in an adapter's code: in its options, or in a request. It is a defect, so it is thrown. */
 export class CarrierHttpMistake extends Data.Error<{
   readonly message: string
-  /** Whether the mistake is in reading an answer, outside the client. Then the client cannot log it. */
+  /** Whether the mistake was made when reading an answer, outside the client. Then the client cannot log it. */
   readonly in_answer?: boolean
 }> {
   override readonly name = "CarrierHttpMistake"
 }
 
-/** How messages and spans refer to a request: without values from a carrier or a person. */
+/** How messages and spans describe a request, without values from a carrier or a person. */
 export interface Target {
   readonly method: string
   /** The path as the adapter wrote it, without a query: `/quotes/{id}`. */
@@ -54,7 +55,7 @@ const error = (
   }: Pick<CarrierHttpError, "reason" | "code"> & Partial<Pick<CarrierHttpError, "status" | "retry_after_ms">>
 ) => new CarrierHttpError({ reason, status, retry_after_ms, code, message: `${method} ${path} at ${host}: ${what}` })
 
-/** A 503 that asks for at least this wait counts as `maintenance`. */
+/** A 503 with at least this wait counts as `maintenance`. */
 const maintenanceMs = minuteMs
 
 /**
@@ -99,10 +100,10 @@ const unreadable = "unreadable_answer"
 
 const isCertificate = (code: string): boolean => /CERT|^UNABLE_TO_|^ERR_(?:TLS|SSL)_|^HOSTNAME_MISMATCH$/.test(code)
 
-/** How many nested causes are searched for an error code. Transports wrap socket errors. */
+/** How many nested causes are searched for an error code, because transports wrap socket errors. */
 const maxCauses = 5
 
-/** The innermost code of an error, such as `ECONNRESET`. Only words that look like codes count. */
+/** The innermost code of an error, such as `ECONNREFUSED`. Only words that look like codes count. */
 const codeOf = (failure: unknown): string | null => {
   let found: string | null = null
   let thrown = failure
@@ -126,7 +127,7 @@ export const noFreeConnection = (target: Target): CarrierHttpError =>
     code: "NO_FREE_CONNECTION"
   })
 
-/** The error for a body larger than the adapter allows. Its rule states the limit, for where the message is omitted. */
+/** The error for a body larger than the adapter allows. The limit is also in a rule, for logs that omit the message. */
 export const tooLarge = (target: Target, status: number, maxBytes: number): CarrierHttpError =>
   new CarrierHttpError({
     reason: unreadable,
@@ -141,7 +142,7 @@ export const tooLarge = (target: Target, status: number, maxBytes: number): Carr
 export const notJson = (target: Target, status: number): CarrierHttpError =>
   error(target, "the answer is not JSON", { reason: unreadable, code: "NOT_JSON", status })
 
-/** The error for a body that is not XML, or has more XML than is read. */
+/** The error for a body that is not XML, or is more than the parser reads. */
 export const notXml = (target: Target, status: number, why: string): CarrierHttpError =>
   error(target, `the answer is not XML. ${why}`, { reason: unreadable, code: "NOT_XML", status })
 
@@ -166,8 +167,8 @@ export const mismatch = (
 export const jitterMs = 250
 
 /**
- * How long to wait before a request is retried; null if it must not be: the error is permanent, or too little time is
- * left.
+ * How long to wait before a request is retried; null if it must not be retried, because the error is permanent or too
+ * little time is left.
  */
 export const pauseBeforeRepeat = (failure: CarrierHttpError, leftMs: number, jitter: number): number | null => {
   if (!isTransient(failure)) return null
@@ -175,15 +176,15 @@ export const pauseBeforeRepeat = (failure: CarrierHttpError, leftMs: number, jit
   return pauseMs < leftMs ? pauseMs : null
 }
 
-/** Statuses below 500 that can be temporary, such as the one for a reference that the carrier does not know yet. */
+/** Statuses below 500 that can be temporary, such as 404 for a reference that the carrier does not know yet. */
 const retryableStatuses: ReadonlySet<number> = new Set([404, 408, 409, 425, 429])
 
-/** Whether a request with this status may succeed later. */
+/** Whether a request that got this status may succeed later. */
 export const isRetryableStatus = (status: number): boolean => status >= 500 || retryableStatuses.has(status)
 
 /**
  * Whether a later request may succeed: after a timeout, rate limiting, maintenance, a lost connection, or a temporary
- * status. A refused certificate or address stays refused, and an unreadable answer stays unreadable.
+ * status. A rejected certificate or address stays rejected, and an unreadable answer stays unreadable.
  */
 export const mayRetryLater = ({ code, reason, status }: CarrierHttpError): boolean => {
   if (reason === unreadable) return false

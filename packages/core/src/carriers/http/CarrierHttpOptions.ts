@@ -6,25 +6,28 @@ import { type Auth, ByEnvironment, fieldsOf } from "./Auth.ts"
 
 /** The options of an adapter's HTTP client. */
 export interface CarrierHttpOptions {
-  /** Where the carrier's API begins, such as `https://api.acme.example/v2`. Plain `http` only in the sandbox, or on this machine. */
+  /**
+   * Where the carrier's API begins, such as `https://api.acme.example/v2`. Plain `http` is allowed only in the sandbox,
+   * or on this machine.
+   */
   readonly base_url: ByEnvironment
-  /** How requests are authorized; not at all by default. */
+  /** How requests are authorized; by default they are not. */
   readonly auth?: Auth
-  /** Headers of every request. */
+  /** Headers to send with every request. */
   readonly headers?: Readonly<Record<string, string>>
   /** Paths in JSON and XML bodies that recordings of exchanges omit: `applicant`, `drivers.*.name`. */
   readonly redact?: ReadonlyArray<string>
   /**
    * Whether bodies that are neither JSON nor XML, such as CSV, are recorded verbatim; by default only their type and
-   * length are recorded. `redact` does not apply to them. Without this, no cassette can be recorded of a carrier that
+   * length are recorded. `redact` does not apply to them. Without this option, a cassette cannot record a carrier that
    * answers in such a format.
    */
   readonly keeps_text_bodies?: boolean
-  /** The largest answer body, in bytes after decompression; 1 MiB by default. */
+  /** The largest response body, in bytes after decompression; 1 MiB by default. */
   readonly max_bytes?: number
 }
 
-/** The largest answer body if the options set none. */
+/** The largest response body if the options set no limit, in bytes. */
 export const defaultMaxBytes = 1_024 * 1_024
 
 /** The mistakes in an adapter's HTTP options, given the field names of its connection; empty if there are none. */

@@ -7,22 +7,22 @@ import { textOf, type XmlDocument } from "./XmlBody.ts"
 /** The methods of requests to carriers. */
 export type CarrierMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
-/** The members of a query or a form. Undefined members are omitted. */
+/** The fields of a query or a form. Undefined fields are omitted. */
 export type Fields = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | undefined>>
 
 /** The body of a request: JSON, XML, text of any other type, a form, or nothing. */
 export type RequestBody =
   | (Only<"json"> & { readonly json: unknown })
   /**
-   * Fields are elements, `@name` is an attribute, and a list repeats an element. The type is `application/xml` by
-   * default.
+   * An XML body. Fields are elements, `@name` is an attribute, and a list repeats an element. The type is
+   * `application/xml` by default.
    */
   | (Omit<Only<"xml">, "content_type"> & { readonly xml: XmlDocument; readonly content_type?: string })
   | (Omit<Only<"text">, "content_type"> & { readonly text: string; readonly content_type: string })
   | (Only<"form"> & { readonly form: Fields })
   | Only<never>
 
-/** A body of exactly one kind. */
+/** The body fields of one kind; the fields of all other kinds must be absent. */
 type Only<Kind extends string> = {
   readonly [Other in Exclude<"json" | "xml" | "text" | "form" | "content_type", Kind>]?: never
 }
@@ -30,26 +30,27 @@ type Only<Kind extends string> = {
 /** The options of one request. */
 export type CarrierRequestOptions = RequestBody & {
   /**
-   * The values of `{name}` in the path. They are encoded and appear in no message, so put values from a carrier here.
+   * The values of `{name}` in the path. They are encoded and never appear in a message, so put values from a carrier
+   * here.
    */
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Fields
   readonly headers?: Readonly<Record<string, string>>
-  /** Statuses besides 200 to 299 that are answers, not errors: `[404, 422]`. */
+  /** Statuses outside 200 to 299 that also count as answers, not errors: `[404, 422]`. */
   readonly accept?: ReadonlyArray<number>
-  /** A shorter timeout than the line's, in milliseconds, for the whole call. */
+  /** A shorter timeout than the line's, in milliseconds. It covers the whole call. */
   readonly timeout_ms?: number
   /** Whether this request may be sent twice; defaults to the line's setting. */
   readonly idempotent?: boolean
 }
 
-/** The request to send, without its authorization, and how messages refer to it. */
+/** The request to send, without its authorization, and how messages describe it. */
 export interface Prepared {
   readonly request: HttpClientRequest.HttpClientRequest
   readonly target: Target
 }
 
-/** The `user-agent` of requests to carriers. An adapter's headers can replace it. */
+/** The `user-agent` header of requests to carriers. An adapter's headers can replace it. */
 export const userAgent = "Quotewire-Carriers/0.1.0"
 
 /** Makes a request to a path under `base`. Throws a `CarrierHttpMistake` if the adapter asks for something impossible. */
@@ -83,7 +84,7 @@ export const prepare = (
 const mistake = (method: string, host: string, what: string) =>
   new CarrierHttpMistake({ message: `${method} request to ${host}: ${what}` })
 
-// A segment of dots would lead to a different path, and an empty one often means "all".
+// A segment that consists of dots would lead to a different path, and an empty one often means "all".
 const isSegment = (value: string | undefined): value is string => value !== undefined && !/^\.{0,2}$/.test(value)
 
 const filled = (method: string, host: string, path: string, params: Readonly<Record<string, string>> = {}): string =>

@@ -8,7 +8,7 @@ import { type CarrierHttpError, mismatch, notJson, notXml, type Target } from ".
 import { decoderOf } from "./Charset.ts"
 import { valueOf } from "./XmlBody.ts"
 
-/** A carrier's answer, without `json` and `xml`. */
+/** A carrier's answer, without the functions that read its body. */
 export interface CarrierAnswer {
   readonly status: number
   /** Header names in lower case. */
@@ -23,17 +23,18 @@ export interface CarrierResponse extends CarrierAnswer {
   /**
    * The body as JSON, checked and typed if you pass a schema. Fields that the schema does not know are dropped.
    *
-   * Throws a `CarrierHttpError` with the reason `unreadable_answer` if the body is not JSON or does not match.
+   * Throws a `CarrierHttpError` with the reason `unreadable_answer` if the body is not JSON or does not match the
+   * schema.
    */
   json(): unknown
   json<A>(schema: AnswerSchema<A>): A
   /**
-   * The body as XML: an object with the outermost element, checked and typed if you pass a schema. An element becomes a
-   * field named without its prefix, an attribute a field such as `@code`, and text beside attributes the field `#text`.
-   * All values are text. Where the schema has a list, you get a list, even for one element or none.
+   * The body as XML, as an object with the root element; checked and typed if you pass a schema. An element becomes a
+   * field named without its namespace prefix, an attribute a field such as `@code`, and text beside attributes the
+   * field `#text`. All values are text. Where the schema has a list, you get a list, even for one element or none.
    *
    * Throws a `CarrierHttpError` with the reason `unreadable_answer` if the body is not XML, has a DOCTYPE, or does not
-   * match.
+   * match the schema.
    */
   xml(): unknown
   xml<A>(schema: AnswerSchema<A>): A
@@ -53,7 +54,7 @@ export interface Received {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Uint8Array
-  /** The request's headers, whose credentials no message may repeat. */
+  /** The headers of the request, whose credentials no message may repeat. */
   readonly sent: Readonly<Record<string, string>>
 }
 
@@ -97,7 +98,7 @@ class Answer implements CarrierAnswer {
   }
 }
 
-/** How a body is read. */
+/** The formats in which a body can be read. */
 type Format = "json" | "xml"
 
 /** An answer whose `json` and `xml` throw. */
@@ -133,7 +134,10 @@ export class FailingAnswer extends Answer implements EffectCarrierResponse {
 /** How many broken rules a message lists. */
 const maxRules = 5
 
-/** A path of names as programs write them. Any other name could come from a carrier's record, and is omitted. */
+/**
+ * A path that consists of names as programs write them. Any other name could come from a carrier's record, and is
+ * omitted.
+ */
 const safePath = /^[@#]?[A-Za-z_][\w:-]{0,63}(?:\.(?:[@#]?[A-Za-z_][\w:-]{0,63}|\d{1,4}))*$/
 
 const rulesOf = (findings: ReadonlyArray<BrokenRule>, sent: Received["sent"]): ReadonlyArray<BrokenRule> => {

@@ -1,9 +1,9 @@
-/** The beginning of a document, where XML declares its encoding. */
+/** How much of a document is searched for its XML declaration, which names the encoding. */
 const declarationBytes = 128
 
 /**
- * The decoder of a body: by the character set of its `content-type`, else by its byte order mark or XML declaration;
- * UTF-8 by default. `bytes` are the body or its beginning.
+ * The decoder for a body: by the character set in its `content-type`, else by its byte order mark or XML declaration,
+ * else UTF-8. `bytes` are the body or its beginning.
  */
 export const decoderOf = (contentType: string | null | undefined, bytes: Uint8Array): TextDecoder => {
   const [, charset = markOf(bytes) ?? declaredIn(bytes)] = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType ?? "") ?? []

@@ -20,14 +20,14 @@ import {
 import type { Received } from "./CarrierResponse.ts"
 
 /**
- * A request to a carrier, and its purpose. Code that wraps `CarrierTransport` can read it while the request is sent.
+ * A request to a carrier, and what it is for. Code that wraps `CarrierTransport` can read it while the request is sent.
  */
 export interface SentRequest extends Target {
-  /** `token`: the bodies of request and answer are entirely secret. */
+  /** `token`: the bodies of the request and its answer are entirely secret. */
   readonly purpose: "call" | "token"
   /** Paths in JSON bodies that recordings omit. */
   readonly redact: ReadonlyArray<string>
-  /** Statuses besides 200 to 299 that count as answers. The body of any other is read and discarded. */
+  /** Statuses outside 200 to 299 that count as answers. Any other body is read and discarded. */
   readonly accept: ReadonlyArray<number>
 }
 
@@ -35,13 +35,13 @@ export interface SentRequest extends Target {
 export const isAnswer = ({ accept }: Pick<SentRequest, "accept">, status: number): boolean =>
   (status >= 200 && status < 300) || accept.includes(status)
 
-/** The request being sent; null outside of one. */
+/** The request being sent; null outside a request. */
 export const CurrentRequest: Context.Reference<SentRequest | null> = Context.Reference<SentRequest | null>(
   "@quotewire/core/CurrentCarrierRequest",
   { defaultValue: () => null }
 )
 
-/** The largest answer that is read. */
+/** The limit on the size of an answer. */
 export interface Terms {
   readonly max_bytes: number
 }
@@ -50,7 +50,7 @@ export interface Terms {
  * Sends one request and reads the whole answer, after waiting for a connection. It follows no redirects, and sets no
  * timeout.
  *
- * The body is read even if the status is an error: this keeps the connection usable, and recordings show what the
+ * The body is read even if the status is an error: this keeps the connection reusable, and recordings show what the
  * carrier said.
  */
 export const send = (
@@ -80,7 +80,7 @@ export const send = (
     onConnection(target),
     Effect.provideService(CurrentRequest, sent),
     Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
-    // The client's span contains the URL, and its headers would tell the carrier about our traces.
+    // The client's span would contain the URL, and its headers would tell the carrier about our traces.
     Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
     Effect.withSpan(
       `${method} ${host}`,
@@ -93,7 +93,7 @@ export const send = (
   )
 }
 
-/** Holds one of the host's connections from before the request until the whole answer has been read. */
+/** Holds a connection from before the request until the whole answer has been read. */
 const onConnection =
   (target: Target) =>
   <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, E | CarrierHttpError> =>
@@ -108,11 +108,16 @@ const onConnection =
 const read = (response: HttpClientResponse.HttpClientResponse, target: Target, maxBytes: number) =>
   hasLengthUpTo(maxBytes, response) ? readWhole(response, target) : readStream(response, target, maxBytes)
 
-/** Whether the answer declares its length and is not too long. The length of a compressed answer says nothing. */
+/**
+ * Whether the answer declares its length and is short enough. The declared length of a compressed answer says nothing.
+ */
 const hasLengthUpTo = (maxBytes: number, { headers }: HttpClientResponse.HttpClientResponse): boolean =>
   headers["content-encoding"] === undefined && Number(headers["content-length"]) <= maxBytes
 
-/** Most answers declare their length, and reading them without a stream saves much of a request's CPU time. */
+/**
+ * Reads an answer without a stream, if it declares its length. Most answers do, and this saves much of a request's CPU
+ * time.
+ */
 const readWhole = (response: HttpClientResponse.HttpClientResponse, target: Target) =>
   Effect.mapBoth(response.arrayBuffer, {
     onSuccess: (buffer) => new Uint8Array(buffer),
@@ -135,5 +140,5 @@ const readStream = (response: HttpClientResponse.HttpClientResponse, target: Tar
     )
   })
 
-/** Whether there is no body at all, as with 204. */
+/** Whether an answer has no body at all, as with 204. */
 const isEmpty = ({ reason }: HttpClientError.HttpClientError): boolean => reason._tag === "EmptyBodyError"

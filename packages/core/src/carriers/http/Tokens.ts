@@ -10,40 +10,40 @@ import { userAgent } from "./CarrierRequest.ts"
 import { FailingAnswer } from "./CarrierResponse.ts"
 import * as SentRequest from "./SentRequest.ts"
 
-/** A request for a token: everything that determines which token it is. */
+/** A request for a token: everything that determines which token to get. */
 export class Grant extends Data.Class<{
   readonly token_url: string
   readonly client_id: string
   readonly client_secret: Redacted.Redacted
   readonly credentials: "basic" | "body"
-  /** The other form fields, in order. */
+  /** The other fields of the form, in order. */
   readonly form: ReadonlyArray<readonly [string, string]>
 }> {}
 
-/** An access token, and how long to use it, in milliseconds. */
+/** An access token, and how long it may be used, in milliseconds. */
 export interface Token {
   readonly access_token: Redacted.Redacted
   readonly use_ms: number
 }
 
-/** The tokens of a process. */
+/** The tokens that a process keeps. */
 export type Tokens = Cache.Cache<Grant, Token, CarrierHttpError>
 
 /** How many tokens a process keeps: one for each connection in use. */
 const maxTokens = 1_000
-/** The lifetime of a token whose answer states none. */
+/** How long a token is used if the answer does not state its lifetime. */
 const defaultLifeMs = 5 * minuteMs
 const maxLifeMs = 24 * hourMs
-/** The last tenth of a token's lifetime is not used; this caps that margin. */
+/** The last tenth of a token's lifetime is not used, but at most this much. */
 const maxMarginMs = 30 * secondMs
-/** The timeout of a token request. Calls keep joining one that hangs, so it needs its own limit. */
+/** The timeout of a token request. It has its own limit, because calls keep joining a request that hangs. */
 const limitMs = 10 * secondMs
 /** The largest answer from a token endpoint, in bytes. */
 const maxBytes = 64 * 1_024
 
 const TokenAnswer = Schema.Struct({
   access_token: Schema.String.check(Schema.isPattern(/^[\x21-\x7e]+$/)),
-  // Some servers send the number as text.
+  // Some servers send this number as text.
   expires_in: Schema.optionalKey(Schema.NullOr(Schema.Union([Schema.Finite, Schema.FiniteFromString])))
 })
 
@@ -77,7 +77,7 @@ const requestOf = ({ token_url, client_id, credentials, form, ...grant }: Grant)
   return credentials === "basic"
     ? request.pipe(
         HttpClientRequest.bodyUrlParams(fields),
-        // RFC 6749, 2.3.1: both are form-encoded first.
+        // RFC 6749, 2.3.1: the ID and the secret are form-encoded first.
         HttpClientRequest.basicAuth(formEncoded(client_id), formEncoded(clientSecret))
       )
     : HttpClientRequest.bodyUrlParams(request, [...fields, ["client_id", client_id], ["client_secret", clientSecret]])
@@ -107,6 +107,6 @@ export const CarrierTokens: Context.Reference<Tokens> = Context.Reference("@quot
   defaultValue: () => Effect.runSync(make)
 })
 
-/** Drops a token that the carrier refused, unless another call has already replaced it. */
+/** Drops a token that the carrier rejected, unless another call has already replaced it. */
 export const drop = (tokens: Tokens, grant: Grant, refused: Token): Effect.Effect<void> =>
   Cache.invalidateWhen(tokens, grant, (token) => token === refused)

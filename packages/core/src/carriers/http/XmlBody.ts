@@ -2,12 +2,12 @@ import { Predicate, SchemaAST } from "effect"
 import * as Xml from "../../wire/Xml.ts"
 
 /*
- * Values as XML, and XML as values. In a value, an element is a field by its name, an attribute a field by its name
- * after `@`, and `#text` is the text beside attributes. The schema decides what is a list, so one element has the same
- * shape as several.
+ * Converts values to XML, and XML to values. In a value, an element is a field with its name, an attribute is a field
+ * whose name begins with `@`, and `#text` is the text beside attributes. The schema decides what is a list, so one
+ * element has the same shape as several.
  */
 
-/** What an element holds: text, a list of elements with its name, or fields. Undefined and null are omitted. */
+/** What an element contains: text, a list of elements with its name, or fields. Undefined and null are omitted. */
 export type XmlValue =
   | string
   | number
@@ -18,10 +18,10 @@ export type XmlValue =
   | ReadonlyArray<XmlValue>
   | { readonly [name: string]: XmlValue }
 
-/** A document: one field, which is its outermost element. */
+/** A document: one field, which is its root element. */
 export type XmlDocument = { readonly [name: string]: XmlValue }
 
-/** A document as text, with its declaration. Throws an `InvalidXml`, whose message contains no value. */
+/** Writes a document as XML text, with its declaration. Throws an `InvalidXml`, whose message contains no value. */
 export const textOf = (document: XmlDocument): string => {
   const [root, ...others] = Predicate.isObject(document) ? fieldsOf(document) : []
   if (root === undefined || others.length > 0)
@@ -68,13 +68,13 @@ const scalar = (name: string, value: XmlValue): string => {
 
 /**
  * The value of a document in the shape that a schema expects: text, lists and fields where the schema has them. Names
- * match with or without their namespace prefix. Without a shape, an element is text or fields, and repeated elements
- * are a list.
+ * match with or without their namespace prefix. Without a shape, an element becomes text or fields, and repeated
+ * elements become a list.
  */
 export const valueOf = (root: Xml.XmlElement, shape: SchemaAST.AST | undefined): unknown =>
   valueIn({ name: "", attributes: {}, children: [root] }, shape === undefined ? [] : shapesOf(shape))
 
-/** What a value may be: the members of a union. */
+/** The shapes that a value may have: the members of a union. */
 type Shapes = ReadonlyArray<SchemaAST.AST>
 
 const shapesOf = (ast: SchemaAST.AST): Shapes => {
@@ -94,7 +94,7 @@ const valueIn = (element: Xml.XmlElement, shapes: Shapes): unknown => {
   return objects.length === shapes.length || hasFields(element) ? fieldsIn(element, objects) : Xml.textOf(element)
 }
 
-/** Whether an element is marked as having no value: `xsi:nil="true"`. */
+/** Whether an element is marked as null: `xsi:nil="true"`. */
 const isNil = ({ attributes }: Xml.XmlElement): boolean =>
   Object.entries(attributes).some(([name, value]) => /^\w+:nil$/.test(name) && /^(?:true|1)$/.test(value))
 
@@ -160,7 +160,7 @@ const grouped = (
   return groups
 }
 
-/** The value of an element without a schema: text or fields, where repeated elements are a list. */
+/** The value of an element without a schema: text or fields, with repeated elements as a list. */
 export const anyValueOf = (element: Xml.XmlElement): unknown => {
   if (isNil(element)) return null
   const text = Xml.textOf(element)

@@ -7,15 +7,15 @@ import type { Exchange, HttpExchange } from "./Exchange.ts"
 /**
  * Which exchanges with carriers are recorded.
  *
- * `failures` are those without a usable answer: all but offers, declines, questions and `pending`.
+ * `failures` are those without a usable answer: everything except offers, declines, questions and `pending`.
  */
 export type RecordedExchanges = "all" | "failures" | "none"
 
 /**
  * Which exchanges with carriers are recorded in each environment; by default all in the sandbox, and failures in live.
  *
- * Exchanges with the fictional carriers never are: nothing is sent, and their answers follow from rate plans and
- * scenarios.
+ * Exchanges with the fictional carriers are never recorded: nothing is sent, and their answers follow from rate plans
+ * and scenarios.
  */
 export const ExchangeRecording = Context.Reference<{ readonly [E in Environment]: RecordedExchanges }>(
   "@quotewire/core/ExchangeRecording",
@@ -23,7 +23,8 @@ export const ExchangeRecording = Context.Reference<{ readonly [E in Environment]
 )
 
 /**
- * A finished exchange with a carrier's adapter: no body, no header, no query value. Paths are as the adapter sent them.
+ * A finished exchange with a carrier's adapter, without bodies, headers and query values. Paths are as the adapter sent
+ * them.
  */
 export interface CarrierExchange
   extends Pick<
@@ -49,7 +50,7 @@ export interface CarrierExchange
 }
 
 /**
- * Called after every exchange with a non-fictional carrier, whether or not it is recorded.
+ * Called after every exchange with a carrier that is not fictional, whether or not it is recorded.
  *
  * It must not block. If it throws or its promise rejects, the service logs that; the exchange is not affected.
  */

@@ -20,19 +20,22 @@ interface Answer {
   readonly reason?: string
 }
 
-/** A change of a circuit. `stays_open`: the ask that tried it failed. In milliseconds of real time. */
+/**
+ * A change of a circuit's state. `stays_open`: the ask that tested the carrier failed. Times are milliseconds of real
+ * time.
+ */
 export interface CircuitChange {
   readonly to: "opened" | "stays_open" | "closed"
   /** When the circuit opened. */
   readonly since: number
-  /** Until when it blocks asks; null if it is closed. */
+  /** Until when the circuit blocks asks; null if it is closed. */
   readonly until: number | null
   readonly why: string
 }
 
 type Connections = Context.Service.Shape<typeof CarrierConnections>
 
-/** How requests leave the host. */
+/** The means by which requests leave the host. */
 export interface WayOut {
   readonly transport: HttpClient.HttpClient
   readonly connections: Connections
@@ -41,12 +44,15 @@ export interface WayOut {
 /**
  * What is known so far about one exchange with a carrier's adapter.
  *
- * It belongs to one run of a job. The adapter's call, its HTTP exchanges and the checks of its answer add to it.
+ * A draft belongs to one run of a job. The adapter's call, its HTTP exchanges and the checks of its answer add to the
+ * draft.
  */
 export class Draft {
   readonly exchange: ExchangeType
   readonly adapter: CarrierAdapter
-  /** The client that the adapter receives: it sends through `transport`, and adds to this draft. */
+  /**
+   * The client that the adapter receives. It sends through the host's transport, and adds each exchange to this draft.
+   */
   readonly transport: HttpClient.HttpClient
   /** The connections for the adapter's requests. */
   readonly connections: Connections
@@ -55,13 +61,13 @@ export class Draft {
   outcome: ExchangeOutcome = "unavailable"
   reason: string | null = null
   fault: string | null = null
-  /** How its outcome changed the carrier's circuit; null if it did not. */
+  /** How the exchange's outcome changed the carrier's circuit; null if it did not. */
   circuit_change: CircuitChange | null = null
-  /** Whether the reason for a missing answer is known. */
+  /** Whether the reason why there is no answer is already known. */
   private isDecided = false
   private readonly rules: Array<BrokenRule> = []
   private readonly secrets: Array<string> = []
-  /** How many requests were searched for credentials. */
+  /** How many requests have already been searched for credentials. */
   private read = 0
   private readonly list = new RecordedTransport.HttpList(maxHttp)
 
@@ -80,7 +86,7 @@ export class Draft {
     return this.list.exchanges
   }
 
-  /** The credentials in the requests so far. Every request is read once, when it is complete. */
+  /** The credentials in the requests so far. Every request is searched once, when it is complete. */
   secretsSent(): ReadonlyArray<string> {
     const { http } = this
     for (const request of http.slice(this.read)) this.secrets.push(...Redaction.secretsSent([request]))
@@ -93,7 +99,8 @@ export class Draft {
   }
 
   /**
-   * Notes that the call has ended. If the answer gives no reason, uses an error or a broken rule that was noted before.
+   * Notes that the call has ended. If the answer gives no reason, the error or the broken rule that was noted before
+   * stays the outcome.
    */
   answered(answer: Answer, call: NonNullable<Draft["call"]>): void {
     this.call = call
@@ -102,7 +109,7 @@ export class Draft {
     this.reason = answer.reason ?? null
   }
 
-  /** Notes an HTTP client error that the adapter did not catch. The reply made from it decides the outcome. */
+  /** Notes an HTTP client error that the adapter did not catch. The reply made from the error decides the outcome. */
   failed(fault: string, rules: ReadonlyArray<BrokenRule>): void {
     this.fault = fault
     this.add(rules)
@@ -141,21 +148,21 @@ export class Draft {
     this.reason = reason
   }
 
-  /** Adds an HTTP exchange; adds nothing beyond the maximum. */
+  /** Adds an HTTP exchange, unless the maximum is reached. */
   addHttp(http: RecordedTransport.RawHttp): void {
     this.list.add(http)
   }
 }
 
-/** The exchange that the running code belongs to; null outside of a recorded exchange. */
+/** The exchange that the running code belongs to; null outside a recorded exchange. */
 export const CurrentDraft = Context.Reference<Draft | null>("@quotewire/core/CurrentDraft", {
   defaultValue: () => null
 })
 
 /**
- * Runs a part of an exchange: its actions are added to the draft, and the adapter gets the recording client.
+ * Runs a part of an exchange: whatever happens in it is added to the draft, and the adapter gets the recording client.
  *
- * The client makes no spans, because their addresses could contain facts.
+ * The client makes no spans, because the addresses in them could contain facts.
  */
 export const during =
   (draft: Draft | null) =>
@@ -169,7 +176,7 @@ export const during =
           Effect.provideService(HttpClient.TracerDisabledWhen, () => true)
         )
 
-/** Adds to the draft of the running exchange, if there is one. */
+/** Adds something to the draft of the exchange that the running code belongs to, if any. */
 export const note = (add: (draft: Draft) => void): Effect.Effect<void> =>
   Effect.map(CurrentDraft, (draft) => {
     if (draft !== null) add(draft)
@@ -177,7 +184,7 @@ export const note = (add: (draft: Draft) => void): Effect.Effect<void> =>
 
 /**
  * Times a call to an adapter, adds its answer to the draft, and wraps it in a span without any facts. `ask` is null if
- * it is not known which ask the call is for.
+ * the call's ask is not known.
  */
 export const watched = <A, E, R>(
   ask: Pick<CarrierAsk, "line" | "attempt"> | null,

@@ -7,11 +7,11 @@ import { ApplicationId, QuoteRequestId } from "../../wire/Ids.ts"
 import { Timestamp, toMillis } from "../../wire/Timestamp.ts"
 import { RecordedMessage } from "../secrets/Redaction.ts"
 
-/** The purpose of an exchange with a carrier's adapter. A `link` is a fresh link at the moment of the click. */
+/** The purposes of an exchange with a carrier's adapter. A `link` gets a fresh link when the person clicks. */
 export const exchangeTypes = ["ask", "poll", "callback", "refresh", "link"] as const
 export type ExchangeType = (typeof exchangeTypes)[number]
 
-/** How an exchange ended: the kind of the answer; `refused` is a callback that is not genuine. */
+/** How an exchange ended: the kind of the answer, or `refused` for a callback that is not genuine. */
 export const exchangeOutcomes = [
   "offers",
   "declined",
@@ -27,16 +27,16 @@ export type ExchangeOutcome = (typeof exchangeOutcomes)[number]
 
 /** One HTTP exchange within an exchange with an adapter. */
 export const HttpExchange = Schema.Struct({
-  /** `received` is a carrier's callback. */
+  /** `received` is a carrier's callback, `sent` any request of this service. */
   direction: Schema.Literals(["sent", "received"]),
   method: Schema.String,
   /** Empty for a callback. */
   host: Schema.String,
-  /** The path, and the names of the query's parameters without their values. */
+  /** The path and the names of the query parameters, without their values. */
   path: Schema.String,
   /** When it began, in real time. */
   started_at: Timestamp,
-  /** Until the response headers arrived, or the exchange failed. */
+  /** The time until the response headers arrived or the exchange failed. */
   duration_ms: Schema.Int,
   /** Null if there was no answer. */
   status: Schema.NullOr(Schema.Int),
@@ -65,25 +65,28 @@ export const Exchange = Schema.Struct({
   reason: Schema.NullOr(Schema.String),
   broken_rules: Schema.Array(BrokenRule),
   /**
-   * The class and code of the error that the adapter threw, such as `TypeError` or `Error ECONNRESET`, never its
+   * The class and code of the error that the adapter threw, such as `TypeError` or `Error ECONNRESET`; never its
    * message.
    */
   fault: Schema.NullOr(Schema.String),
   http: Schema.Array(HttpExchange),
-  /** How many more HTTP exchanges took place. */
+  /** How many more HTTP exchanges took place, which are not recorded. */
   http_left_out: Schema.Int,
-  /** The number of the exchange among those of its request that can repeat without limit: all but asks. */
+  /** Counts the request's exchanges that can repeat without limit: all but asks. Null for an ask. */
   number: Schema.NullOr(Schema.Int)
 }).annotate({ identifier: "CarrierExchange" })
 export type Exchange = typeof Exchange.Type
 
-/** The maximum number of exchanges kept for a request, besides its asks. */
+/** The most exchanges kept for a request, besides its asks. */
 export const maxRepeated = 100
 
 /** The status label of stored exchanges that count against `maxRepeated`. */
 export const repeated = "repeated"
 
-/** Exchanges in storage: sealed, and listed by application, so that they are erased with its facts at the latest. */
+/**
+ * Exchanges in storage: sealed, and listed by application, so that they are erased with the application's facts at the
+ * latest.
+ */
 export const kind = Kind.make({
   name: "exchange",
   schema: Exchange,

@@ -12,23 +12,23 @@ import type { HttpExchange } from "./Exchange.ts"
 
 type HttpSummary = Omit<HttpExchange, "request" | "response">
 
-/** What is known so far about an HTTP exchange, before it is redacted. */
+/** What is known so far about an HTTP exchange, not yet redacted. */
 export interface RawHttp extends Pick<HttpExchange, "direction" | "method" | "status" | "error" | "duration_ms"> {
   readonly url: Pick<URL, "host" | "pathname" | "searchParams">
   /** Real time in milliseconds. */
   readonly started_at: number
   readonly request: RawMessage
   readonly response: RawMessage | null
-  /** Whether the adapter can see the answer's body. Its HTTP client hides the bodies of errors. */
+  /** Whether the adapter can see the response body. Its HTTP client hides the bodies of errors. */
   readonly is_seen: boolean
 }
 
-/** Adds an exchange that begins, and returns a function that adds what becomes known later. */
+/** Adds an exchange that is beginning, and returns a function that adds what becomes known later. */
 export type AddHttp = (begun: RawHttp) => (known: Partial<RawHttp>) => void
 
 /** The first exchanges of a transport, in start order. */
 export class HttpList {
-  /** How many exchanges came after these. */
+  /** How many later exchanges were left out. */
   left_out = 0
   private readonly max: number
   private readonly list: Array<RawHttp> = []
@@ -53,7 +53,7 @@ export class HttpList {
   }
 }
 
-/** An exchange without its headers and bodies. */
+/** An exchange without headers and bodies. */
 export const summaryOf = (http: RawHttp, redaction: Redaction.Redaction): HttpSummary => ({
   direction: http.direction,
   method: http.method,
@@ -71,13 +71,13 @@ export const exchangeOf = (http: RawHttp, redaction: Redaction.Redaction): HttpE
   response: http.response === null ? null : Redaction.recorded(http.response, redaction)
 })
 
-/** A client that sends through another one, and adds each exchange. */
+/** A client that sends through another client, and adds each exchange. */
 export const make = (client: HttpClient.HttpClient, addHttp: AddHttp): HttpClient.HttpClient =>
   HttpClient.transform(client, (call, request) =>
     Effect.flatMap(
       Effect.all([Clock.currentTimeMillis, Monotonic.millis, CurrentRequest]),
       ([started_at, began_ms, sent]) => {
-        // A token request and its answer are secret as a whole.
+        // The bodies of a token request and its answer are entirely secret.
         const isSecret = sent?.purpose === "token"
         const kept = (body: RawBody): RawBody => (isSecret ? { ...body, text: null } : body)
         const add = addHttp({
@@ -87,7 +87,7 @@ export const make = (client: HttpClient.HttpClient, addHttp: AddHttp): HttpClien
           started_at,
           duration_ms: 0,
           status: null,
-          // The value if the adapter answers before this exchange has ended.
+          // This value stays if the adapter answers before this exchange has ended.
           error: "aborted",
           request: {
             headers: request.headers,
@@ -153,7 +153,7 @@ const headOf = ({ headers }: HttpClientResponse.HttpClientResponse) => ({
   content_type: headers["content-type"] ?? null
 })
 
-/** What a carrier sent to this service: a callback. */
+/** The exchange in which a carrier sent a callback to this service. */
 export const received = ({ body, headers }: CarrierCallback, started_at: number): RawHttp => {
   const texts = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value?.toString()]))
   const content_type = texts["content-type"] ?? null
@@ -171,7 +171,10 @@ export const received = ({ body, headers }: CarrierCallback, started_at: number)
   }
 }
 
-/** A response that also passes its body to `read` when the adapter reads it. Otherwise the body is not read. */
+/**
+ * A response that passes its body to `read` as well when the adapter reads it. If the adapter does not read it, it is
+ * not recorded.
+ */
 const tapped = (
   response: HttpClientResponse.HttpClientResponse,
   read: (body: RawBody) => void

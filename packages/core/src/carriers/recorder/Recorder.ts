@@ -21,7 +21,7 @@ import { Draft } from "./Draft.ts"
 import * as Exchange from "./Exchange.ts"
 import * as RecordedTransport from "./RecordedTransport.ts"
 
-/** The request that an exchange belongs to. */
+/** The request that an exchange belongs to, and when. */
 export interface Subject {
   readonly workspace_id: WorkspaceId
   readonly quote_request_id: QuoteRequestId
@@ -38,7 +38,7 @@ const make = Effect.gen(function* () {
   const drafts = yield* makeDrafts
   const redactionOf = redacting(yield* RecentSecrets)
 
-  /** The secrets that an answer may repeat; none for a fictional carrier, because nothing is sent to it. */
+  /** The secrets that an answer could repeat; none for a fictional carrier, because nothing is sent to it. */
   const secretsOf = (draft: Draft | null, connection: ConnectionValues | undefined): SecretForms.SecretForms =>
     draft === null ? SecretForms.none : redactionOf(draft, connection).secrets
 
@@ -47,10 +47,10 @@ const make = Effect.gen(function* () {
 
 /** Begins the drafts of exchanges. */
 const makeDrafts = Effect.gen(function* () {
-  // What a host sets when the service starts also holds for jobs that a call's fiber runs.
+  // What a host provides when the service starts also applies to jobs that run in a call's fiber.
   const usual = { transport: yield* CarrierTransport, connections: yield* CarrierConnections }
 
-  /** The draft of an exchange; null for a fictional carrier, because nothing is exchanged. */
+  /** Begins the draft of an exchange; null for a fictional carrier, because nothing is exchanged. */
   const begin = (exchange: Exchange.ExchangeType, adapter: CarrierAdapter): Effect.Effect<Draft | null> =>
     adapter.simulation === undefined
       ? Effect.contextWith((context: Context.Context<never>) =>
@@ -63,7 +63,7 @@ const makeDrafts = Effect.gen(function* () {
         )
       : Effect.succeed(null)
 
-  /** The draft of a callback that a carrier has sent. */
+  /** Begins the draft of a callback that a carrier has sent. */
   const beginCallback = (adapter: CarrierAdapter, sent: CarrierCallback): Effect.Effect<Draft | null> =>
     Effect.gen(function* () {
       const draft = yield* begin("callback", adapter)
@@ -76,7 +76,7 @@ const makeDrafts = Effect.gen(function* () {
 
 type RedactionOf = (draft: Draft, connection: ConnectionValues | undefined) => Redaction.Redaction
 
-/** What must not be kept or shown from an exchange, as far as it has progressed. */
+/** Makes a function that returns what must not be kept or shown from an exchange, given its draft so far. */
 const redacting = (recent: RecentlySent): RedactionOf => {
   const finderOf = SecretForms.remembering(maxFinders)
   return (draft, connection) => {
@@ -85,7 +85,6 @@ const redacting = (recent: RecentlySent): RedactionOf => {
   }
 }
 
-/** Ends exchanges. */
 const makeEnds = Effect.fnUntraced(function* (redactionOf: RedactionOf) {
   const storage = yield* Storage
   const ids = yield* Ids
@@ -104,8 +103,8 @@ const makeEnds = Effect.fnUntraced(function* (redactionOf: RedactionOf) {
   })
 
   /**
-   * Ends an exchange, and returns what its change must write: one record or none. It never fails: whatever cannot be
-   * recorded is logged. `subject` is null if it is not known which request the exchange was for.
+   * Ends an exchange, and returns what its change must write: one record, or none. It never fails: it logs whatever it
+   * cannot record. `subject` is null if the exchange's request is not known.
    */
   const end = (draft: Draft | null, subject: Subject | null): Effect.Effect<ReadonlyArray<Change.StoredRecord>> =>
     draft === null || draft.call === null
@@ -113,8 +112,8 @@ const makeEnds = Effect.fnUntraced(function* (redactionOf: RedactionOf) {
       : Effect.catchCause(ended(draft, draft.call, subject), (cause) => Effect.as(logLost(cause), none))
 
   /**
-   * Ends an exchange whose answer changes nothing, such as a late callback, and stores only its record. If its
-   * expectations fail, stores nothing.
+   * Ends an exchange whose answer changes nothing, such as a late callback, and stores only its record. Stores nothing
+   * if `expects` does not hold.
    */
   const endAlone = (draft: Draft | null, subject: Subject, expects: Change.Expectation): Effect.Effect<void> =>
     Effect.flatMap(end(draft, subject), (writes) =>
@@ -130,25 +129,26 @@ const makeEnds = Effect.fnUntraced(function* (redactionOf: RedactionOf) {
 })
 
 /**
- * The flight recorder: what was said in each exchange with a carrier's adapter.
+ * Records what was sent and received in each exchange with a carrier's adapter.
  *
  * `begin` makes the draft of an exchange, `Draft.during` fills it, and `end` counts it, reports it to
- * `OnCarrierExchange`, and returns the record for the change that commits the answer. So an exchange is recorded if and
+ * `OnCarrierExchange`, and returns the record for the change that commits the answer. So an exchange is stored if and
  * only if its answer is.
  */
 export class Recorder extends Context.Service<Recorder, Effect.Success<typeof make>>()("@quotewire/core/Recorder") {
   static readonly layer: Layer.Layer<Recorder, never, Storage | Ids> = Layer.effect(Recorder, make)
 }
 
-/** How many credentials of a carrier are remembered. */
+/** How many of a carrier's credentials are remembered. */
 const maxRecent = 32
-/** For how many sets of credentials the finder is kept. */
+/** How many sets of credentials have a cached finder. */
 const maxFinders = 32
 
 /**
- * The credentials that this process last sent to each carrier. A callback, or an answer to a later request, can repeat them.
+ * The credentials that this process last sent to each carrier. A callback, or an answer to a later request, can repeat
+ * them.
  *
- * They are in memory only, in one list for each carrier of the program.
+ * They are kept in memory only, in one list for each carrier of the program.
  */
 export interface RecentlySent {
   /** Adds credentials that were sent to a carrier, and returns them together with the earlier ones. */
@@ -166,7 +166,7 @@ const makeRecent = (): RecentlySent => {
   }
 }
 
-/** The credentials that were sent most recently: one store for the process, unless another is provided. */
+/** The credentials that were sent most recently: the process has one store, unless another is provided. */
 export const RecentSecrets: Context.Reference<RecentlySent> = Context.Reference("@quotewire/core/RecentSecrets", {
   defaultValue: makeRecent
 })
@@ -184,7 +184,7 @@ const report = (onExchange: (exchange: CarrierExchange) => void, summary: Carrie
     }
   )
 
-/** The number of the next exchange of a request, if exchanges of its kind can repeat; null beyond the maximum. */
+/** The number of a request's next exchange, if exchanges of its kind can repeat; null beyond the maximum. */
 const nextNumber = (storage: Storage["Service"], { application_id, workspace_id }: Subject) =>
   Effect.map(
     storage.page({

@@ -7,8 +7,7 @@ import * as SecretForms from "./SecretForms.ts"
 import { redacted } from "./SecretForms.ts"
 
 /*
- * The secrets of exchanges with carriers: those in the requests that were sent, and what is recorded of a message
- * without them.
+ * Which secrets the requests to carriers contain, and what is recorded of a message without them.
  */
 
 /** Names of fields and headers whose values are secrets in any API. */
@@ -17,7 +16,7 @@ const secretName =
 
 type Headers = Readonly<Record<string, string | undefined>>
 
-/** Bodies nested more deeply than this are not inspected, and not kept. */
+/** Bodies nested more deeply than this are not inspected, and not recorded. */
 const maxLevels = 200
 
 /** A request to a carrier, before it is redacted. */
@@ -42,7 +41,7 @@ const secretsOf = ({ request: { body, content_type, headers }, url }: Sent): Rea
   ...secretsInBody(body?.text ?? "", content_type ?? "")
 ]
 
-/** The secrets in the headers of a request: each credential as a whole, and the password in the base64 of `Basic`. */
+/** The secrets in a request's headers: each credential as a whole, and the password in the base64 of `Basic`. */
 export const secretsInHeaders = (headers: Headers): ReadonlyArray<string> =>
   Object.entries(headers).flatMap(([name, value = ""]) => {
     if (!secretName.test(name)) return []
@@ -51,7 +50,7 @@ export const secretsInHeaders = (headers: Headers): ReadonlyArray<string> =>
     return /^basic$/i.test(scheme) ? [credential, ...passwordsIn(credential)] : [credential]
   })
 
-/** The password of `user:password` in base64, as is and form-decoded. */
+/** The password in a base64-encoded `user:password`, as is and form-decoded. */
 const passwordsIn = (credential: string): ReadonlyArray<string> => {
   const pair = Result.getOrElse(Base64.decodeString(credential), () => "")
   const colon = pair.indexOf(":")
@@ -79,7 +78,7 @@ const secretsInXml = (element: Xml.XmlElement): ReadonlyArray<string> => [
   ...Xml.elementsOf(element).flatMap(secretsInXml)
 ]
 
-/** Parses JSON; none if the text is not JSON. */
+/** Parses JSON; `None` if the text is not JSON. */
 const parseJson = Schema.decodeOption(Schema.fromJsonString(Schema.Unknown))
 
 const secretsInJson = (value: unknown): ReadonlyArray<string> => {
@@ -96,7 +95,7 @@ export interface Redaction {
   readonly paths: ReadonlyArray<string>
   /** Whether bodies that are neither JSON, XML nor forms are recorded. */
   readonly keeps_text: boolean
-  /** What is never recorded anywhere, in any form, such as an API key. */
+  /** Values that are never recorded in any form, such as an API key. */
   readonly secrets: SecretForms.SecretForms
 }
 
@@ -104,7 +103,7 @@ export interface Redaction {
 export type Declared = Pick<CarrierAdapter, "connection" | "keeps_text_bodies" | "redact">
 
 /**
- * The redaction of an adapter's exchanges. Secrets are all values of the connection that the adapter does not declare as a
+ * How to redact an adapter's exchanges. Secrets are all connection values that the adapter does not declare as a
  * `string`, and all credentials that were sent (`secretsSent`).
  */
 export const redactionOf = (
@@ -122,11 +121,14 @@ export const RecordedMessage = Schema.Struct({
   /** Only harmless headers: never `authorization` or cookies. */
   headers: Schema.Record(Schema.String, Schema.String),
   content_type: Schema.NullOr(Schema.String),
-  /** The length of the body before it was redacted and cut; null if unknown. */
+  /** The length of the body in bytes before it was redacted and cut; null if unknown. */
   bytes: Schema.NullOr(Schema.Int),
-  /** The redacted body; null if it is not kept. */
+  /** The redacted body; null if it is not recorded. */
   body: Schema.NullOr(Schema.String),
-  /** Whether the body is whole, cut to length, omitted, or missing (there was none, or the adapter did not read it). */
+  /**
+   * How much of the body was recorded: all of it, a part cut to length, or nothing, because it was left out or there
+   * was none (or the adapter did not read it).
+   */
   kept: Schema.Literals(["whole", "cut", "left_out", "none"])
 }).annotate({ identifier: "RecordedMessage" })
 export type RecordedMessage = typeof RecordedMessage.Type
@@ -142,7 +144,7 @@ export interface RawMessage {
 /** A body before it is redacted. */
 export interface RawBody {
   readonly bytes: number | null
-  /** Null if it is too long or not text. */
+  /** Null if the body is too long or is not text. */
   readonly text: string | null
 }
 
@@ -195,7 +197,7 @@ const keptAs = (body: RawBody | null, kept: string | null): RecordedMessage["kep
   return body === null || body.bytes === 0 || body.text === "" ? "none" : "left_out"
 }
 
-/** The redacted body at its full length; null if it is not kept. */
+/** The redacted body at its full length; null if it is not recorded. */
 export const bodyOf = (
   text: string,
   contentType: string | null,
@@ -206,13 +208,13 @@ export const bodyOf = (
   if (write === null) return keeps_text ? secrets.without(text) : null
   const found = write({ paths: paths.map(steps), clean: identity })
   if (found === null || !secrets.isIn(found)) return found
-  // Texts are cleaned one by one, so that the result is still JSON or XML.
+  // Text values are cleaned one by one, so that the result is still JSON or XML.
   return secrets.without(write({ paths: paths.map(steps), clean: secrets.without }) ?? "")
 }
 
 /**
- * Makes a function that writes the body without the omitted values; null if it is neither JSON nor XML. If it is nested
- * too deeply, writes null.
+ * Makes a function that writes the body without the omitted values; null if the body is neither JSON nor XML. If the
+ * body is nested too deeply, that function returns null.
  */
 const writerOf = (text: string, contentType: string | null): ((leftOut: LeftOut) => string | null) | null => {
   const root = isXml(text, contentType) ? Result.getOrNull(Xml.parse(text)) : null
@@ -229,13 +231,13 @@ export const isXml = (text: string, contentType: string | null): boolean =>
 /** Whether a body is declared as a form. */
 export const isForm = (contentType: string | null): boolean => contentType?.includes("x-www-form-urlencoded") === true
 
-/** A form without its values: token requests are forms. */
+/** A form without its values, because token requests are forms. */
 const namesOnly = (form: string): string =>
   [...new URLSearchParams(form).keys()].map((name) => `${name}=${redacted}`).join("&")
 
 const steps = (path: string): ReadonlyArray<string> => path.split(".")
 
-/** What is omitted from a body: the values at these paths, and whatever `clean` removes from its texts. */
+/** What is omitted from a body: the values at these paths, and whatever `clean` removes from its text values. */
 interface LeftOut {
   readonly paths: ReadonlyArray<Path>
   readonly clean: (text: string) => string
@@ -255,7 +257,7 @@ const redact = (value: unknown, leftOut: LeftOut): unknown => {
   )
 }
 
-/** A text without secrets. A number that is a secret becomes text. */
+/** A text without secrets. A number that is a secret is replaced by text. */
 const cleaned = (value: unknown, { clean }: LeftOut): unknown => {
   if (typeof value !== "string" && typeof value !== "number") return value
   const found = clean(`${value}`)
