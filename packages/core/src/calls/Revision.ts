@@ -28,7 +28,7 @@ export interface InputDifference {
   readonly path: (path: string) => string
 }
 
-/** One difference between an older revision and the next newer one. Operations are identified by their names. */
+/** One difference of an older revision from the newest one. Operations are identified by their names. */
 export interface Difference {
   /** A sentence for readers of the older revision. */
   readonly summary: string

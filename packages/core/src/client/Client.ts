@@ -6,16 +6,16 @@ import type { AnyOperation, InputOf, KeyedOperation, OperationNamed, StartOf, Un
 
 export type { AnyOperation, InputOf } from "./inputs.ts"
 
-/** The answer with which the method of an operation resolves, as in `AnswerOf<"get_quote_request">`. */
+/** What the method of an operation resolves with, as in `AnswerOf<"get_quote_request">`. */
 export type AnswerOf<Name extends AnyOperation["name"]> = Name extends "list_events"
   ? Unbranded<EventPage>
   : OperationNamed<Name> extends Operation.Operation<string, unknown, infer Answer, unknown>
     ? Answer
     : never
 
-/** Options of a call besides its input. */
+/** Options for a call, besides its input. */
 export interface CallOptions {
-  /** The handle that the start returned. Reads and cancellations with a widget or platform key need it. */
+  /** The handle that the start returned. With a widget or platform key, reads and cancellations need it. */
   readonly read_handle?: string | undefined
   /** A retry with the same key and input gets the first answer. */
   readonly idempotency_key?: string | undefined
@@ -23,12 +23,12 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Options of a call that changes something and can be retried safely: the key is required. */
+/** Options for a call that changes something and can be retried safely: the key is required. */
 export interface KeyedCallOptions extends CallOptions {
   readonly idempotency_key: string
 }
 
-/** The operations as methods, by their names. */
+/** The operations as methods, under their names. */
 export type OperationMethods<OwnLine extends Line = StandardLine> = {
   readonly [Name in AnyOperation["name"]]: Name extends "start_quote_request"
     ? StartMethod<OwnLine>
@@ -37,13 +37,13 @@ export type OperationMethods<OwnLine extends Line = StandardLine> = {
       : (input: InputOf<Name, OwnLine>, options?: CallOptions) => Promise<AnswerOf<Name>>
 }
 
-/** Starts a request. The compiler infers the line first, so that an error about a fact names that fact. */
+/** Starts a quote request. The compiler infers the line first, so that an error about a fact names that fact. */
 export type StartMethod<OwnLine extends Line> = <const Name extends OwnLine["name"]>(
   input: { readonly line: Name } & StartOf<OwnLine, Name>,
   options?: CallOptions
 ) => Promise<AnswerOf<"start_quote_request">>
 
-/** Options of `wait_for_quotes`. */
+/** Options for `wait_for_quotes`. */
 export interface WaitOptions {
   /** Ends the wait early if it returns true: `({ quotes }) => quotes.length > 0`. It is called once for each change. */
   readonly until?: ((answer: AnswerOf<"get_quote_request">) => boolean) | undefined
@@ -55,18 +55,18 @@ export interface WaitOptions {
   readonly read_handle?: string | undefined
 }
 
-/** Options of `events`. */
+/** Options for `events`. */
 export interface EventsOptions {
   /**
    * The `cursor` of an earlier feed, or a `next_cursor` of `list_events`. Without it, the feed starts at the oldest
    * event.
    */
   readonly after?: string | null | undefined
-  /** How many events are read at once: 1 to 100, by default 100. */
+  /** How many events one call reads: 1 to 100, by default 100. */
   readonly limit?: number | undefined
   /**
-   * How long to wait before it looks for new events, in milliseconds: 1,000 by default, at least 1 and at most an hour.
-   * The wait doubles while none come, up to ten times `poll_ms`.
+   * How long to wait before looking for new events, in milliseconds: 1,000 by default, at least 1 and at most an hour.
+   * The wait doubles as long as there are none, up to ten times `poll_ms`.
    */
   readonly poll_ms?: number | undefined
   /** Ends the feed, even while it waits. */
@@ -81,10 +81,10 @@ export interface EventsOptions {
 export interface EventFeed extends AsyncIterable<AnswerOf<"list_events">["events"][number]> {
   /**
    * Where to resume when you have handled the last event that you got. Store it, and pass it as `after` the next time.
-   * Null means the oldest event.
+   * Null stands for the oldest event.
    *
    * The cursor moves only with the last event of a page. So after a restart you can get the events of one page again:
-   * skip those whose `id` you have handled. With `limit: 1` it moves with every event.
+   * skip those whose `id` you have handled. With `limit: 1` the cursor moves with every event.
    */
   readonly cursor: string | null
 }
@@ -95,16 +95,16 @@ export interface EventFeed extends AsyncIterable<AnswerOf<"list_events">["events
  * A refused call rejects with an error that `isApiError` recognizes: `code` names the refusal, `field_errors` and
  * `retry_action` say what to do. An aborted call rejects with the signal's reason.
  *
- * `OwnLine` are the lines that can be started; by default the standard lines.
+ * `OwnLine` is the union of the lines for which requests can be started; by default the standard lines.
  */
 export interface Client<OwnLine extends Line = StandardLine> extends OperationMethods<OwnLine> {
   /**
    * Waits for the quotes of a request, and resolves with the request and its quotes.
    *
-   * It resolves when the request is no longer `in_progress`: it is `completed` or `failed`, or `action_required`,
-   * because a person must act first. It also resolves when `until` returns true, and at `timeout_ms` with the state at
-   * that time, so check `quote_request.status`. Temporary errors are retried. It rejects with any other error, and with
-   * the last error if it times out without a single answer.
+   * It resolves when the request is no longer `in_progress`: it is `completed`, `failed`, or `action_required` because
+   * a person must act first. It also resolves when `until` returns true, and at `timeout_ms` with the state at that
+   * time, so check `quote_request.status`. Temporary errors are retried. It rejects with any other error, and with the
+   * last temporary error if the time is up before a single read has succeeded.
    */
   readonly wait_for_quotes: (id: string, options?: WaitOptions) => Promise<AnswerOf<"get_quote_request">>
   /**
@@ -116,7 +116,7 @@ export interface Client<OwnLine extends Line = StandardLine> extends OperationMe
   readonly events: (options?: EventsOptions) => EventFeed
 }
 
-/** The client of `connect`: it makes an idempotency key if you give none. */
+/** The client that `connect` returns: if you pass no idempotency key, it generates one. */
 export type RemoteClient<OwnLine extends Line = StandardLine> = Omit<Client<OwnLine>, KeyedOperation> & {
   readonly [Name in KeyedOperation]: (input: InputOf<Name, OwnLine>, options?: CallOptions) => Promise<AnswerOf<Name>>
 }

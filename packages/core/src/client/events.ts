@@ -34,7 +34,7 @@ export const makeEvents =
     }
 
     async function* read(): AsyncGenerator<Event, void> {
-      // Each loop has its own place, so that parallel loops do not take events from each other.
+      // Each loop has its own position, so that parallel loops do not take events from each other.
       let place = cursor
       let waitMs = pollMs
       while (true) {
@@ -46,7 +46,7 @@ export const makeEvents =
           if (index === events.length - 1) cursor = next_cursor
           yield event
         }
-        // Do not poll a host in a tight loop if it returns the same page again.
+        // If a host returns the same page again, keep waiting longer instead of polling it in a tight loop.
         if (events.length > 0 && next_cursor !== before) waitMs = pollMs
         else {
           cursor = next_cursor

@@ -1,5 +1,5 @@
 /**
- * The client without the service, for programs that only call a host. It loads nothing of Effect, so that they stay
+ * The client without the service, for programs that only call a host. It loads none of Effect, so such programs stay
  * small.
  */
 

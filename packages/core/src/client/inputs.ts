@@ -7,23 +7,23 @@ import type { operations } from "../operations.ts"
 import type { StartInput } from "../quoting/Start.ts"
 
 /*
- * The types of what a program passes to a client, made from the schemas that check it at run time.
+ * The types of what a program passes to a client. They are derived from the schemas that check it at run time.
  */
 
-/** One of the operations. */
+/** Any of the operations. */
 export type AnyOperation = (typeof operations)[number]
 
-/** The operation of this name. */
+/** The operation with this name. */
 export type OperationNamed<Name extends AnyOperation["name"]> = Extract<AnyOperation, { readonly name: Name }>
 
 /** The names of the operations that need an `idempotency_key`. */
 export type KeyedOperation = Extract<AnyOperation, { readonly idempotent: true }>["name"]
 
-/** A field of an input. One that may be absent may also be `undefined`, which counts as absent. */
+/** A field of an input. An optional field may also be `undefined`, which counts as absent. */
 type Field<A, K extends keyof A> =
   Record<never, never> extends Pick<A, K> ? Unbranded<A[K]> | undefined : Unbranded<A[K]>
 
-/** A value with plain strings for branded ids, as a program writes it. */
+/** A value in which branded IDs are plain strings, as a program writes them. */
 export type Unbranded<A> =
   A extends Brand.Brand<string>
     ? Brand.Brand.Unbranded<A>
@@ -34,7 +34,7 @@ export type Unbranded<A> =
         : { readonly [K in keyof A]: Field<A, K> }
 
 /**
- * The facts of a line, all optional at every depth. Names and values are checked.
+ * The facts of a line, all optional at every depth. The compiler checks their names and values.
  *
  * A start with missing facts is refused with `needs_information`, which lists them. So a program can send what it has,
  * and ask the person for the rest.
@@ -45,17 +45,17 @@ type GivenFacts<A> = A extends Scalar | undefined
     ? ReadonlyArray<GivenFacts<Item>>
     : { readonly [K in keyof A]?: GivenFacts<A[K]> | undefined }
 
-/** Fields that only callers without a key send: a person's agreement to the disclosure. */
+/** The fields for a person's agreement to the disclosure, which only callers without a key send. */
 type KeylessField = "quote_disclosure_version" | "quote_disclosure_accepted"
 
-/** The field that only lines with a credit disclosure take. */
+/** The field that only starts for lines with a credit disclosure have. */
 type CreditField<OwnLine extends Line> = true extends OwnLine["has_credit_disclosure"]
   ? never
   : "credit_disclosure_receipt_id"
 
 /**
- * The input of a start with these names of lines: one shape for each line, told apart by `line`. A client has a key, so
- * a receipt of the person's consent is required (api.md, Start).
+ * The input of a start for the lines with these names: one shape for each line, discriminated by `line`. A client has a
+ * key, so a receipt of the person's consent is required (api.md, Start).
  */
 export type StartOf<OwnLine extends Line, Name extends string = OwnLine["name"]> = OwnLine extends Line
   ? Name extends OwnLine["name"]

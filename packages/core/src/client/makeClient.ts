@@ -9,15 +9,12 @@ import { makeWaitForQuotes } from "./waitForQuotes.ts"
 export interface Transport {
   /** The names of all operations. */
   readonly names: ReadonlyArray<AnyOperation["name"]>
-  /** Calls an operation with its input, and resolves with the answer of that operation. */
+  /** Calls an operation with its input, and resolves with the operation's answer. */
   readonly call: (name: AnyOperation["name"], input: unknown, options: CallOptions) => Promise<unknown>
   readonly sleep: Sleep
 }
 
-/**
- * Makes a client that calls through a transport: the one of `embed` stays in the process, the one of `connect` uses
- * HTTP.
- */
+/** Makes a client that calls through a transport: that of `embed` stays in the process, that of `connect` uses HTTP. */
 export const makeClient = <OwnLine extends Line = StandardLine>({
   call,
   names,
@@ -27,7 +24,7 @@ export const makeClient = <OwnLine extends Line = StandardLine>({
     (name: AnyOperation["name"]) =>
     (input: unknown, options: CallOptions = {}) =>
       call(name, input, options)
-  // The cast is safe: each name gets the method that calls its own operation.
+  // The cast is safe: each name gets the method that calls the operation of that name.
   const methods = Object.fromEntries(names.map((name) => [name, methodOf(name)])) as Omit<
     RemoteClient<OwnLine>,
     "wait_for_quotes" | "events"

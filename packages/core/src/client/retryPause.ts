@@ -4,9 +4,8 @@ const longestMs = 8_000
 /**
  * How long to wait before a failed call is retried, in milliseconds; null if it must not be retried.
  *
- * The `retry_action` of the error decides: `retry` and `wait` allow a retry. The pause doubles with each failure, from
- * half a second to eight, and is at least `retry_after_seconds`. `failures` counts the failures in a row before this
- * one.
+ * The error's `retry_action` decides: `retry` and `wait` allow a retry. The pause doubles with each failure, from half
+ * a second to eight, and is at least `retry_after_seconds`. `failures` counts the failures in a row before this one.
  */
 export const retryPause = (error: unknown, failures: number): number | null => {
   if (typeof error !== "object" || error === null || !("retry_action" in error)) return null

@@ -8,12 +8,12 @@ type Answer = AnswerOf<"get_quote_request">
 const defaultTimeoutMs = 120_000
 const dayMs = 86_400_000
 
-/** The longest wait of one read (api.md, Waiting). */
+/** The longest that one read waits (api.md, Waiting). */
 const waitSeconds = 20
 
 /**
- * The pause after a read without a change. A host that is stopping answers at once, and must not be polled in a tight
- * loop.
+ * The pause after a read without a change. A host that is shutting down answers immediately, and must not be polled in
+ * a tight loop.
  */
 const unchangedPauseMs = 500
 
@@ -31,9 +31,9 @@ export const makeWaitForQuotes =
       () => timer.abort(timedOut),
       () => {}
     )
-    /** What to resolve with on a timeout. */
+    /** The latest answer, which a timeout resolves with. */
     let newest: Answer | null = null
-    /** What to reject with on a timeout without an answer. */
+    /** What a timeout rejects with if there is no answer. */
     let failure: unknown = timedOut
     try {
       for (let failures = 0; ; ) {

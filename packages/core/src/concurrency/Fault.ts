@@ -1,14 +1,14 @@
 import { Cause, Effect, Predicate } from "effect"
 
 /*
- * Calls to code outside the core, and the part of its errors that may be logged.
+ * Calls to code outside the core, and what may be logged about its errors.
  */
 
 /**
  * The loggable part of an error from code outside the core, such as a carrier's adapter.
  *
- * The name, the code and the stack frames say what went wrong and where. The message is omitted: that code handles
- * facts and secrets, and its messages may repeat them.
+ * The name, the code and the stack frames say what went wrong and where. The message is omitted, because such code
+ * handles facts and secrets, and its messages may repeat them.
  */
 class Fault extends Error {}
 
@@ -16,7 +16,7 @@ class Fault extends Error {}
 const maxCauses = 5
 const maxFrames = 10
 
-/** The error without its messages. For a thrown value that is not an error, keeps only its type. Never throws. */
+/** The error without messages. For a thrown value that is not an error, only its type is kept. Never throws. */
 export const redacted = (thrown: unknown): Error =>
   readable(
     () => faultOf(thrown, maxCauses),
@@ -29,14 +29,16 @@ export const classOf = (thrown: unknown): string => {
   return [name, ...codes.slice(0, 1)].join(" ")
 }
 
-/** The name of an error, and the codes of it and its causes. Never throws. */
+/** The name of an error, and its own code and those of its causes. Never throws. */
 export const nameAndCodesOf = (thrown: unknown): { readonly name: string; readonly codes: ReadonlyArray<string> } =>
   readable(
     () => ({ name: nameOf(thrown), codes: causesOf(thrown, maxCauses).flatMap((cause) => codeOf(cause) ?? []) }),
     () => ({ name: "Error", codes: [] })
   )
 
-/** Reads a thrown value, which is foreign: its getters may throw as well. */
+/**
+ * Reads from a thrown value. It is foreign, so its getters may throw as well; then returns the result of `otherwise`.
+ */
 const readable = <A>(read: () => A, otherwise: () => A): A => {
   try {
     return read()
@@ -50,13 +52,13 @@ const causesOf = (thrown: unknown, causes: number): ReadonlyArray<unknown> =>
     ? [thrown, ...causesOf(thrown.cause, causes - 1)]
     : [thrown]
 
-/** Logs that code outside the core failed, and where, without its error messages. */
+/** Logs that code outside the core failed and where, but not its error messages. */
 export const log = (message: string, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   Effect.logWarning(message, Cause.die(redacted(Cause.squash(cause))))
 
 /**
- * Logs that the embedding program's own code failed, and where, with its error messages, because the program controls
- * what they contain. Messages and the list of causes are cut to length.
+ * Logs that the embedding program's own code failed and where. Error messages are included, because the program
+ * controls what they contain. Messages and the list of causes are cut to length.
  */
 export const logWithMessages = (message: string, cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   const thrown = Cause.squash(cause)
@@ -81,7 +83,7 @@ const ownMessage = (thrown: unknown): string => {
 export const redactDefects = <A, E, R>(call: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.catchDefect(Effect.suspend(call), (defect) => Effect.die(redacted(defect)))
 
-/** The same for a synchronous call. */
+/** The same as `redactDefects`, for a synchronous call: what it throws is redacted. */
 export const redactThrown = <A>(call: () => A): A => {
   try {
     return call()
@@ -93,15 +95,15 @@ export const redactThrown = <A>(call: () => A): A => {
 /**
  * Calls a function of the embedding program, such as `on_expired`, and handles its failure.
  *
- * It does not wait for a promise. What the function throws, or its promise rejects with, goes to `failed`: an unhandled
- * rejection would end the process.
+ * It does not wait for a promise. If the function throws or its promise rejects, the error goes to `failed`, because an
+ * unhandled rejection would end the process.
  */
 export const callHook = (hook: () => unknown, failed: (thrown: unknown) => Effect.Effect<void>): Effect.Effect<void> =>
   Effect.suspend(() => {
     try {
       const returned = hook()
       if (!Predicate.isPromiseLike(returned)) return Effect.void
-      // Attached here, not in the fiber, which starts only after Node has reported the rejection.
+      // Attached here and not in the fiber, because the fiber starts only after Node has reported the rejection.
       const settled = Promise.resolve(returned).then(
         () => Effect.void,
         (thrown) => failed(thrown)
@@ -148,8 +150,8 @@ const isInsideEffect = /[\\/]node_modules[\\/]effect[\\/]/
 const frame = /^\s*at (?:.*\()?([^()]+:\d+:\d+)\)?$/
 
 /**
- * The frames of the stack, `file:line:column`, except those inside Effect. The stack begins with the message, which may
- * have several lines.
+ * The stack frames, `file:line:column`, except those inside Effect. The stack begins with the message, which may have
+ * several lines.
  */
 const framesOf = ({ message, stack }: Error): ReadonlyArray<string> => {
   // Some programs replace the stack with something that is not text.

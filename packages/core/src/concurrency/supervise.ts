@@ -1,10 +1,10 @@
 import { Effect } from "effect"
 
 /**
- * Repeats a round forever.
+ * Runs a round again and again, forever.
  *
- * A round that fails or dies is logged with the name, and the next one starts after the pause, in milliseconds. So no
- * single failure silently stops a background task. Interruption ends it.
+ * If a round fails or dies, this logs that with `name`, and the next round starts after the pause, in milliseconds. So
+ * no single failure silently stops a background task. Interruption ends it.
  */
 export const repeatForever = <E, R>(
   name: string,

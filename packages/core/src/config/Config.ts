@@ -7,7 +7,7 @@ import type { Line } from "../lines/Line.ts"
 import type { StandardLine } from "../lines/standard.ts"
 import type { Rating } from "../rating/Rating.ts"
 
-/** Connections by the ids of their carriers, and their values by the names that the carrier's `connection` declares. */
+/** Connections by the IDs of their carriers, with values by the names that the carrier's `connection` declares. */
 export type SandboxConnections = Readonly<Record<string, Readonly<Record<string, string | undefined>>>>
 
 /** The configuration of a service: what `quotewire.config.ts` exports, and what `embed` accepts among its options. */
@@ -17,11 +17,14 @@ export interface Config<OwnLine extends Line = Line> {
    * standard lines.
    */
   readonly lines?: ReadonlyArray<OwnLine>
-  /** How rate plans see your own lines. `quotewire carriers check` needs them; a carrier of a rate plan has its own. */
+  /**
+   * How rate plans see your own lines. `quotewire carriers check` needs this; a carrier made with `ratePlanCarrier`
+   * gets its own.
+   */
   readonly ratings?: ReadonlyArray<Rating>
   /** Your own carriers. They are asked in addition to the fictional ones. */
   readonly carriers?: ReadonlyArray<CarrierAdapter>
-  /** Whether the fictional carriers play in the sandbox; true by default. They never play in live. */
+  /** Whether the sandbox has the fictional carriers; true by default. They are never asked in live. */
   readonly fictional_carriers?: boolean
   /**
    * How carriers are reached, such as `CarrierTransports.layer({ public_addresses_only: true })` of `@quotewire/http`.
@@ -31,12 +34,12 @@ export interface Config<OwnLine extends Line = Line> {
    * The values that the sandbox of `quotewire dev` and `quotewire mcp` uses for carriers that have a `connection`, by
    * carrier id: `{ "naic:12345": { api_key: process.env.ACME_API_KEY } }`.
    *
-   * Nothing else uses them: on a server, each organization has its own connections. If a value is undefined, its
-   * carrier is not asked.
+   * Nothing else uses them: on a server, each organization has its own connections. A carrier for which a value is
+   * undefined is not asked.
    */
   readonly sandbox_connections?: SandboxConnections
   /**
-   * The dated revisions of the contract that are served, newest first; by default that of this release.
+   * The dated revisions of the contract that are served, newest first; by default the revision of this release.
    *
    * An older one describes its differences from the newest: `Revision.renames` for renamed fields.
    */
@@ -52,9 +55,9 @@ export interface Config<OwnLine extends Line = Line> {
 }
 
 /**
- * Types the configuration of a service.
+ * Adds types to the configuration of a service.
  *
- * It returns what it is given. Whoever loads the configuration checks it, and reports every fault at once.
+ * It returns its argument unchanged. Whatever loads the configuration checks it, and reports every fault together.
  *
  * @example
  * // quotewire.config.ts

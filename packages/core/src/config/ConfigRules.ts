@@ -12,12 +12,12 @@ import { type FieldError, limitFields } from "../wire/FieldError.ts"
 import * as Input from "../wire/Input.ts"
 import type { Config } from "./Config.ts"
 
-/** A configuration cannot be used. The message names every fault at its path, and never repeats a value. */
+/** A configuration that cannot be used. The message names every fault with its path, and never repeats a value. */
 export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{ readonly message: string }> {}
 
 const fictionalIds = once(() => new Set(fictionalCarrierList().map(({ id }) => id)))
 
-/** The faults of an option's value, at paths below it. `config` is the whole configuration. */
+/** Finds the faults in an option's value, with their paths below the option. `config` is the whole configuration. */
 export type OptionRule = (value: unknown, config: Given) => ReadonlyArray<FieldError>
 
 /** A configuration before it is checked. */
@@ -112,7 +112,7 @@ const sandboxConnectionsRule: OptionRule = (value, { carriers }) => {
   if (!areConnections(value)) return findWrongConnections(value)
   const list: ReadonlyArray<unknown> = Array.isArray(carriers) ? carriers : []
   const adapters = list.filter(AdapterRules.isAdapter)
-  // The connections of an invalid carrier are unknown.
+  // If a carrier is not valid, it is unknown which connections it takes.
   if (adapters.length < list.length) return []
   return Object.entries(value).flatMap(([carrier_id, values]) =>
     Result.match(Connection.check(adapters, { carrier_id, environment: "sandbox", values }), {
@@ -122,23 +122,26 @@ const sandboxConnectionsRule: OptionRule = (value, { carriers }) => {
   )
 }
 
-/** Whether a fault is about an undefined value, such as an unset environment variable. */
+/** Whether a fault is about an undefined value, such as one from an environment variable that is not set. */
 const isUnset = (values: Readonly<Record<string, unknown>>, { path }: FieldError): boolean =>
   Object.entries(values).some(([name, value]) => value === undefined && path === `values.${name}`)
 
-/** A fault of a connection at its path in the option. A fault that is not about a value is reported at the carrier. */
+/**
+ * A connection's fault, with its path in the option. A fault that is not about a value is reported for the whole
+ * carrier.
+ */
 const inConnection =
   (carrierId: string) =>
   (fault: FieldError): FieldError =>
     below(carrierId)({ ...fault, path: fault.path.replace(/^(carrier_id|environment|values)(\.|$)/, "") })
 
-/** A rule with one message. */
+/** A rule with a single message. */
 export const must =
   (message: string, holds: (value: unknown) => boolean): OptionRule =>
   (value) =>
     holds(value) ? [] : [{ path: "", message }]
 
-/** The rule of an option that takes a layer. */
+/** A rule for an option that takes a layer. */
 export const layerRule =
   (message: string): OptionRule =>
   (value) => {
@@ -148,7 +151,7 @@ export const layerRule =
 
 const recorded = Schema.optionalKey(Schema.Literals(["all", "failures", "none"]))
 
-/** The rule of each option. An option without a rule does not compile. */
+/** One rule for each option. A missing rule does not compile. */
 export const configRules: { readonly [Option in keyof Config]-?: OptionRule } = {
   lines: linesRule,
   ratings: ratingsRule,
@@ -162,7 +165,7 @@ export const configRules: { readonly [Option in keyof Config]-?: OptionRule } = 
   on_carrier_exchange: must("Must be a function.", Predicate.isFunction)
 }
 
-/** Checks each option by its rule. Returns the refusal, or null if nothing is wrong. */
+/** Checks each option by its rule. Returns the error, or null if nothing is wrong. */
 export const checkOptions = (
   value: unknown,
   rules: Readonly<Record<string, OptionRule>>,
@@ -172,7 +175,7 @@ export const checkOptions = (
   return faults.length === 0 ? null : new InvalidConfig({ message: messageOf(faults) })
 }
 
-/** Parses a configuration. It also checks types: the file that it comes from may never have been compiled. */
+/** Parses a configuration. Types are checked as well, because the compiler may never have seen the file. */
 export const readConfig = (value: unknown): Result.Result<Config, InvalidConfig> =>
   isConfig(value)
     ? Result.succeed(value)
@@ -202,7 +205,7 @@ const below =
   (place: string) =>
   (fault: FieldError): FieldError => ({ ...fault, path: fault.path === "" ? place : `${place}.${fault.path}` })
 
-/** The message of the error. A single fault is on the same line; several are on a line each. */
+/** The message of the error. One fault is on the same line; several faults have a line each. */
 const messageOf = (faults: ReadonlyArray<FieldError>): string => {
   const sentences = limitFields({ found: faults, more: 0 }, "error").map(sentenceOf)
   return `The configuration is not valid:${sentences.length === 1 ? " " : "\n  "}${sentences.join("\n  ")}`

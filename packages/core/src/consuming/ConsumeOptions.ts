@@ -26,34 +26,37 @@ export type EffectEventHandler<E = unknown, R = never> = (
 export type EventHandler = (
   event: Event,
   context: EventContext & {
-    /** Aborts when the attempt is cut off: it timed out, the consumer stops, or another process takes over. */
+    /** Aborts when the attempt is cut off: it timed out, the consumer is stopping, or another process takes over. */
     readonly signal: AbortSignal
   }
 ) => unknown
 
-/** Events that retention has erased before they were handled. */
+/** Events that retention erased before they were handled. */
 export interface ExpiredEvents {
   readonly consumer: string
   readonly organization_id: OrganizationId
   readonly environment: Environment
-  /** How many there were, of all types. */
+  /** How many events were erased, of all types. */
   readonly events: number
 }
 
-/** Options of a consumer. Times are milliseconds of real time. */
+/** Options for a consumer. Times are milliseconds of real time. */
 export interface ConsumeOptions {
   /**
-   * Where a new name starts: with the events from now on (by default), or at the oldest event kept. A known name
-   * continues.
+   * Where a new name starts: at the present (default), or at the oldest event that is kept. A known name continues
+   * where it was.
    */
   readonly from?: "now" | "oldest"
-  /** Only the events of one environment; by default of both. */
+  /** Handles only the events of one environment; by default of both. */
   readonly environment?: Environment
-  /** Only the events of one organization; by default of all that share the storage. */
+  /** Handles only the events of one organization; by default of all that share the storage. */
   readonly organization_id?: string
-  /** Only events of these types; by default of all. */
+  /** Handles only events of these types; by default of all types. */
   readonly types?: ReadonlyArray<EventType>
-  /** How long one attempt may take; 30 seconds by default. Then its signal aborts, and it counts as failed. */
+  /**
+   * How long one attempt may take; 30 seconds by default. After that, the attempt's signal aborts, and it counts as
+   * failed.
+   */
   readonly timeout_ms?: number
   /**
    * How often an event may fail before it is parked; 10 by default.
@@ -62,23 +65,23 @@ export interface ConsumeOptions {
    * gets one more attempt, even if this is 1.
    */
   readonly max_attempts?: number
-  /** The pause after the first failure, 1 second by default. It doubles with each further one. */
+  /** The pause after the first failure, 1 second by default. It doubles with each further failure. */
   readonly backoff_ms?: number
   /** The longest pause; 1 minute by default. */
   readonly max_backoff_ms?: number
-  /** How long after a process dies another one takes over; 30 seconds by default. */
+  /** How long after a process dies another process takes over; 30 seconds by default. */
   readonly lease_ms?: number
-  /** How many workspaces this process handles at once; 8 by default. */
+  /** How many workspaces this process handles concurrently; 8 by default. */
   readonly concurrency?: number
-  /** How long a stop waits for running handlers: by default `grace_ms` of `embed`, or 8 seconds with Effect. */
+  /** How long stopping waits for running handlers: by default `grace_ms` of `embed`, or 8 seconds with Effect. */
   readonly grace_ms?: number
-  /** Called when events were erased before they were handled. That is also logged. */
+  /** Called when events were erased before they were handled. This is also logged. */
   readonly on_expired?: (expired: ExpiredEvents) => void
-  /** Called when an event was parked after too many failures. That is also logged. */
+  /** Called when an event was parked after too many failures. This is also logged. */
   readonly on_parked?: (parked: ParkedEvent) => void
   /**
-   * Whether the log includes the messages of errors that the handler throws; true by default. If false, it has only the
-   * class, the code and the place. Set it to false if your messages can contain facts about a person.
+   * Whether the log includes the messages of errors that the handler throws; true by default. If false, the log has
+   * only the error's class, code and location. Set it to false if your messages can contain facts about a person.
    */
   readonly log_messages?: boolean
 }
@@ -86,13 +89,13 @@ export interface ConsumeOptions {
 /** The name or options of a consumer are invalid. The message names each invalid one, and what to do. */
 export class InvalidConsumer extends Data.TaggedError("InvalidConsumer")<{ readonly message: string }> {}
 
-/** The options of a consumer with all defaults. */
+/** A consumer's options, with all defaults filled in. */
 export interface ConsumeSettings {
   readonly name: string
   readonly from: "now" | "oldest"
   readonly environment: Environment | null
   readonly organization_id: string | null
-  /** Null for all. */
+  /** The types to handle; null for all. */
   readonly types: ReadonlySet<string> | null
   readonly timeout_ms: number
   readonly max_attempts: number
@@ -108,7 +111,7 @@ export interface ConsumeSettings {
 
 const whole = (minimum: number, maximum: number) => Schema.optionalKey(Input.wholeNumber(minimum, maximum))
 
-/** The types of events that a feed can hold. Purchases do not happen yet, and tests only go to webhooks. */
+/** The event types that a feed can contain. Purchases do not happen yet, and test events go only to webhooks. */
 const feedTypes = types.filter((type) => !type.startsWith("purchase.") && type !== "webhook.test")
 
 const Options = Schema.Struct({
@@ -132,7 +135,7 @@ const wrongTypes = Input.findings(Options)
 
 const noSuchOption = `There is no such option. The options are ${Object.keys(Options.fields).join(", ")}.`
 
-/** The faults of options. An undefined option counts as absent. */
+/** The faults of the options. An undefined option counts as absent. */
 const wrongOptions = (options: unknown): ReadonlyArray<FieldError> => {
   if (!Predicate.isReadonlyObject(options)) return wrongTypes(options)
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
@@ -142,7 +145,7 @@ const wrongOptions = (options: unknown): ReadonlyArray<FieldError> => {
 
 const nameForm = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
-/** The settings of a consumer, or the faults of its name, its handler or an option. */
+/** A consumer's settings, or the faults of its name, handler and options. */
 export const settingsOf = (
   name: string,
   handler: unknown,
@@ -163,7 +166,7 @@ const faultOf = (name: string, handler: unknown, options: ConsumeOptions): strin
 
 const isName = (name: unknown): boolean => typeof name === "string" && nameForm.test(name)
 
-/** The refusal of a name that no consumer can have; null if the name is valid. */
+/** The error for a name that no consumer can have; null if the name is valid. */
 export const wrongName = (name: string): InvalidConsumer | null =>
   isName(name) ? null : new InvalidConsumer({ message: nameRule })
 
@@ -188,7 +191,7 @@ const withDefaults = (name: string, options: ConsumeOptions): ConsumeSettings =>
   log_messages: options.log_messages ?? true
 })
 
-/** Refuses a second consumer of the same name in one process. */
+/** The error for a second consumer with the same name in one process. */
 export const alreadyConsumed = (name: string): InvalidConsumer =>
   new InvalidConsumer({
     message: `This process already has a consumer named ${name}. Stop it first, or choose a different name: each name keeps its own position in the feed.`

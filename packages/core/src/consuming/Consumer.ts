@@ -7,24 +7,24 @@ import { secondMs } from "../wire/Timestamp.ts"
  * The progress of a consumer in one workspace, and how it changes with each event, failure and claim.
  */
 
-/** A consumer in one workspace: its place in the feed, its next attempt, and the process that holds it. */
+/** A consumer in one workspace: its position in the feed, its next attempt, and the process that holds it. */
 export const Consumer = Schema.Struct({
   name: Schema.String,
   version: Schema.Int,
   created_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
-  /** Every event up to this number is done: handled, parked, or of a type that the consumer does not take. */
+  /** Every event up to this number is done: handled, parked, or of a type that the consumer does not handle. */
   position: Schema.Int,
-  /** How many resets of the workspace had erased its events when the position was set. */
+  /** The workspace's `erased_count` when the position was set: how many resets had erased its events by then. */
   erased_count: Schema.Int,
   /** How often the event after the position failed, or may have failed because a process died. */
   failures: Schema.Int,
-  /** How many processes have died while the event after the position ran alone in them. */
+  /** How many processes have died while they ran the event after the position alone. */
   deaths: Schema.Int,
-  /** The event that runs alone in its process now; null if none does. */
+  /** The number of the event that currently runs alone in its process; null if none does. */
   alone: Schema.NullOr(Schema.Int),
   /**
-   * The events that may have been running when a process died: up to this number, and when the death was noticed. Each
-   * runs alone.
+   * The events that may have been running when a process died: all up to this number, and when the death was noticed.
+   * Each of them runs alone from now on.
    */
   suspects: Schema.NullOr(
     Schema.Struct({
@@ -35,7 +35,7 @@ export const Consumer = Schema.Struct({
   retry_at: Schema.NullOr(Schema.Int).annotate({
     description: "Milliseconds of real time: when the event after the position is tried again"
   }),
-  /** How many retries of parked events were requested, and how many of these are done. */
+  /** How many retries of parked events were requested, and how many of them are done. */
   retries_asked: Schema.Int,
   retries_done: Schema.Int,
   lease: Schema.NullOr(
@@ -50,10 +50,10 @@ export type Consumer = typeof Consumer.Type
 /** Consumers in storage, by name. They survive a reset, because feed numbers continue after it. */
 export const kind = Kind.make({ name: "consumer", schema: Consumer, survives_reset: true })
 
-/** When a name was first consumed. */
+/** When a name was first consumed, and whether its start is complete. */
 export const ConsumerStart = Schema.Struct({
   started_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
-  /** Whether the name has its position in the feed of every workspace that existed then. */
+  /** Whether the name has its position in the feed of every workspace that existed when it was first consumed. */
   is_complete: Schema.Boolean
 })
 export type ConsumerStart = typeof ConsumerStart.Type
@@ -71,7 +71,7 @@ export interface RetryPolicy {
   readonly max_backoff_ms: number
 }
 
-/** A consumer that has not been stored yet. */
+/** A consumer that is not stored yet. */
 export const create = (name: string, created_at: number, position: number, erased_count: number): Consumer => ({
   name,
   version: 0,
@@ -88,7 +88,7 @@ export const create = (name: string, created_at: number, position: number, erase
   lease: null
 })
 
-/** The record of a version. */
+/** The stored record of this version. */
 export const toStored = (consumer: Consumer, now: number): StoredRecord =>
   kind.record(consumer, {
     id: consumer.name,
@@ -107,19 +107,23 @@ export const withRetry = (consumer: Consumer): Consumer => ({
   retries_asked: consumer.retries_asked + 1
 })
 
-/** When a process may claim it, in milliseconds of real time: nobody else holds it, and its next attempt is due. */
+/**
+ * When a process may claim the consumer, in milliseconds of real time: no other process holds it, and its next attempt
+ * is due.
+ */
 export const claimableAt = (consumer: Consumer, holder: string): number =>
   Math.max(othersLease(consumer, holder)?.ends_at ?? 0, consumer.retry_at ?? 0)
 
 /**
- * Whether the last holder has died. Ask only when the consumer can be claimed: a living holder would have released it.
+ * Whether the last holder has died. Ask only when the consumer can be claimed: a living holder would have released it
+ * by then.
  */
 export const hasHolderDied = (consumer: Consumer, holder: string): boolean => othersLease(consumer, holder) !== null
 
-/** The lease of another process. A lease that this process could not release is still its own. */
+/** The lease, if another process holds it. A lease that this process could not release is still its own. */
 const othersLease = ({ lease }: Consumer, holder: string) => (lease?.holder === holder ? null : lease)
 
-/** Claimed by a process, whose lease ends at this time. */
+/** The consumer after a process has claimed it with a lease until `ends_at`. */
 export const claimed = (consumer: Consumer, holder: string, ends_at: number): Consumer => ({
   ...consumer,
   version: consumer.version + 1,
@@ -132,8 +136,8 @@ export const claimed = (consumer: Consumer, holder: string, ends_at: number): Co
  * running.
  *
  * A process handles events of many workspaces, so at first nobody knows which one killed it. The events that may have
- * been running are suspects: each runs alone in its process, and is guilty only if that process dies. The first death
- * counts as a failed attempt of the next event, but parks nothing.
+ * been running are suspects: each runs alone in its process, and counts as the cause only if that process dies. The
+ * first death counts as a failed attempt at the next event, but parks nothing.
  */
 export const afterDeath = (consumer: Consumer, newest: number, since: number): Consumer => {
   const { alone, deaths, failures, suspects } = consumer
@@ -145,14 +149,17 @@ export const afterDeath = (consumer: Consumer, newest: number, since: number): C
 export const isSuspect = ({ suspects }: Consumer, number: number): boolean =>
   suspects !== null && number <= suspects.through
 
-/** Clears the suspects if the event that killed the processes was found at this time, or if all suspects are done. */
+/**
+ * Clears the suspects if the event that killed the processes was found after the death that made them suspects, or if
+ * all suspects are done.
+ */
 export const cleared = (consumer: Consumer, foundAt: number | null): Consumer => {
   const { position, suspects } = consumer
   const isOver = suspects !== null && (position >= suspects.through || (foundAt !== null && suspects.since <= foundAt))
   return isOver ? { ...consumer, suspects: null } : consumer
 }
 
-/** After the event with this number is done. */
+/** The consumer after the event with this number is done. */
 export const passed = (consumer: Consumer, number: number): Consumer => ({
   ...consumer,
   position: number,
@@ -162,7 +169,7 @@ export const passed = (consumer: Consumer, number: number): Consumer => ({
   retry_at: null
 })
 
-/** After a failed attempt of the next event. */
+/** The consumer after a failed attempt at the next event. */
 export const failed = (consumer: Consumer, now: number, policy: RetryPolicy): Consumer => {
   const failures = consumer.failures + 1
   return { ...consumer, failures, retry_at: now + backoffOf(failures, policy) }
@@ -177,12 +184,12 @@ export const isExhausted = ({ failures }: Consumer, { max_attempts }: RetryPolic
 
 /**
  * Whether the next event is parked without another attempt, because processes died while they handled it, at least one
- * of them while it handled nothing else. A single death may have had another cause, so it takes two.
+ * of them while it handled nothing else. It takes two deaths, because a single one may have had another cause.
  */
 export const isExhaustedByDeaths = ({ deaths, failures }: Consumer, { max_attempts }: RetryPolicy): boolean =>
   deaths > 0 && failures >= Math.max(max_attempts, 2)
 
-/** Moves past events that were erased, by age or by a reset. */
+/** Moves past events that were erased, because of their age or by a reset. */
 export const afterErased = (consumer: Consumer, erasedThrough: number, erased_count: number): Consumer =>
   erasedThrough > consumer.position
     ? { ...passed(consumer, erasedThrough), erased_count }
@@ -190,7 +197,7 @@ export const afterErased = (consumer: Consumer, erasedThrough: number, erased_co
       ? consumer
       : { ...consumer, erased_count }
 
-/** How many events are read at once. The position is stored at least once in as many events. */
+/** How many events one page has. The position is stored at least once per page. */
 export const pageEvents = 200
-/** The longest time between two stores of the position, in milliseconds. */
+/** The longest time between two writes of the position, in milliseconds. */
 export const storeEveryMs = secondMs

@@ -20,7 +20,7 @@ const lagSeconds = Metric.gauge("quotewire_consumer_lag_seconds", {
 export const countParked = (consumer: string): Effect.Effect<void> =>
   Metric.update(Metric.withAttributes(parkedEvents, { consumer }), 1)
 
-/** How far the consumer of a workspace was behind when this process last looked. */
+/** How far a workspace's consumer was behind when this process last looked. */
 interface Seen {
   readonly lag_ms: number
   /** Milliseconds of real time. */
@@ -29,17 +29,18 @@ interface Seen {
 
 const maxWorkspaces = 1_000
 /**
- * If a process has not looked at a workspace for this long, another process handles it. Longer than any default pause.
+ * After this time without a look at a workspace, its lag is dropped, because another process handles the workspace now.
+ * Longer than any default pause.
  */
 const forgottenAfterMs = 2 * minuteMs
 
-/** Keeps the greatest lag of a consumer as a metric. */
+/** Keeps a consumer's greatest lag as a metric. */
 export interface Lag {
   /** Notes how far a workspace is behind, in milliseconds of its own time; 0 if nothing is left. */
   readonly note: (workspace_id: WorkspaceId, lag_ms: number, now: number) => Effect.Effect<void>
 }
 
-/** Makes the lag of a consumer that has read nothing yet. */
+/** Makes the lag metric of a consumer that has not read anything yet. */
 export const makeLag = (consumer: string): Lag => {
   const workspaces = new BoundedMap<WorkspaceId, Seen>(maxWorkspaces)
   const gauge = Metric.withAttributes(lagSeconds, { consumer })

@@ -24,11 +24,11 @@ import * as Turns from "./Turns.ts"
 
 /** A consumer that runs in this process. */
 export interface Consumption {
-  /** Succeeds when the consumer has a position in every feed: from then on it gets each event. */
+  /** Succeeds when the consumer has a position in every feed: from then on it misses no event. */
   readonly ready: Effect.Effect<void>
   /**
-   * Stops the consumer. Succeeds when the running handlers have ended or the grace is over, and the positions are
-   * stored.
+   * Stops the consumer. Succeeds when the running handlers have ended or the grace period is over, and the positions
+   * are stored.
    */
   readonly stop: Effect.Effect<void>
 }
@@ -36,8 +36,8 @@ export interface Consumption {
 /**
  * Consumes the events of workspaces in this process (docs/guides/consume-events.md).
  *
- * Each event is handled at least once, and those of a workspace in the order of its feed. Of all processes that share
- * the storage, only one at a time handles a workspace for a name.
+ * Each event is handled at least once, and the events of a workspace in the order of its feed. Of all processes that
+ * share the storage, only one at a time handles a workspace for a given name.
  */
 export class Consumers extends Context.Service<
   Consumers,
@@ -52,7 +52,7 @@ export class Consumers extends Context.Service<
       handler: EffectEventHandler<E, R>,
       options?: ConsumeOptions
     ) => Effect.Effect<Consumption, InvalidConsumer, R | Scope.Scope>
-    /** Lists the consumers on this storage by name, with their progress and how many of their events are parked. */
+    /** Lists the consumers on this storage by name, with their progress and their numbers of parked events. */
     readonly list: (
       filter?: ConsumerStatus.ConsumerFilter
     ) => Effect.Effect<ReadonlyArray<ConsumerStatus.ConsumerStatus>, StorageUnavailable>
@@ -64,14 +64,14 @@ export class Consumers extends Context.Service<
       filter?: ParkedEvent.ParkedEventFilter
     ) => Effect.Effect<ReadonlyArray<ParkedEvent.ParkedEvent>, InvalidConsumer | StorageUnavailable>
     /**
-     * Requests one more attempt of a parked event, by any process that consumes the name. `not_found` if it is not
-     * parked.
+     * Requests one more attempt at a parked event, by any process that consumes the name. `not_found` if the event is
+     * not parked.
      */
     readonly retryParked: (
       name: string,
       place: ParkedEvent.ParkedEventPlace
     ) => Effect.Effect<void, ApiError.ApiError<"not_found"> | StorageUnavailable>
-    /** Drops a parked event: it is never handled. `not_found` if it is not parked. */
+    /** Drops a parked event, so that it is never handled. `not_found` if the event is not parked. */
     readonly dropParked: (
       name: string,
       place: ParkedEvent.ParkedEventPlace
@@ -94,7 +94,7 @@ export class Consumers extends Context.Service<
   )
 }
 
-/** Starts consumers in this process, each name once. */
+/** Starts consumers in this process, one for each name. */
 const makeConsume = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const start = yield* makeStart
@@ -143,7 +143,7 @@ const makeStart = Effect.gen(function* () {
     let wakeAll = () => {}
     const fibers = yield* FiberSet.make()
     const fork = yield* FiberSet.runtime(fibers)()
-    // Runs before the handlers are interrupted.
+    // Registered here, so that it runs before the handlers are interrupted.
     yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(fibers), settings.grace_ms))
     const untilStopped = <E>(round: Effect.Effect<unknown, E>) =>
       Supervise.repeatForever(`The consumer ${settings.name}`, round, pauseMs)

@@ -4,10 +4,10 @@ import * as Fault from "../concurrency/Fault.ts"
 import type { Event } from "../events/Event.ts"
 import type { ConsumeSettings, EffectEventHandler } from "./ConsumeOptions.ts"
 
-/** Starts the handler of an event. */
+/** Starts the handler for one event. */
 export type StartHandler = (...event: Parameters<EffectEventHandler>) => Fiber.Fiber<unknown, unknown>
 
-/** Hands the events of one workspace to the handler, one at a time. */
+/** Passes the events of one workspace to the handler, one at a time. */
 export interface HandlerRuns {
   /**
    * Makes one attempt. Returns null if it succeeds, otherwise the class of its error, or `timeout`. A failure is
@@ -20,7 +20,7 @@ export interface HandlerRuns {
   readonly settled: Effect.Effect<void>
 }
 
-/** Runs the handler for one workspace. No run has begun. */
+/** Makes the runs of the handler for one workspace. No attempt has begun. */
 export const make = (
   start: StartHandler,
   { log_messages, name, timeout_ms }: ConsumeSettings,
@@ -29,7 +29,7 @@ export const make = (
   let running: Fiber.Fiber<unknown, unknown> | null = null
   const about = { consumer: name, workspace_id }
 
-  /** Interrupts an attempt and does not wait for its end, because the handler may ignore the interruption. */
+  /** Interrupts an attempt without waiting for it to end, because the handler may ignore the interruption. */
   const cutOff = (fiber: Fiber.Fiber<unknown, unknown>) => Effect.sync(() => fiber.interruptUnsafe())
 
   const finish = Effect.fnUntraced(function* (fiber: Fiber.Fiber<unknown, unknown>) {

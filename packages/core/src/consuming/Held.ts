@@ -8,15 +8,18 @@ export interface Held {
   readonly stored: Consumer.Consumer
   /** Who holds the lease. */
   readonly holder: string
-  /** When the lease ends, in milliseconds of real time; 0 once it is released. */
+  /** When the lease expires, in milliseconds of real time; 0 once it is released. */
   readonly ends_at: number
-  /** Whether storage may have a newer version: from another writer, or from an own write whose outcome is unknown. */
+  /**
+   * Whether storage may have a newer version: from another writer, or from a write of this process whose outcome is
+   * unknown.
+   */
   readonly isOutdated: boolean
-  /** Whether another process may hold the lease. It never becomes false again. */
+  /** Whether another process may hold the lease. Once true, it stays true. */
   readonly isLost: boolean
 }
 
-/** A consumer as its claim stored it. */
+/** What is known right after a claim: the consumer as the claim stored it. */
 export const claimed = (consumer: Consumer.Consumer): Held => ({
   current: consumer,
   stored: consumer,
@@ -26,27 +29,27 @@ export const claimed = (consumer: Consumer.Consumer): Held => ({
   isLost: false
 })
 
-/** Whether the lease has ended. */
+/** Whether the lease has expired or is lost. */
 export const hasEnded = ({ ends_at, isLost }: Held, now: number): boolean => isLost || now >= ends_at
 
-/** Whether the state has progress that is not stored. */
+/** Whether the current state has progress that is not stored yet. */
 export const isUnstored = ({ current, stored }: Held): boolean =>
   current.position !== stored.position || current.retries_done !== stored.retries_done
 
-/** The next version to write, with a lease that ends at `until`, or without one. */
+/** The next version to write: with a lease until `until`, or without a lease if that is null. */
 export const next = ({ current, holder }: Held, until: number | null): Consumer.Consumer => ({
   ...current,
   version: current.version + 1,
   lease: until === null ? null : { holder, ends_at: until }
 })
 
-/** After a change of the current state. */
+/** Replaces the current state. */
 export const changed = (held: Held, current: Consumer.Consumer): Held => ({ ...held, current })
 
-/** While a write is in progress: its outcome is unknown until it returns. */
+/** The state while a write is in progress: its outcome is unknown until it returns. */
 export const writing = (held: Held): Held => ({ ...held, isOutdated: true })
 
-/** After a write. State that was set in the meantime stays, and is stored next time. */
+/** The state after a write. Whatever was changed in the meantime is kept, and the next write stores it. */
 export const written = (held: Held, stored: Consumer.Consumer): Held => {
   const { lease, version } = stored
   return {
@@ -59,8 +62,8 @@ export const written = (held: Held, stored: Consumer.Consumer): Held => {
 }
 
 /**
- * After a read of what is stored; null if another process holds the lease. Only a request to retry parked events
- * changes the stored consumer without taking the lease.
+ * The state after a read of what is stored; null if another process holds the lease. Only a request to retry parked
+ * events changes the stored consumer without taking the lease.
  */
 export const reloaded = (held: Held, found: Consumer.Consumer | null): Held | null => {
   if (found?.lease?.holder !== held.holder) return null
@@ -68,5 +71,5 @@ export const reloaded = (held: Held, found: Consumer.Consumer | null): Held | nu
   return { ...held, current: { ...held.current, version, retries_asked }, isOutdated: false }
 }
 
-/** After the lease was lost. */
+/** The state after the lease was lost. */
 export const lost = (held: Held): Held => ({ ...held, isLost: true })

@@ -9,28 +9,28 @@ import * as Held from "./Held.ts"
 
 type StorageService = Storage["Service"]
 
-/** Makes more records for the same change, from what is stored now. */
+/** Makes more records for the same change, based on what is stored now. */
 type Records = Effect.Effect<ReadonlyArray<Change.StoredRecord>, StorageUnavailable>
 
-/** This process no longer holds the consumer: its lease has ended, and another process may have claimed it. */
+/** This process no longer holds the consumer: its lease has expired, and another process may have claimed it. */
 export class LeaseLost extends Data.TaggedError("LeaseLost") {}
 
-/** The consumer of one workspace while this process holds its lease: the current state, and how it is stored. */
+/** A workspace's consumer while this process holds its lease: the current state, and how to store it. */
 export interface HeldConsumer {
   /** The current state. It may be ahead of what is stored. */
   readonly current: () => Consumer.Consumer
-  /** Replaces the state. It is stored with the next `store`, or within a second. */
+  /** Replaces the state. The new state is stored with the next `store`, or within a second. */
   readonly set: (consumer: Consumer.Consumer) => void
-  /** Fails if the lease has ended. */
+  /** Fails if the lease has expired or is lost. */
   readonly check: Effect.Effect<void, LeaseLost>
   /**
-   * Stores the state, and `records` in the same change; they are made again after a conflict. Waits while storage is
-   * unavailable.
+   * Stores the state, and `records` in the same change. After a conflict, the records are made again. Waits while
+   * storage is unavailable.
    */
   readonly store: (records?: Records) => Effect.Effect<void, LeaseLost>
   /** Stores the state every second and renews the lease. Fails when the lease is lost. */
   readonly maintain: Effect.Effect<never, LeaseLost>
-  /** Stores the state and ends the lease, if it can. */
+  /** Stores the state and releases the lease, if possible. */
   readonly release: Effect.Effect<void>
 }
 

@@ -20,7 +20,7 @@ export const StoredParkedEvent = Schema.Struct({
 })
 export type StoredParkedEvent = typeof StoredParkedEvent.Type
 
-/** Parked events in storage, by consumer and event. A write wakes the consumer. They are kept as long as events. */
+/** Parked events in storage, by consumer and event. Writing one wakes the consumer. They are kept as long as events. */
 export const kind = Kind.make({
   name: "parked_event",
   schema: StoredParkedEvent,
@@ -29,10 +29,10 @@ export const kind = Kind.make({
   listing: ({ consumer, status }) => ({ parent: consumer, status })
 })
 
-/** The id of the record of a parked event. */
+/** The ID of a parked event's record. */
 export const idOf = (consumer: string, eventId: EventId): string => `${consumer} ${eventId}`
 
-/** The record of a version. */
+/** The stored record of a version. */
 export const toStored = (parked: StoredParkedEvent, version: number, now: number): StoredRecord =>
   kind.record(parked, {
     id: idOf(parked.consumer, parked.event.id),
@@ -41,7 +41,7 @@ export const toStored = (parked: StoredParkedEvent, version: number, now: number
     updated_at: now
   })
 
-/** Names a parked event: the event, and the workspace that it belongs to. */
+/** Identifies a parked event by its event and workspace. */
 export interface ParkedEventPlace {
   readonly organization_id: OrganizationId
   readonly environment: Environment
@@ -55,13 +55,13 @@ export interface ParkedEvent extends ParkedEventPlace {
   readonly attempts: number
   /** The kind of the last failure, such as `TypeError`, `timeout` or `process_ended`; never its message. */
   readonly error: string
-  /** In workspace time. */
+  /** When the event was parked, in workspace time. */
   readonly parked_at: Timestamp
-  /** Whether a requested retry has not ended yet. */
+  /** Whether a retry is requested and has not ended yet. */
   readonly retrying: boolean
 }
 
-/** A parked event as operators see it. */
+/** A parked event in the form that operators see. */
 export const view = (
   { event, attempts, error, parked_at, status }: StoredParkedEvent,
   { organization_id, environment }: Pick<ParkedEventPlace, "organization_id" | "environment">
@@ -80,22 +80,22 @@ export const view = (
 export interface ParkedEventFilter {
   readonly organization_id?: string
   readonly environment?: Environment
-  /** The largest number of events to list; 100 by default, 1,000 at most. */
+  /** How many events to list at most: 100 by default, up to 1,000. */
   readonly limit?: number
 }
 
-/** After a retry. `error` is null if it succeeded. */
+/** The parked event after a retry. `error` is null if the retry succeeded. */
 export const retried = (parked: StoredParkedEvent, error: string | null): StoredParkedEvent =>
   error === null
     ? { ...parked, status: "handled" }
     : { ...parked, status: "parked", attempts: parked.attempts + 1, error }
 
-/** Whether it must run alone in its process, because it may kill that process. */
+/** Whether the event must run alone in its process, because it may kill that process. */
 export const isSuspect = ({ error }: StoredParkedEvent): boolean => error === processEnded
 
 /**
- * The event after the process that retried it has died. If it ran alone, it killed the process and is parked again; if
- * not, it is retried alone.
+ * The parked event after the process that retried it has died. If the event ran alone, it killed the process and is
+ * parked again; if not, it is retried alone.
  */
 export const afterDeath = (parked: StoredParkedEvent): StoredParkedEvent => ({
   ...parked,
@@ -104,12 +104,12 @@ export const afterDeath = (parked: StoredParkedEvent): StoredParkedEvent => ({
   error: processEnded
 })
 
-/** The kind of failure of an event whose process ended while it ran. */
+/** The `error` of an event whose process ended while it ran. */
 export const processEnded = "process_ended"
 
-/** Whether it waits: for its retry, or for someone to retry or drop it. */
+/** Whether the event is waiting: for its retry, or for someone to retry or drop it. */
 export const isOpen = ({ status }: StoredParkedEvent): boolean => status === "parked" || isRetried({ status })
 
-/** Whether a requested retry has not ended yet. */
+/** Whether a retry is requested and has not ended yet. */
 export const isRetried = ({ status }: Pick<StoredParkedEvent, "status">): boolean =>
   status === "retrying" || status === "running"

@@ -17,10 +17,10 @@ export interface ConsumerContext {
   readonly holder: string
   /** When the name was first consumed, in milliseconds of real time. */
   readonly started_at: number
-  /** Bounds how many workspaces read and handle events at once. */
+  /** Limits how many workspaces read and handle events concurrently. */
   readonly slots: Semaphore.Semaphore
   readonly isStopping: () => boolean
-  /** The turns of all consumers of this process. */
+  /** The turns that all consumers of this process share. */
   readonly turns: Turns
   /** How far this consumer is behind, for the metric. */
   readonly lag: Lag
@@ -34,7 +34,7 @@ export interface WorkspaceContext extends ConsumerContext {
   readonly signal: Signal
 }
 
-/** The annotations of log entries about a workspace. */
+/** The log annotations for a consumer in a workspace. */
 export const annotationsOf = ({ settings, workspace }: Pick<WorkspaceContext, "settings" | "workspace">) => ({
   consumer: settings.name,
   workspace_id: workspace.id

@@ -9,7 +9,7 @@ import * as HeldConsumer from "./HeldConsumer.ts"
 import { judgeRetry } from "./parking.ts"
 import type { WorkspaceContext } from "./WorkspaceContext.ts"
 
-/** The longest wait before the next try, in milliseconds; null if no event is left. */
+/** The longest wait before the next turn, in milliseconds; null if no event is left. */
 export type NextTurn = { readonly wait_ms: number } | null
 
 /** A consumer that this process has claimed. */
@@ -27,7 +27,7 @@ const create = (
   return Consumer.create(settings.name, clock.currentTimeMillisUnsafe(), position, workspace.erased_count)
 }
 
-/** Claims the consumer of a workspace for this process, if there is work and no other process holds it. */
+/** Claims the consumer of a workspace for this process, if it has work and no other process holds it. */
 export const claim = (context: WorkspaceContext): Effect.Effect<NextTurn | Claim, StorageUnavailable> => {
   const { clock, holder, settings, storage, turns, workspaces } = context
   const { id: workspace_id } = context.workspace
@@ -53,7 +53,7 @@ export const claim = (context: WorkspaceContext): Effect.Effect<NextTurn | Claim
     if (retry?.isGuilty === true) turns.noteKiller(now)
     return { held: HeldConsumer.make({ clock, storage }, workspace_id, claimed, settings.lease_ms) }
   }).pipe(
-    // Another process has claimed it first.
+    // Another process was faster.
     Effect.catchTag("VersionConflict", () => Effect.succeed({ wait_ms: 0 }))
   )
 }

@@ -13,8 +13,8 @@ import { park, retryParked } from "./parking.ts"
 import { annotationsOf, type WorkspaceContext } from "./WorkspaceContext.ts"
 
 /**
- * Tells the program that events were erased before they were handled. Not used after a reset, which erases them on
- * purpose.
+ * Tells the program that events were erased before they were handled. It is not told about events that a reset erased
+ * on purpose.
  */
 const tellExpired = Effect.fnUntraced(function* (context: WorkspaceContext, events: number) {
   const { organization_id, environment } = context.workspace
@@ -29,7 +29,9 @@ const tellExpired = Effect.fnUntraced(function* (context: WorkspaceContext, even
   )
 })
 
-/** Reads the next events. The workspace is read first, so every reset that it counts is visible in the events. */
+/**
+ * Reads the next events. The workspace is read first, so that the events reflect every reset that its record counts.
+ */
 const read = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
   const { clock, lag, storage, workspaces, workspace } = context
   const { now, workspace: seen } = yield* workspaces.moment(workspace.id)
@@ -47,7 +49,7 @@ const read = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldC
   return page.events
 })
 
-/** Makes the next attempt of an event. Returns null if it succeeds, otherwise the kind of its failure. */
+/** Makes the next attempt at an event. Returns null if it succeeds, otherwise the kind of failure. */
 const attempt = Effect.fnUntraced(function* (
   { clock, runs, settings }: WorkspaceContext,
   held: HeldConsumer,
@@ -64,8 +66,8 @@ const attempt = Effect.fnUntraced(function* (
 })
 
 /**
- * Makes the next attempt of an event alone in this process. The event is stored as running before, and cleared after:
- * if the process dies in between, this event killed it.
+ * Makes the next attempt at an event alone in this process. The event is stored as running before the attempt, and
+ * cleared afterwards: if the process dies in between, this event killed it.
  */
 const attemptAlone = (context: WorkspaceContext, held: HeldConsumer, event: Event, number: number) =>
   context.turns.alone(
@@ -80,7 +82,7 @@ const attemptAlone = (context: WorkspaceContext, held: HeldConsumer, event: Even
     })
   )
 
-/** Skips an event, or makes an attempt. Returns null if it is done, otherwise the kind of its failure. */
+/** Skips an event, or makes an attempt at it. Returns null if the event is done, otherwise the kind of failure. */
 const tryEvent = Effect.fnUntraced(function* (
   context: WorkspaceContext,
   held: HeldConsumer,
@@ -113,19 +115,19 @@ const handle = Effect.fnUntraced(function* (
   const error = yield* tryEvent(context, held, eventOf(body), number)
   if (error === null) return true
   if (context.isStopping()) {
-    // An attempt that fails because the program stops is not a failure of the event.
+    // An attempt that fails because the program is stopping does not count as a failure of the event.
     held.set({ ...held.current(), failures: before.failures, retry_at: null })
     return false
   }
   const killsProcesses = error === ParkedEvent.processEnded
   if (!killsProcesses && !Consumer.isExhausted(held.current(), settings)) return false
-  // Read again: the handler may have changed its own copy.
+  // Decoded again, because the handler may have changed its own copy.
   yield* park(context, held, { event: eventOf(body), number, error })
   if (killsProcesses) turns.noteKiller(clock.currentTimeMillisUnsafe())
   return !runs.isRunning()
 })
 
-/** Handles the events that are available now, at most one page. */
+/** Handles the events that are now available, at most one page. */
 const handlePage = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
   if (Consumer.hasRetries(held.current())) yield* retryParked(context, held)
   if (context.runs.isRunning()) return "paused"
@@ -141,7 +143,7 @@ const handlePage = Effect.fnUntraced(function* (context: WorkspaceContext, held:
 const work = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
   while (!context.isStopping()) {
     const page = context.slots.withPermit(handlePage(context, held))
-    // While storage is unavailable, the state is kept as long as the lease lasts.
+    // While storage is unavailable, keep the state as long as the lease lasts.
     const found = yield* Effect.catchTag(page, "StorageUnavailable", () => Effect.as(Effect.sleep(secondMs), "more"))
     if (found === "paused") return
     if (found === "none" && !(yield* context.signal.next(Consumer.storeEveryMs))) return
@@ -167,7 +169,7 @@ const turn = (context: WorkspaceContext): Effect.Effect<NextTurn, StorageUnavail
 
 const failedPauseMs = 5 * secondMs
 
-/** A turn that never fails: after a failure the next turn waits for a pause. */
+/** Like `turn`, but never fails: after a failure, the next turn waits for a pause. */
 const safeTurn = (context: WorkspaceContext): Effect.Effect<NextTurn> =>
   turn(context).pipe(
     Effect.catchTag(["StorageUnavailable", "LeaseLost"], () => Effect.succeed({ wait_ms: secondMs })),
@@ -179,11 +181,11 @@ const safeTurn = (context: WorkspaceContext): Effect.Effect<NextTurn> =>
     )
   )
 
-/** How a fiber ends without missing a wake-up. */
+/** How a workspace's fiber ends without missing a wake-up. */
 export interface Leaving {
-  /** How often the fiber was woken. */
+  /** How many times the fiber was woken. */
   readonly wakeUps: () => number
-  /** Lets the fiber end. Returns false if it was woken since it knew this number of wake-ups. */
+  /** Lets the fiber end. Returns false if it was woken after `wakeUps` returned `known`. */
   readonly leave: (known: number) => boolean
 }
 

@@ -17,9 +17,9 @@ export interface ConsumerPlace {
   readonly environment: Environment
   /** The number in the feed up to which every event is done. */
   readonly position: number
-  /** How many events come after it, of all types. */
+  /** How many events come after the position, of all types. */
   readonly behind: number
-  /** How many parked events wait for someone to retry or drop them. */
+  /** How many parked events are waiting for someone to retry or drop them. */
   readonly parked: number
 }
 

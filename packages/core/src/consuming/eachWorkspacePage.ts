@@ -2,12 +2,12 @@ import { Effect } from "effect"
 import { directoryWorkspace, type Storage } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** How many workspaces are read at once. */
+/** How many workspaces one page has. */
 const pageSize = 100
 
 /**
- * Reads the ids of all workspaces of a storage or a cell, except the directory, page by page. Uses each page before it
- * reads the next.
+ * Reads the IDs of all workspaces in a storage or a cell, except the directory, page by page. Each page is used before
+ * the next one is read.
  */
 export const eachWorkspacePage = Effect.fnUntraced(function* <E, R>(
   storage: Pick<Storage["Service"], "workspaces">,

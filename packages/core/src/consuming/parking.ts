@@ -14,7 +14,7 @@ import { annotationsOf, type WorkspaceContext } from "./WorkspaceContext.ts"
 /** An event whose handler failed too often. */
 export interface FailedEvent {
   readonly event: Event
-  /** Its number in the feed. */
+  /** The event's number in the feed. */
   readonly number: number
   readonly error: string
 }
@@ -47,7 +47,7 @@ export const park = Effect.fnUntraced(function* (
   )
 })
 
-/** Stores the start or the outcome of a retry, unless the event was dropped in the meantime. */
+/** Stores the start or the outcome of a retry, unless the event has been dropped in the meantime. */
 const update = (
   { settings, storage, workspace, workspaces }: WorkspaceContext,
   held: HeldConsumer,
@@ -63,7 +63,7 @@ const update = (
     })
   )
 
-/** The query for parked events with a status. */
+/** The query for this consumer's parked events with a status. */
 const having = ({ settings, workspace }: WorkspaceContext, status: ParkedEvent.StoredParkedEvent["status"]) =>
   ({
     workspace_id: workspace.id,
@@ -75,9 +75,9 @@ const having = ({ settings, workspace }: WorkspaceContext, status: ParkedEvent.S
   }) as const
 
 /**
- * Makes one more attempt of each parked event whose retry was requested.
+ * Makes one more attempt at each parked event whose retry was requested.
  *
- * Each is stored as running before its attempt. One that has killed a process runs alone.
+ * Each event is stored as running before its attempt. An event that has killed a process runs alone.
  */
 export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
   const { isStopping, runs, storage, turns } = context
@@ -86,7 +86,7 @@ export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContex
   const retry = Effect.fnUntraced(function* (parked: ParkedEvent.StoredParkedEvent) {
     if (isOver()) return
     yield* held.check
-    // Read before the attempt: the handler may change its event.
+    // Read before the attempt, because the handler may change its event.
     const { id } = parked.event
     const attempt = Effect.andThen(
       update(context, held, id, (found) => ({ ...found, status: "running" })),
@@ -105,15 +105,15 @@ export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContex
   if (!isOver()) held.set({ ...held.current(), retries_done: retries_asked })
 })
 
-/** The verdict on a parked event that was being retried when the process that held its consumer died. */
+/** What follows for a parked event if the process that was retrying it has died. */
 export interface RetryDeath {
-  /** The event as currently stored. */
+  /** The next version of the parked event's record. */
   readonly record: StoredRecord
-  /** Whether the event killed the process, because it ran alone. */
+  /** Whether the event killed the process: true if it ran alone. */
   readonly isGuilty: boolean
 }
 
-/** Judges the parked event that a process was retrying when it died; null if it retried none. */
+/** Decides about the parked event that a process was retrying when it died; null if it was retrying none. */
 export const judgeRetry = Effect.fnUntraced(function* (context: WorkspaceContext, now: number) {
   const { records } = yield* context.storage.page({ ...having(context, "running"), after: null })
   const [stored] = records

@@ -11,25 +11,25 @@ import {
 import type { Consumption } from "./Consumers.ts"
 
 /**
- * Stops a consumer. Resolves when the running handlers have ended or the grace period is over, and the positions are
- * stored.
+ * Stops a consumer when called. Resolves when the running handlers have ended or the grace period is over, and the
+ * positions are stored.
  */
 export interface StopConsuming {
   (): Promise<void>
   /**
-   * Resolves when the consumer has a position in every feed: from then on it gets each event. Rejects if it cannot
-   * start.
+   * Resolves when the consumer has a position in every feed: from then on it misses no event. Rejects if the consumer
+   * cannot start.
    */
   readonly ready: Promise<void>
 }
 
 /**
- * Consumes with promises. Throws `InvalidConsumer` if the name, the handler or an option is invalid, or the name is in
- * use.
+ * Consumes with promises. Throws `InvalidConsumer` if the name, the handler or an option is invalid, or this process
+ * already consumes the name.
  */
 export type Consume = (name: string, handler: EventHandler, options?: ConsumeOptions) => StopConsuming
 
-/** Makes `consume`, and a function that stops every consumer. `start` starts one. */
+/** Makes `consume`, and a function that stops every consumer. `start` starts one consumer. */
 export const makeConsume = (
   start: (name: string, handler: EffectEventHandler, options: ConsumeOptions) => Promise<Consumption>
 ): { readonly consume: Consume; readonly stopAll: () => Promise<unknown> } => {
@@ -39,7 +39,7 @@ export const makeConsume = (
     if (running.has(name)) throw alreadyConsumed(name)
     const started = start(name, fromPromise(handler), { ...options })
     const ready = started.then((consumption) => Effect.runPromise(consumption.ready))
-    // A program that ignores `ready` sees a failed start in its other calls.
+    // A program that ignores `ready` learns of a failed start from its other calls.
     ready.catch(() => {})
     const stopped = async () => {
       const consumption = await started.catch(() => null)

@@ -10,7 +10,7 @@ import { eachWorkspacePage } from "./eachWorkspacePage.ts"
 
 type StorageService = Storage["Service"]
 
-/** Stores a record that another process may store as well. */
+/** Stores a record, unless another process has already stored it. */
 const storeUnlessThere = (
   storage: StorageService,
   workspaceId: WorkspaceId,
@@ -27,7 +27,7 @@ const storeStart = (storage: StorageService, name: string, version: number, star
   )
 }
 
-/** Gives a consumer its position at the end of a feed, unless it has one. */
+/** Positions a consumer at the end of a feed, unless it has a position. */
 const startAtEnd = Effect.fnUntraced(function* (
   storage: StorageService,
   workspaces: Workspaces["Service"],
@@ -46,8 +46,8 @@ const startAtEnd = Effect.fnUntraced(function* (
  * Gives a new name its position in every feed, and returns when the name was first consumed, in milliseconds of real
  * time.
  *
- * If a process dies halfway, the next one continues with the same time. So no workspace that was created since is
- * skipped.
+ * If a process dies halfway, the next process continues with the same time, so it skips no workspace that was created
+ * in the meantime.
  */
 export const storeStartPositions = Effect.fnUntraced(function* (
   storage: StorageService,

@@ -8,7 +8,7 @@ import type { ProgramLogger } from "./ProgramLogger.ts"
 import * as Telemetry from "./Telemetry.ts"
 
 /*
- * Checks the types of the options of `embed`: a program in JavaScript can pass anything.
+ * Checks the types of the options of `embed`, because a JavaScript program can pass anything.
  */
 
 const layer = (example: string) => layerRule(`Must be a layer, such as ${example}.`)
@@ -19,10 +19,10 @@ const logMethods = ["debug", "info", "warn", "error"]
 const isLogger = (value: unknown): value is ProgramLogger =>
   Predicate.isObjectKeyword(value) && logMethods.every((name) => typeof Reflect.get(value, name) === "function")
 
-/** The rule of each option. An option without a rule does not compile. */
+/** One rule for each option. A missing rule does not compile. */
 const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
   storage: layer("MemoryStorage.layer, or what postgres() of @quotewire/storage-pg returns"),
-  // Checked by their own module.
+  // Checked in `sealKeys.ts`.
   seal_keys: () => [],
   ...configRules,
   carriers: (value, options) =>
@@ -42,12 +42,12 @@ const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
   grace_ms: Input.findings(Input.wholeNumber(0, hourMs))
 }
 
-/** The refusal of invalid options, which names each of them and never repeats a value; null if all are valid. */
+/** The error for invalid options, which names each of them and never repeats a value; null if all are valid. */
 export const refusalOf = (options: unknown): InvalidConfig | null =>
   Predicate.isReadonlyObject(options)
     ? checkOptions(options, rules, ["storage"])
     : new InvalidConfig({ message: "embed needs an object of options, such as { storage: MemoryStorage.layer }." })
 
-/** The logger of options that were not checked; undefined if they have no usable one. */
+/** The logger in options that may be invalid; undefined if it is missing or cannot be used. */
 export const loggerOf = (options: unknown): ProgramLogger | undefined =>
   Predicate.hasProperty(options, "logger") && isLogger(options.logger) ? options.logger : undefined

@@ -27,13 +27,14 @@ import type { GivenSealKeys } from "./sealKeys.ts"
 import type { OpenTelemetry } from "./Telemetry.ts"
 import type { EmbeddedConnection, EmbeddedKey, EmbeddedOrganization } from "./views.ts"
 
-/** Options of `embed`. Those of a configuration can be passed on: `embed({ storage, ...config })`. */
+/** Options for `embed`. You can pass on those of a configuration: `embed({ storage, ...config })`. */
 export interface EmbedOptions<OwnLine extends Line = StandardLine>
   extends Omit<Config<OwnLine>, "carriers" | "sandbox_connections"> {
   /** Where all data is stored, such as `MemoryStorage.layer`. The service does not start without a usable storage. */
   readonly storage: Layer.Layer<Storage, Error>
   /**
-   * Your own carriers, in addition to the fictional ones of the sandbox. If one is invalid, the service does not start.
+   * Your own carriers, in addition to the fictional ones of the sandbox. If one of them is invalid, the service does
+   * not start.
    *
    * A layer replaces all carriers, and `fictional_carriers` then has no effect.
    */
@@ -44,38 +45,38 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
    * By default, random keys, which are lost when the process ends. A persistent storage needs your own keys.
    */
   readonly seal_keys?: GivenSealKeys
-  /** Where the log goes, such as `console` or a pino logger; by default to standard output, from level info on. */
+  /** Where the log goes, such as `console` or a pino logger; by default to standard output, from the info level up. */
   readonly logger?: ProgramLogger
   /**
-   * Where spans and metrics go: pass the module, `import * as telemetry from "@opentelemetry/api"`. Each call of a client
-   * is a child of the active span. Neither spans nor metrics hold facts about a person, keys or secrets.
+   * Where spans and metrics go: pass the module, `import * as telemetry from "@opentelemetry/api"`. Each call of a
+   * client is a child of the active span. Neither spans nor metrics contain facts about a person, keys or secrets.
    */
   readonly telemetry?: OpenTelemetry
   /** The runtime's own cryptography, if it is faster than the default. */
   readonly cryptography?: Layer.Layer<Cryptography>
   /**
-   * Rate limits. By default, the callers of a host on this service have the limits of the contract
-   * (`Allowance.standardLimits`), and your own program's calls have none. A value applies to both.
+   * Rate limits. By default, callers of a host on this service have the contract's limits (`Allowance.standardLimits`),
+   * and your own program's calls have none. If you set limits, they apply to both.
    */
   readonly limits?: Limits
   /** Sends webhooks. Without it, no subscription can be created. */
   readonly webhooks?: Layer.Layer<WebhookSender>
   /**
-   * The base address of `/go/…` links: absolute, http or https, no query. With any other value the service does not
-   * start.
+   * The base address of `/go/…` links: absolute, http or https, no query. If the value is anything else, the service
+   * does not start.
    */
   readonly public_url?: string
-  /** Whether calls are logged; true by default. */
+  /** Whether calls are recorded in the request log; true by default. */
   readonly request_log?: boolean
   /** Whether reports about the API are accepted; true by default. */
   readonly feedback?: boolean
-  /** Whether this process runs due jobs; true by default. Use false in a process that only answers calls. */
+  /** Whether this process runs due jobs; true by default. Set it to false in a process that only answers calls. */
   readonly work?: boolean
   /** How long `close` waits for running work, in milliseconds; 8,000 by default. */
   readonly grace_ms?: number
 }
 
-/** Names a parked event: pass one of `listParkedEvents`, or the ids that you have kept. */
+/** Identifies a parked event: pass one from `listParkedEvents`, or the IDs that you have kept. */
 export interface GivenParkedEventPlace {
   readonly organization_id: string
   readonly environment: Environment
@@ -83,21 +84,21 @@ export interface GivenParkedEventPlace {
 }
 
 /**
- * The service inside another program. It starts at once; calls wait until it has started.
+ * The service inside another program. It starts immediately; calls wait until it has started.
  *
- * Ids are strings, as the service has returned them. One that is not the id of an organization or a key rejects with
- * `not_found`.
+ * IDs are strings, as the service has returned them. A method that gets text that is not an organization's or key's ID
+ * rejects with `not_found`.
  *
- * `OwnLine` are the lines that its clients can start; by default the standard lines.
+ * `OwnLine` is the union of the lines for which its clients can start requests; by default the standard lines.
  */
 export interface Embedded<OwnLine extends Line = StandardLine> {
-  /** Resolves when the service has started. If it cannot start, this and every call reject. */
+  /** Resolves when the service has started. If it cannot start, this promise and every call reject. */
   readonly ready: Promise<void>
   /** Creates an organization with a sandbox and a live workspace. */
   readonly createOrganization: (name: string) => Promise<EmbeddedOrganization>
-  /** Lists the organizations, oldest first. Times are texts, as in every answer of the API. */
+  /** Lists the organizations, oldest first. Times are strings, as in every answer of the API. */
   readonly listOrganizations: () => Promise<ReadonlyArray<EmbeddedOrganization>>
-  /** Makes a key. If no carrier can be asked in its environment, `warnings` and the log say so. */
+  /** Creates a key. If no carrier can be asked in its environment, `warnings` and the log say so. */
   readonly createKey: (options: {
     readonly organization_id: string
     readonly environment: Environment
@@ -110,7 +111,7 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
   /**
    * Sets an organization's values for its connection to a carrier. Replaces all earlier values.
    *
-   * A wrong field rejects with `invalid_input`, which names it and never repeats a value.
+   * Rejects with `invalid_input` if a field is wrong. The error names the field and never repeats a value.
    */
   readonly setConnection: (
     connection: Unbranded<ConnectionPlace> & { readonly values: ConnectionValues }
@@ -125,37 +126,37 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    * The status of your own carriers across all hosts on the storage: circuit, latest outcomes, calls in progress and
    * remaining rate, for each line and environment, and for each connection.
    *
-   * A page has at most 100 connections: pass `next` as `after` for more.
+   * A page has at most 100 connections. For the next page, pass `next` as `after`.
    */
   readonly carrierStatus: (options?: Unbranded<CarrierStatusOptions>) => Promise<CarrierStatusPage>
   /**
-   * Closes the open circuits of a carrier for all hosts, for example after the carrier reports that it has recovered,
-   * and returns them. The log says that an operator did it.
+   * Closes a carrier's open circuits for all hosts, for example after the carrier reports that it has recovered.
+   * Returns the new status of each. The log says that an operator did it.
    *
-   * Rejects with `invalid_input`, which names a wrong carrier, line or organization.
+   * Rejects with `invalid_input`, which names the wrong carrier, line or organization.
    */
   readonly resetCarrier: (circuits: Unbranded<CircuitsToReset>) => Promise<ReadonlyArray<CarrierStatus>>
   /**
-   * Accepts a carrier's callback: pass on the headers, with names in lower case, and the raw bytes of the body.
+   * Accepts a carrier's callback: pass on its headers, with names in lower case, and the raw bytes of its body.
    *
-   * Resolves to false if the callback is not genuine, or matches no ask: answer the carrier with 404. Rejects with
+   * Resolves to false if the callback is not genuine or matches no ask: then answer the carrier with 404. Rejects with
    * `service_unavailable` if the carrier must send it again after `retry_after_seconds`.
    */
   readonly carrierCallback: (carrier_id: string, callback: CarrierCallback) => Promise<boolean>
   /**
-   * Erases what is known about a person from one quote request, or from every request of a receipt.
+   * Erases what is known about a person from one quote request, or from every request that was started with a receipt.
    *
-   * `by` says who erases, such as an operator or a ticket; it is kept, so it must not name the person. With `dry_run`
-   * nothing changes, and `by` is optional. If it rejects with `service_unavailable`, call it again: it continues where
-   * it stopped. For an unknown request or receipt the report lists nothing; an unknown organization rejects with
-   * `not_found`.
+   * `by` says who erases, such as an operator or a ticket; the service keeps it, so it must not name the person. With
+   * `dry_run` nothing changes, and `by` is optional. If it rejects with `service_unavailable`, call it again: it
+   * continues where it stopped. For an unknown request or receipt the report lists nothing; an unknown organization
+   * rejects with `not_found`.
    */
   readonly erase: (target: ErasureTarget, options: ErasureOptions) => Promise<ErasureReport>
   /** Counts what each seal key seals. Reads everything that is sealed, and changes nothing. */
   readonly sealStatus: () => Promise<SealStatus>
   /**
-   * Reseals with the newest of `seal_keys` whatever older ones have sealed, while hosts run. Call it once every host
-   * has started with the newest key, and remove an older key when the result lists it as `removable`.
+   * Reseals whatever older `seal_keys` have sealed with the newest one, while hosts run. Call it once every host has
+   * started with the newest key, and remove an older key when the result lists it as `removable`.
    *
    * If it rejects or the process ends, call it again: it continues where it stopped. `on_progress` is called after each
    * step.
@@ -164,11 +165,11 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
     readonly on_progress?: (progress: SealProgress) => void
   }) => Promise<SealRotation>
   /**
-   * Calls a handler in this process with the events of all workspaces. Each event is handled at least once; those of a
-   * workspace are handled in order, one at a time across all processes. The name keeps its position in storage.
+   * Calls a handler in this process with the events of all workspaces. Each event is handled at least once. The events
+   * of a workspace are handled in order, one at a time across all processes. The name keeps its position in storage.
    *
-   * Returns the function that stops it; `close` stops it as well. Throws `InvalidConsumer` if the name or an option is
-   * invalid, or this process already consumes the name.
+   * Returns a function that stops the consumer; `close` stops it as well. Throws `InvalidConsumer` if the name or an
+   * option is invalid, or this process already consumes the name.
    */
   readonly consume: Consume
   /**
@@ -179,20 +180,20 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
   /** Lists the events that a consumer has parked after too many failures, oldest first in each workspace. */
   readonly listParkedEvents: (name: string, filter?: ParkedEventFilter) => Promise<ReadonlyArray<ParkedEvent>>
   /**
-   * Requests one more attempt of a parked event, in any process that consumes the name. If it fails, the event stays
+   * Requests one more attempt at a parked event, in any process that consumes the name. If it fails, the event stays
    * parked.
    *
-   * Resolves at once. Rejects with `not_found` if the event is not parked.
+   * Resolves immediately. Rejects with `not_found` if the event is not parked.
    */
   readonly retryParkedEvent: (name: string, place: GivenParkedEventPlace) => Promise<void>
-  /** Drops a parked event: it is never handled. Rejects with `not_found` if it is not parked. */
+  /** Drops a parked event, so that it is never handled. Rejects with `not_found` if the event is not parked. */
   readonly dropParkedEvent: (name: string, place: GivenParkedEventPlace) => Promise<void>
   /** Every operation as a method, called with this API key. */
   readonly client: (key: string) => Client<OwnLine>
   /**
-   * Runs an Effect with every service of the core: what hosts such as `nodeHandler` are built on.
+   * Runs an Effect with every service of the core, which hosts such as `nodeHandler` are built on.
    *
-   * What it acquires is released by `close`, before the services are. Rejects with the failure of the Effect.
+   * Whatever it acquires is released by `close`, before the services are. Rejects with the Effect's failure.
    */
   readonly run: <A, E>(effect: Effect.Effect<A, E, Services | Storage | Scope.Scope>) => Promise<A>
   /**
@@ -201,16 +202,16 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
   readonly log: (entry: Effect.Effect<void>) => Promise<void>
   /**
    * What happened to a quote request of any organization, for operators: the call that started it, the recorded
-   * exchanges with carriers, quotes, events and deliveries. Rejects with `not_found` if there is no such request.
+   * exchanges with carriers, quotes, events and deliveries. Rejects with `not_found` if the request does not exist.
    */
   readonly timeline: (quote_request_id: string, options?: TimelineOptions) => Promise<Timeline>
   /**
-   * What operators can do, each call with a name for the audit log; and the tokens of the operators' API that a host
-   * serves with `operators: true`.
+   * What operators can do, with a name for the audit log in each call, and the tokens for the operators' API, which a
+   * host serves with `operators: true`.
    */
   readonly operators: Operators
   /**
-   * Returns pending long polls at once, stops consumers, finishes running work within the grace period, and releases
+   * Ends pending long polls immediately, stops consumers, finishes running work within the grace period, and releases
    * all resources. Handlers such as `nodeHandler` refuse new requests, and finish the running ones.
    *
    * Calls that do not finish in time, and all later calls, reject with `service_unavailable`.

@@ -4,7 +4,7 @@ import type { OperatorScope, OperatorToken } from "../operators/OperatorToken.ts
 import type { operatorOperations } from "../operators/operatorOperations.ts"
 import type { Timestamp } from "../wire/Timestamp.ts"
 
-/** One of the operations for operators. */
+/** Any of the operations for operators. */
 export type AnyOperatorOperation = (typeof operatorOperations)[number]
 
 type InputOf<Operation> =
@@ -29,28 +29,28 @@ export interface EmbeddedOperatorToken extends Omit<OperatorToken, "created_at" 
 
 /** Options of a new token. */
 export interface OperatorTokenOptions {
-  /** Who or what uses it: 1 to 100 characters. The audit log shows it. */
+  /** Who or what uses the token: 1 to 100 characters. The audit log shows it. */
   readonly name: string
   readonly scopes: ReadonlyArray<OperatorScope>
-  /** The only organization that it reaches; by default all. */
+  /** The only organization that the token reaches; by default all organizations. */
   readonly organization_id?: string
-  /** How many days it is valid: 1 to 365; 90 by default. */
+  /** How many days the token is valid: 1 to 365; 90 by default. */
   readonly expires_in_days?: number
 }
 
 /** Who acts, as the audit log shows it, and what they may do. */
 export interface ActingOperator {
-  /** The person or program: 1 to 100 characters. */
+  /** The name of the person or program: 1 to 100 characters. */
   readonly name: string
-  /** By default all scopes, because your program is trusted. */
+  /** What the operator may do; by default all scopes, because your program is trusted. */
   readonly scopes?: ReadonlyArray<OperatorScope>
-  /** The only organization that they reach; by default all. */
+  /** The only organization that the operator reaches; by default all organizations. */
   readonly organization_id?: string
 }
 
 /** The methods for operators inside a program. */
 export interface Operators {
-  /** Makes a token for the operators' API of a host, and returns it once. */
+  /** Creates a token for a host's operators' API, and returns it. It cannot be shown again. */
   readonly createToken: (
     options: OperatorTokenOptions
   ) => Promise<{ readonly token: string; readonly details: EmbeddedOperatorToken }>
@@ -58,6 +58,6 @@ export interface Operators {
   readonly listTokens: () => Promise<ReadonlyArray<EmbeddedOperatorToken>>
   /** Revokes a token. Every host refuses its next call. */
   readonly revokeToken: (token_id: string) => Promise<EmbeddedOperatorToken>
-  /** Every operation for operators, on behalf of this person or program of yours. Each call is in the audit log. */
+  /** Every operation for operators, on behalf of a person or program that you name. Each call is in the audit log. */
   readonly as: (operator: ActingOperator) => OperatorMethods
 }

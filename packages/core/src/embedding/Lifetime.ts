@@ -9,14 +9,14 @@ import { ClosingScope } from "./whenClosing.ts"
 
 /** Runs calls and effects in an embedded service, and closes the service. */
 export interface Lifetime {
-  /** Runs a call, which its signal can interrupt. `close` waits for it. */
+  /** Runs a call, which its signal can interrupt. `close` waits for the call. */
   readonly call: <A, E>(effect: Effect.Effect<A, E, Services | Storage>, signal?: AbortSignal) => Promise<A>
-  /** Runs an effect. What it acquires is released by `close`. */
+  /** Runs an effect. `close` releases whatever it acquires. */
   readonly run: Embedded["run"]
-  /** Sleeps. `close` does not wait for it. */
+  /** Sleeps. `close` does not wait for the sleep. */
   readonly sleep: Sleep
   /**
-   * Closes the service. `stop` stops what the program itself has started, such as consumers; it runs within the grace
+   * Closes the service. `stop` stops what the program itself has started, such as consumers, and runs within the grace
    * period.
    */
   readonly close: (stop: () => Promise<unknown>) => Promise<void>
@@ -48,7 +48,7 @@ export const begin = (runtime: ManagedRuntime.ManagedRuntime<Services | Storage,
   }
 
   const end = async (stop: () => Promise<unknown>) => {
-    // Not within this grace period: handlers such as `nodeHandler` have their own grace periods.
+    // Not limited by this grace period, because handlers such as `nodeHandler` have their own grace periods.
     const stopped = Effect.runPromise(Scope.close(closingScope, Exit.void))
     const finish = Effect.promise(() => Promise.all([runtime.runPromiseExit(releaseLongPolls), stop(), ...running]))
     await Effect.runPromise(Effect.timeoutOption(finish, graceMs))
@@ -60,7 +60,7 @@ export const begin = (runtime: ManagedRuntime.ManagedRuntime<Services | Storage,
   return {
     call,
     run: (effect) => call(Effect.provideService(Scope.provide(effect, scope), ClosingScope, closingScope)),
-    // Not by `call`, because `close` would wait for it.
+    // Does not use `call`, because `close` would wait for the sleep.
     sleep: async (ms, signal) => valueOf(await start(Effect.sleep(ms), signal), signal),
     close: (stop) => (closing ??= end(stop))
   }

@@ -1,14 +1,14 @@
 import { Array, Cause, Layer, Logger, type LogLevel, Predicate, References } from "effect"
 import * as Fault from "../concurrency/Fault.ts"
 
-/** Takes a log entry: its fields, if it has any, and its message. The service does not wait for it. */
+/** Takes a log entry: its fields, if any, and its message. The service does not wait for what it returns. */
 type LogMethod = (...entry: [fields: object, message: string] | [message: string]) => unknown
 
 /**
  * Your program's logger, such as `console` or a pino logger.
  *
  * Entries with fields are passed in pino's form, `warn({ carrier_id }, "…")`, which `console` prints as well. Entries
- * never hold facts about a person, keys or secrets.
+ * never contain facts about a person, keys or secrets.
  */
 export interface ProgramLogger {
   readonly debug: LogMethod
@@ -31,8 +31,8 @@ const methods: { readonly [Level in LogLevel.LogLevel]: keyof ProgramLogger } = 
 /**
  * Passes every log entry, of any level, to the program's logger. Without one, Effect logs to standard output.
  *
- * If the logger throws, or returns a promise that rejects, the entry is printed to standard output. The first time, the
- * error of the logger is printed as well.
+ * If the logger throws, or returns a promise that rejects, the entry is printed to standard output. The first time this
+ * happens, the logger's error is printed as well.
  */
 export const layer = (logger: ProgramLogger | undefined): Layer.Layer<never> => {
   if (logger === undefined) return Layer.empty

@@ -1,8 +1,8 @@
 import { Cause, Context, Effect, Exit, Layer, Metric, Option, Predicate, Tracer } from "effect"
 
 /*
- * The service's spans and metrics for a program that has OpenTelemetry. Structural types stand for `@opentelemetry/api`,
- * so that the core does not depend on it.
+ * Sends the service's spans and metrics to a program's OpenTelemetry. Structural types stand in for
+ * `@opentelemetry/api`, so that the core does not depend on it.
  */
 
 /** The part of `@opentelemetry/api` that the service uses. Pass the module: `import * as api from "@opentelemetry/api"`. */
@@ -13,11 +13,11 @@ export interface OpenTelemetry {
     setSpanContext(context: ApiContext, span: ApiSpanContext): ApiContext
   }
   readonly context: { active(): ApiContext }
-  /** Without it, there are no metrics. */
+  /** The source of meters. Without it, there are no metrics. */
   readonly metrics?: { getMeter(name: string): ApiMeter }
 }
 
-/** A context of OpenTelemetry, which only its own functions read. */
+/** An OpenTelemetry context, which only OpenTelemetry's own functions read. */
 export interface ApiContext {
   getValue(key: symbol): unknown
   setValue(key: symbol, value: unknown): ApiContext
@@ -87,7 +87,7 @@ export const traced = (api: OpenTelemetry | undefined, name: string) => {
     Effect.withSpan(call, name, { annotations: Context.make(ActiveContext, active) })
 }
 
-/** The context below which a span without a parent in the service begins. */
+/** The OpenTelemetry context that is the parent of a service span without a parent. */
 class ActiveContext extends Context.Service<ActiveContext, ApiContext>()("@quotewire/core/ActiveContext") {}
 
 const tracerOf = (api: OpenTelemetry): Tracer.Tracer => {
@@ -100,7 +100,7 @@ type SpanOptions = Parameters<Tracer.Tracer["span"]>[0]
 const kinds = { internal: 0, server: 1, client: 2, producer: 3, consumer: 4 }
 const statuses = { ok: 1, error: 2 }
 
-/** A span of the service that is one of OpenTelemetry at the same time. */
+/** A service span that is also an OpenTelemetry span. */
 class ServiceSpan extends Tracer.NativeSpan {
   readonly #span: ApiSpan
   readonly apiContext: ApiContext
@@ -144,7 +144,10 @@ class ServiceSpan extends Tracer.NativeSpan {
   }
 }
 
-/** The name of an error. Messages can repeat what a carrier or the program's own code has said. */
+/**
+ * The name of an error as the span's message. An error's own message can repeat what a carrier or the program's code
+ * has said.
+ */
 const messageOf = (cause: Cause.Cause<unknown>): { readonly message?: string } => {
   const error = Cause.squash(cause)
   if (Predicate.hasProperty(error, "_tag")) return { message: String(error._tag) }
@@ -160,7 +163,7 @@ const parentOf = (api: OpenTelemetry, { annotations, kind, parent, root }: SpanO
     return { active: api.trace.setSpanContext(active, { spanId, traceId, traceFlags: sampled ? 1 : 0 }), isRoot: false }
   }
   const given = Option.getOrUndefined(Context.getOption(annotations, ActiveContext))
-  // A request continues the framework's span. Background work belongs to no request.
+  // A request continues the framework's span. Background work is not part of any request.
   return given === undefined ? { active, isRoot: kind !== "server" } : { active: given, isRoot: false }
 }
 
@@ -171,7 +174,7 @@ const timeOf = (nanoseconds: bigint): Time => [Number(nanoseconds / second), Num
 const attributeOf = (value: unknown): AttributeValue =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : String(value)
 
-/** Reports the service's metrics each time the program collects. */
+/** Reports the service's metrics each time OpenTelemetry collects them. */
 const metricsOf = (api: OpenTelemetry): Layer.Layer<never> => {
   const meter = api.metrics?.getMeter(library)
   if (meter === undefined) return Layer.empty
@@ -183,7 +186,7 @@ const metricsOf = (api: OpenTelemetry): Layer.Layer<never> => {
   )
 }
 
-/** One value of a metric, under the name that OpenTelemetry gets. */
+/** One value of a metric, under the name that it has in OpenTelemetry. */
 interface Point {
   readonly name: string
   readonly isCounter: boolean
@@ -192,7 +195,7 @@ interface Point {
   readonly attributes: Attributes
 }
 
-/** Makes an instrument for each metric once the metric has a value. Returns a function that removes them all. */
+/** Makes an instrument for each metric as soon as it has a value. Returns a function that removes all instruments. */
 const observeAll = (meter: ApiMeter, context: Context.Context<never>): (() => void) => {
   const stops = new Map<string, () => void>()
   const points = () => Metric.snapshotUnsafe(context).flatMap(pointsOf)
@@ -212,7 +215,7 @@ const observeAll = (meter: ApiMeter, context: Context.Context<never>): (() => vo
       })
     }
   }
-  // Its callback runs at every collection, and picks up metrics that are new since the last one.
+  // This callback runs at every collection, and also adds metrics that are new since the last one.
   add("quotewire_up", false, "1 while the service runs.", (result) => {
     result.observe(1, {})
     addNew()

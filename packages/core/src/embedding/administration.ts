@@ -29,7 +29,7 @@ type Administration = Pick<
   | "resetCarrier"
 >
 
-/** Makes the methods that manage a service. */
+/** Makes these methods. `run` runs a call. */
 export const administration = (run: Lifetime["call"]): Administration => ({
   createOrganization: (name) =>
     run(

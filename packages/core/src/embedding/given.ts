@@ -5,7 +5,7 @@ import { AnyObject, Callable, checker } from "../wire/Argument.ts"
 import { textUpTo } from "../wire/Input.ts"
 
 /*
- * Checks the arguments that a program passes to the methods of `embed`.
+ * Checks the arguments that a program passes to methods of `embed`.
  */
 
 const connection = { organization_id: Schema.String, environment: Environment, carrier_id: Schema.String }

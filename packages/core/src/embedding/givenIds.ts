@@ -2,7 +2,7 @@ import { Effect, Schema } from "effect"
 import * as ApiError from "../wire/ApiError.ts"
 import { EventId, KeyId, OperatorTokenId, OrganizationId } from "../wire/Ids.ts"
 
-/** Reads an id from text. Text that is not an id is refused with `not_found`, like an unknown id. */
+/** Reads an ID from text. Text that is not an ID is refused with `not_found`, as an unknown ID is. */
 const idOf =
   <Id>(schema: Schema.Decoder<Id>) =>
   (text: string): Effect.Effect<Id, ApiError.ApiError<"not_found">> =>

@@ -3,15 +3,18 @@ import { StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 
 /**
- * The value of an effect that has ended. If it failed, throws the error that its promise rejects with. `signal` belongs
- * to the call.
+ * The value of an effect that has ended. If it failed, throws the error with which the promise of its call rejects.
+ * `signal` is that of the call.
  */
 export const valueOf = <A>(exit: Exit.Exit<A, unknown>, signal: AbortSignal | undefined): A => {
   if (Exit.isSuccess(exit)) return exit.value
   throw rejectionOf(exit.cause, signal)
 }
 
-/** Clones a refusal for one promise, with the stack of its call: several callers may share the same refusal. */
+/**
+ * Copies a refusal for one promise, with the stack of the promise's call, because several callers may share the same
+ * refusal.
+ */
 const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefined): unknown => {
   const error = Cause.squash(cause)
   if (error instanceof ApiError.ApiError) return ApiError.clone(error)
@@ -22,6 +25,6 @@ const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefine
   return new Error(error instanceof Error ? error.message : "The service failed.", { cause: error })
 }
 
-/** The refusal of calls to a service that has been closed. */
+/** The error for calls to a service that has been closed. */
 export const closed = () =>
   ApiError.make("service_unavailable", { message: "The service is closed.", retry_action: "none" })

@@ -3,11 +3,12 @@ import { isGuessable, readKey, type SealKeys } from "../access/Seal.ts"
 import { InvalidConfig } from "../config/ConfigRules.ts"
 
 /**
- * The seal keys as `embed` takes them: texts in the format of `generateSealKey`, newest first, or a layer of your own.
+ * The seal keys in the form that `embed` takes: strings in the format of `generateSealKey`, newest first, or a layer of
+ * your own.
  */
 export type GivenSealKeys = ReadonlyArray<string | undefined> | Layer.Layer<SealKeys>
 
-/** Reads seal keys from their texts. The error names wrong keys by their index, and never repeats a text. */
+/** Reads seal keys from their texts. The error names wrong keys by their index, and never repeats a key. */
 export const read = (given: unknown): Result.Result<SealKeys["Service"], InvalidConfig> => {
   const texts: ReadonlyArray<unknown> = Array.isArray(given) ? given : []
   const keys = texts.map((text) => (typeof text === "string" ? readKey(text) : null))
@@ -28,7 +29,7 @@ export const read = (given: unknown): Result.Result<SealKeys["Service"], Invalid
 
 const whatToDo = "pass 32 random bytes in base64, as generateSealKey() makes them."
 
-/** The refusal to open a sealed storage with random keys, because `seal_keys` was not given. */
+/** The error for opening a sealed storage with random keys, because `seal_keys` was not passed. */
 export const randomKeysRefused = new InvalidConfig({
   message:
     "You did not pass seal_keys, so random keys were made, which cannot open the data in this storage: pass the keys that it was sealed with as seal_keys."

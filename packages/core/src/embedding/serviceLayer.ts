@@ -36,7 +36,7 @@ export const serviceLayer = <OwnLine extends Line>({
 }: EmbedOptions<OwnLine>): Layer.Layer<Services | Storage, Error> =>
   (work ? worker : Layer.empty).pipe(
     Layer.provideMerge(layer),
-    // A storage may bring its own clock. Calls and jobs then both use it.
+    // A storage may bring its own clock, which calls and jobs then both use.
     Layer.provideMerge(storage),
     Layer.provide(carriersOf(givenCarriers, config)),
     Layer.provide(sealKeysOf(seal_keys)),
@@ -64,7 +64,7 @@ const carriersOf = (
   return carriers(given === undefined ? config : { ...config, carriers: given })
 }
 
-/** Random keys if none are given. */
+/** The given seal keys, or random ones if none are given. */
 const sealKeysOf = (
   given: sealKeys.GivenSealKeys | undefined
 ): Layer.Layer<SealKeys, InvalidConfig, SecureRandom.SecureRandom> => {

@@ -1,6 +1,6 @@
 /**
- * Copies an input, because the program may change it during the call. If copying fails, the check of the input refuses
- * it.
+ * Copies an input, because the program may change it during the call. An input that cannot be copied is refused by the
+ * check that follows.
  */
 export const snapshot = (input: unknown): unknown => {
   try {

@@ -3,7 +3,7 @@ import type { ConnectionSummary, LastTest } from "../carriers/Connection.ts"
 import { fromMillis, type Timestamp } from "../wire/Timestamp.ts"
 
 /*
- * What `embed` returns about organizations, keys and connections. Times are texts, as everywhere in the API.
+ * What `embed` returns about organizations, keys and connections. Times are strings, as everywhere in the API.
  */
 
 /** An organization, with a workspace in each environment. */
@@ -14,7 +14,7 @@ export interface EmbeddedOrganization extends Omit<Organization, "created_at"> {
 /** The metadata of a key, never the key itself. */
 export interface EmbeddedKey extends Omit<ApiKey, "created_at" | "revoked_at"> {
   readonly created_at: Timestamp
-  /** Null while the key is valid. */
+  /** When the key was revoked; null while it is valid. */
   readonly revoked_at: Timestamp | null
 }
 

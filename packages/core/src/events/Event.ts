@@ -24,7 +24,7 @@ export const meanings = {
   "webhook.test": "A test was requested. It goes to only one subscription, and is not in the feed."
 } as const
 
-/** Every type of event, in the order of the table. */
+/** Every type of event, in the order of `meanings`. */
 export const types: ReadonlyArray<keyof typeof meanings> = Struct.keys(meanings)
 
 type Type = Exclude<keyof typeof meanings, "webhook.test">
@@ -38,10 +38,10 @@ export const choosable: ReadonlyArray<string> = types.filter((type) => type !== 
 /** The type of an event: any text, because new types can appear at any time. Documents list the known ones. */
 export const TypeName = Schema.String.annotate({ jsonSchema: { type: "string", enum: choosable } })
 
-/** What an event can point to. New resources can appear at any time. */
+/** What an event can be about. New resources can appear at any time. */
 export const ResourceType = Schema.Literals(["quote_request", "quote"])
 
-// Omits what depends on the type, which JSON Schema cannot express: documents show an event of any type.
+// Leaves out what depends on the type, because JSON Schema cannot express that: documents show an event of any type.
 const AnyEvent = Schema.Struct({
   id: EventId.annotateKey({ description: "The identifier of the event: handle each identifier once" }),
   type: TypeName.annotateKey({ description: "What happened. New types can be added: always have a default branch" }),
@@ -63,9 +63,9 @@ interface EventOf<OwnType extends string, OwnKind extends Kind> extends Omit<Any
 }
 
 /**
- * A thin event: it names a resource and the version that it reached, and holds no facts about a person.
+ * A thin event: it names a resource and the version that it reached, and contains no facts about a person.
  *
- * Distinguish events by `type`, with a default branch: new types can appear at any time, and look like the types of
+ * Distinguish events by `type`, with a default branch: new types can appear at any time, and look like those for
  * purchases, which do not fire yet.
  */
 export type Event =
@@ -78,7 +78,7 @@ const isEvent = (event: AnyEvent): event is Event => {
   return (kind !== "quote_request" && kind !== "quote") || kind === event.resource.type
 }
 
-/** A thin event: it names a resource and the version that it reached, and holds no facts about a person. */
+/** A thin event: it names a resource and the version that it reached, and contains no facts about a person. */
 export const Event = AnyEvent.pipe(Schema.refine(isEvent)).annotate({ identifier: "Event" })
 
 /** The body of a webhook: an event and the revision in which it is written (api.md, Webhook requests). */
@@ -88,7 +88,7 @@ export const WebhookEvent = Schema.Struct({
 }).annotate({ identifier: "WebhookEvent" })
 export type WebhookEvent = typeof WebhookEvent.Type
 
-/** Encodes an event for the feed. `at` is in milliseconds of workspace time. */
+/** Makes an event for the feed. `at` is in milliseconds of workspace time. */
 export const record = (options: {
   readonly id: EventId
   readonly type: EventType
@@ -96,7 +96,7 @@ export const record = (options: {
   readonly environment: Environment
   readonly line: LineName
   readonly resource: Event["resource"]
-  /** The request of a quote, so that the feed finds the events of a request's quotes. */
+  /** The quote request that a quote belongs to, so that the feed can find the events of a request's quotes. */
   readonly quote_request_id?: QuoteRequestId
 }): NewEvent => {
   const event: AnyEvent = {

@@ -3,7 +3,7 @@ import { aboutFields } from "../wire/About.ts"
 import { pageFields } from "../wire/Pagination.ts"
 import { Event } from "./Event.ts"
 
-/** Input of a read of the feed, oldest first. */
+/** The input for reading the feed. Events are listed oldest first. */
 export const FeedInput = Schema.Struct({
   ...pageFields,
   ...aboutFields,
@@ -14,7 +14,7 @@ export const FeedInput = Schema.Struct({
 })
 export type FeedInput = typeof FeedInput.Type
 
-/** A page of the feed. An empty page means that the reader has caught up, even with filters. */
+/** A page of the feed. An empty page means that the reader has caught up, even if it uses filters. */
 export const EventPage = Schema.Struct({
   events: Schema.Array(Event).annotateKey({ description: "The events, oldest first" }),
   next_cursor: Schema.String.annotate({

@@ -15,10 +15,10 @@ export class Events extends Context.Service<
   Events,
   {
     /**
-     * Reads events in their order, from a cursor, from the oldest event that is still kept, or from the newest ones.
+     * Reads events in feed order, from a cursor, from the oldest event that is still kept, or from the newest ones.
      *
-     * Refuses a cursor that this feed did not issue with the same filters (`invalid_cursor`), and one that a reset has voided or after which
-     * events were erased (`event_cursor_expired`).
+     * Refuses with `invalid_cursor` if this feed did not issue the cursor with the same filters. Refuses with
+     * `event_cursor_expired` if a reset has made the cursor invalid, or events after it were erased.
      */
     readonly list: (
       call: Call,
@@ -42,8 +42,8 @@ export class Events extends Context.Service<
         if (from !== null && from.reset_count !== workspace.reset_count) {
           return yield* ApiError.make("event_cursor_expired")
         }
-        // A reset in progress erases everything up to now. A reader that saw part of it would not learn that it was
-        // erased.
+        // A reset in progress erases everything up to now. Readers that still got a part of it would not learn that it
+        // was erased.
         const isErased = workspace.erased_count < workspace.reset_count
         const end = from === null && begin === "newest" && !isErased ? yield* endOfFeed(storage, workspace.id) : 0
         const after = from?.number ?? Math.max(0, end - limit)
@@ -62,10 +62,10 @@ export class Events extends Context.Service<
   )
 }
 
-/** The feed of a sandbox whose reset is in progress. */
+/** What the feed of a sandbox shows while a reset is in progress: nothing. */
 const erasedAfter = (after: number): FeedPage => ({ events: [], reached: after, erased_through: 0 })
 
-/** The position in a cursor: the reset count, and the sequence number of the last event on the page. */
+/** Reads the position in a cursor: the reset count, and the sequence number of the last event on the page. */
 const positionOf = (position: string) => {
   const [reset_count = 0, number = 0] = position.split(" ").map(Number)
   return { reset_count, number }

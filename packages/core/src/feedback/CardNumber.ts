@@ -34,7 +34,7 @@ const isIssued = (digits: string): boolean =>
     return first >= from && first <= to && lengths.includes(digits.length)
   })
 
-/** The Luhn check digit of payment cards. */
+/** Whether the Luhn check digit, which payment cards have, matches. */
 const passesLuhn = (digits: string): boolean => {
   let sum = 0
   for (let i = 0; i < digits.length; i++) {

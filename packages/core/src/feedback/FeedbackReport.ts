@@ -11,16 +11,16 @@ import * as PersonalNumber from "./PersonalNumber.ts"
 export const kinds = ["missing_feature", "bug", "unclear_error", "unclear_docs", "other"] as const
 /** The states of a report; a new one is `received`. */
 export const statuses = ["received", "planned", "shipped", "declined"] as const
-/** What the operators can decide about a report. */
+/** What the operators can decide on a report. */
 export type Decision = Exclude<(typeof statuses)[number], "received">
 
-/** The longest text. Longer texts are refused for their length and not searched for personal numbers. */
+/** A longer text is refused for its length, and not searched for personal numbers. */
 const maxAccountCharacters = 2_000
 
 const Name = textUpTo(200)
 const Account = textUpTo(maxAccountCharacters)
 
-/** A report about the API as a caller sends it. It holds nothing about a person. */
+/** A report about the API as a caller sends it. It contains nothing about a person. */
 export const SendInput = Schema.Struct({
   kind: Schema.Literals(kinds).annotateKey({ description: "What kind of report it is" }),
   summary: textUpTo(200, 1).annotateKey({
@@ -99,7 +99,7 @@ export const decide = (kept: KeptReport, status: Decision, public_note: string |
 
 const personal = "This looks like a personal number. Remove it and send again."
 
-/** Every text of an input, valid or not, that looks as if it holds a personal number. */
+/** Every text in an input, valid or not, that seems to contain a personal number. */
 export const personalTexts = (input: unknown): ReadonlyArray<FieldError> =>
   Object.entries(textsIn(input)).flatMap(([path, text]) =>
     typeof text === "string" && !isLonger(text, maxAccountCharacters) && PersonalNumber.find(text) !== null

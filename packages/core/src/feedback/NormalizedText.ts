@@ -1,8 +1,10 @@
 /*
- * Normalizes text for the filter for personal numbers: one way to write each digit, dash and space.
+ * Normalizes text for the filter for personal numbers, so that each digit, dash and space has only one spelling.
  */
 
-/** Normalizes text, so that a number reads the same in any script, width, or with invisible characters. */
+/**
+ * Normalizes text, so that a number reads the same in any script or width, and with or without invisible characters.
+ */
 export const plain = (text: string): string =>
   text
     .normalize("NFKC")
@@ -13,7 +15,7 @@ export const plain = (text: string): string =>
 
 const isDigit = (codePoint: number): boolean => /^\p{Nd}$/u.test(String.fromCodePoint(codePoint))
 
-/** In every script the digits zero to nine have consecutive code points. */
+/** The ASCII digit for a digit of any script. In every script, the digits zero to nine have consecutive code points. */
 const asciiDigit = (digit: string): string => {
   const codePoint = digit.codePointAt(0) ?? 0
   let value = 0
@@ -21,11 +23,11 @@ const asciiDigit = (digit: string): string => {
   return String(value)
 }
 
-/** A separator that no number contains, so that the text on its two sides is not read as one number. */
+/** Replaces what is blanked out. No number contains it, so the text on its two sides is not read as one number. */
 const gap = "\n"
 
 const identifiers = [
-  // Our identifiers in their exact form.
+  // The service's own identifiers in their exact form.
   /(?<![\p{L}\p{N}])[a-z]{2,4}_(?:test)?[0-9a-hjkmnp-tv-z]{26}(?![\p{L}\p{N}])/gu,
   // Shortened or invented identifiers of resources that a report may name. No other prefix may hide a number.
   /(?<![\p{L}\p{N}])(?:req|qreq|qt|evt|sub|app)_[\p{L}\p{N}]{8,}/giu,
@@ -36,6 +38,6 @@ const identifiers = [
   /(?<!\d)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?/giu
 ]
 
-/** Blanks out identifiers, VINs and dates: digits that are not personal numbers. */
+/** Blanks out identifiers, VINs and dates, whose digits are not personal numbers. */
 export const withoutIdentifiers = (text: string): string =>
   identifiers.reduce((rest, identifier) => rest.replace(identifier, gap), text)

@@ -7,8 +7,8 @@ export type PersonalNumber = "national_id" | "card_number" | "drivers_license"
 /**
  * Finds text that looks like a national ID, a driver's license or a card number (api.md, Personal numbers).
  *
- * A number in an unmistakable format counts alone; bare digits count only near a word that names them. Phone numbers,
- * ZIP codes, dates, VINs, times and our own identifiers are not personal numbers.
+ * A number in an unmistakable format counts by itself; bare digits count only near a word that names them. Phone
+ * numbers, ZIP codes, dates, VINs, times and the service's own identifiers are not personal numbers.
  */
 export const find = (text: string): PersonalNumber | null => {
   const read = withoutIdentifiers(plain(text))
@@ -17,7 +17,7 @@ export const find = (text: string): PersonalNumber | null => {
   return hasDriversLicense(read) ? "drivers_license" : null
 }
 
-/** Matches the pattern where no letter or digit stands before or after it; matches may overlap. */
+/** Matches the pattern where no letter or digit comes before or after it. Matches may overlap. */
 const alone = (pattern: string): RegExp => new RegExp(`(?<![\\p{L}\\p{N}])(?=(${pattern})(?![\\p{L}\\p{N}]))`, "giu")
 
 interface Found {

@@ -270,15 +270,15 @@ const redactAt = (item: unknown, name: string, { clean, paths }: LeftOut): unkno
 }
 
 /**
- * The document without the omitted values and without elements and attributes that have secret names.
+ * The document without the omitted values, and without elements and attributes that have secret names.
  *
  * A path may begin at any element, so it need not include an envelope. A step names an element or an attribute without
- * its prefix; `*` stands for any name. After the name of an element that can repeat, an index or `*` may follow, as in
- * a list.
+ * its namespace prefix; `*` stands for any name. After the name of an element that can repeat, an index or `*` may
+ * follow, as in a list.
  */
 const redactXml = (root: Xml.XmlElement, leftOut: LeftOut): Xml.XmlElement => elementOf(root, 0, leftOut.paths, leftOut)
 
-/** Blanks between elements are dropped. */
+/** An element's content. White space between child elements is dropped. */
 const contentOf = ({ children }: Xml.XmlElement) => {
   const hasElements = children.some((child) => typeof child !== "string")
   return children.filter((child) => typeof child !== "string" || !hasElements || child.trim() !== "")
@@ -315,7 +315,7 @@ const elementOf = (of: Xml.XmlElement, index: number, paths: ReadonlyArray<Path>
 const isStep = (step: string | undefined, names: ReadonlyArray<string>): boolean =>
   step === "*" || (step !== undefined && names.includes(step))
 
-/** The rest of a path after a step that has one of these names. */
+/** The rest of each path whose first step is one of these names. */
 const restAfter =
   (names: ReadonlyArray<string>) =>
   ([step, ...rest]: Path): ReadonlyArray<Path> =>

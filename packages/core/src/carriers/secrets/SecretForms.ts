@@ -2,13 +2,13 @@ import { Base64, Hex } from "effect/encoding"
 import { BoundedMap } from "../../concurrency/BoundedMap.ts"
 
 /*
- * The forms in which a sent secret can come back: as is, escaped for a URL, a form, JSON, XML or HTML, in base64, in
- * base64 of base64, in hex, broken into lines, and in a mixture of these.
+ * The forms in which a secret that was sent can come back: as is, escaped for a URL, a form, JSON, XML or HTML, in
+ * base64, in base64 of base64, in hex, broken into lines, and in combinations of these.
  */
 
 /** Finds secrets in texts, in all their forms, in time linear in the length of the text. */
 export interface SecretForms {
-  /** The text without the secrets, including one that is cut off at the end of the text. */
+  /** The text without the secrets, even one that is cut off at the end of the text. */
   readonly without: (text: string) => string
   /** Whether a secret is in the text. */
   readonly isIn: (text: string) => boolean
@@ -17,19 +17,22 @@ export interface SecretForms {
 /** The replacement for omitted text. */
 export const redacted = "[redacted]"
 
-/** Shorter secrets occur by chance in other texts. */
+/** Shorter secrets are not searched for, because they occur in other texts by chance. */
 const minCharacters = 4
-/** A longer secret is found by its beginning. */
+/** Only this much of a longer secret is searched for, from its beginning. */
 const maxSearched = 128
-/** At the end of a text, a shorter beginning of a secret could occur by chance. */
+/**
+ * A secret that is cut off at the end of a text counts only from this length, because a shorter beginning could occur
+ * by chance.
+ */
 const minCutCharacters = 8
 /** How many levels of escapes are undone, such as JSON in a form in JSON. */
 const maxLevels = 3
 
-/** Finds nothing, because there are no secrets. */
+/** A finder without secrets: it finds nothing. */
 export const none: SecretForms = { without: (text) => text, isIn: () => false }
 
-/** The forms of one secret: in a text as it is, and in a text whose escapes are undone. */
+/** The forms of one secret: those in the text as it is, and those in the text after its escapes are undone. */
 interface Forms {
   readonly plain: ReadonlyArray<string>
   readonly unescaped: ReadonlyArray<string>
@@ -37,7 +40,7 @@ interface Forms {
 
 const formsOf = (secret: string): Forms => {
   const plain = unique([secret, ...inBase64(secret), ...inBase64Twice(secret), ...inHex(secret)])
-  // Unescaping a text also unescapes the secrets in it.
+  // Undoing the escapes in a text also undoes those in the secrets.
   const unescapedForms = plain.flatMap((form) => {
     const view = viewOf(form)
     return [view, ...levelsOf(view)].map(({ bytes }) => spaced(bytes))
@@ -45,7 +48,7 @@ const formsOf = (secret: string): Forms => {
   return { plain, unescaped: unique(unescapedForms) }
 }
 
-/** Makes a finder of these secrets. */
+/** Makes a finder for these secrets. */
 export const make = (secrets: Iterable<string>): SecretForms => finderWith(secrets, formsOf)
 
 const finderWith = (secrets: Iterable<string>, formsIn: typeof formsOf): SecretForms => {
@@ -76,11 +79,11 @@ const finderWith = (secrets: Iterable<string>, formsIn: typeof formsOf): SecretF
 }
 
 /**
- * Makes finders like `make`, and remembers the latest ones by their secrets.
+ * Makes finders as `make` does, and caches the latest ones by their secrets.
  *
- * A carrier receives the same credentials again and again. Making their finder takes longer than cleaning most answers.
- * The forms of each secret are remembered too: where many organizations have credentials for one carrier, almost every
- * set of secrets is new, but almost none of its secrets is.
+ * A carrier receives the same credentials again and again, and making their finder takes longer than cleaning most
+ * answers. The forms of each secret are cached too: if many organizations have credentials for one carrier, almost
+ * every set of secrets is new, but almost none of the secrets is.
  */
 export const remembering = (most: number): typeof make => {
   const formsIn = remembered(formsPerFinder * most, (secret) => secret, formsOf)
@@ -95,10 +98,10 @@ export const remembering = (most: number): typeof make => {
   }
 }
 
-/** For how many secrets the forms are remembered, for each remembered finder. */
+/** For how many secrets the forms are cached, for each cached finder. */
 const formsPerFinder = 32
 
-/** Makes each value once, as long as it is among the latest. */
+/** Caches the latest values, so that each is made only once. */
 const remembered = <A, B>(most: number, keyOf: (from: A) => string, of: (from: A) => B): ((from: A) => B) => {
   const values = new BoundedMap<string, B>(most)
   return (from) => {
@@ -152,7 +155,7 @@ const finderOf = (forms: ReadonlyArray<string>): ((text: string) => ReadonlyArra
 
 const headHashes = 1 << 14
 
-/** A hash of the first four characters of a form. */
+/** A hash of the four characters of a text at this position, for the first four of a form. */
 const headHash = (text: string, at: number): number =>
   (text.charCodeAt(at) ^
     (text.charCodeAt(at + 1) << 4) ^
@@ -160,11 +163,11 @@ const headHash = (text: string, at: number): number =>
     (text.charCodeAt(at + 3) * 31)) &
   (headHashes - 1)
 
-/** The end of a span without trailing line breaks. */
+/** Where a span ends if its trailing line breaks are excluded. */
 const endOfLine = (text: string, from: number, to: number): number =>
   from + text.slice(from, to).replace(/[\r\n]+[ \t]*$/, "").length
 
-/** How many characters of a form the text repeats from this position. */
+/** How many characters of a form are in the text from this position on. */
 const sharedLength = (text: string, from: number, form: string): number => {
   let length = 0
   while (length < form.length && text[from + length] === form[length]) length += 1
@@ -177,7 +180,7 @@ const isFound = (form: string, length: number): boolean => length === form.lengt
 const cutEscape = /(?:%[\da-f]?|\\(?:u[\da-f]{0,3}|x[\da-f]?)?|&[#\w]{0,7})$/i
 const maxEscapeCharacters = 8
 
-/** Whether the end of the text, or an escape that is cut off there, comes right after these characters. */
+/** Whether the text ends right after these characters, or only an escape that is cut off follows. */
 const isCut = (text: string, from: number, length: number): boolean => {
   if (length < minCutCharacters) return false
   if (from + length === text.length) return true
@@ -197,12 +200,12 @@ const replaced = (text: string, spans: ReadonlyArray<Span>): string => {
 }
 
 /**
- * The base64 characters that a text fully determines, at each of the three offsets at which it can begin in a group of
- * three bytes, in both alphabets.
+ * A secret in base64: the characters that it fully determines, at each of the three offsets at which it can begin in a
+ * group of three bytes, in both alphabets.
  */
 const inBase64 = (secret: string): ReadonlyArray<string> => unique(writtenForms(secret)).flatMap(encodedForms)
 
-/** The same for base64 of base64. Searches only for the secret as is, which keeps the number of forms small. */
+/** The same for base64 of base64, but only for the secret as is, which keeps the number of forms small. */
 const inBase64Twice = (secret: string): ReadonlyArray<string> => unique(encodedForms(secret)).flatMap(encodedForms)
 
 const encodedForms = (text: string): ReadonlyArray<string> => {
@@ -230,7 +233,7 @@ const writtenForms = (secret: string): ReadonlyArray<string> => [
 ]
 
 const encoder = new TextEncoder()
-/** One character for each byte, so that positions in text and bytes are the same. */
+/** Decodes each byte to one character, so that positions in the text and in the bytes are the same. */
 const decoder = new TextDecoder("latin1")
 
 /** A text in UTF-8, with the position of each byte in the original text. */
@@ -239,7 +242,7 @@ interface View {
   readonly at: (byte: number) => number
 }
 
-/** The bytes as text with each plus as a space, because forms encode spaces that way. */
+/** The bytes as text, with each plus sign as a space, because forms encode spaces that way. */
 const spaced = (bytes: Uint8Array): string => decoder.decode(bytes).replaceAll("+", " ")
 
 const viewOf = (text: string): View => {
@@ -260,13 +263,13 @@ const viewOf = (text: string): View => {
 
 const byteLength = (code: number): number => (code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4)
 
-/** What a text contains if it has escapes or line breaks. */
+/** A text without these characters has no escapes and no line breaks. */
 const escapes = /[%\\&+\r\n]/
 
 /** The break between two lines of base64, or of a folded header. */
 const lineBreak = /[\r\n]+[ \t]*/g
 
-/** The names of XML and HTML for the characters of ASCII. */
+/** The XML and HTML names of ASCII characters. */
 const entities: Readonly<Record<string, string>> = {
   ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", AMP: "&", LT: "<", GT: ">", QUOT: '"' },
   ...{ Tab: "\t", NewLine: "\n", excl: "!", num: "#", dollar: "$", percnt: "%", lpar: "(", rpar: ")", ast: "*" },
@@ -299,7 +302,7 @@ const levelsOf = (view: View): ReadonlyArray<View> => {
   return levels
 }
 
-/** The view without one level of escapes; null if it has none. */
+/** The view with one level of escapes undone; null if it has no escapes. */
 const unescaped = (view: View): View | null => rewritten(view, escape, writeUnescaped)
 
 /** The view without line breaks; empty if it has none. */
@@ -309,8 +312,8 @@ const unfolded = (view: View): ReadonlyArray<View> => {
 }
 
 /**
- * The view with each match replaced by the bytes that `write` writes and counts, which are fewer; null if nothing
- * matches.
+ * The view with each match replaced by the bytes that `write` writes. They must be fewer than those of the match, and
+ * `write` returns their number. Null if nothing matches.
  */
 const rewritten = (
   { at, bytes }: View,
@@ -333,7 +336,7 @@ const rewritten = (
     length += written
     read += match[0].length
   }
-  // A replacement is shorter than its match, so equal lengths mean that nothing matched.
+  // Every replacement is shorter than its match, so an equal length means that nothing matched.
   if (length === read) return null
   copyTo(bytes.length)
   places[length] = bytes.length
