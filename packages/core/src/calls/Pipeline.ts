@@ -41,10 +41,7 @@ export interface Request extends RequestHead {
   readonly transport?: Transport
   /** The person's answer, if the host asks for consent itself. It is never taken from the caller's input. */
   readonly person?: PersonsAnswer
-  /**
-   * Whether an earlier request has already been charged for this call: a call that asks the person runs once for each
-   * answer.
-   */
+  /** Whether an earlier request was charged for this call: a call that asks the person runs once for each answer. */
   readonly is_paid?: boolean
   /**
    * The input as one object, collected from all parts of the call.
@@ -349,10 +346,7 @@ const prepare = <Output, R>(
   return Effect.flatMap(rest, (others) => Effect.fail(refusalOf(joinWrongFields(refused, others))))
 }
 
-/**
- * A refusal, translated to the caller's revision. Some refusals are always in the current one (api.md, Choosing a
- * revision).
- */
+/** A refusal in the caller's revision. Some refusals are always in the current one (api.md, Choosing a revision). */
 const inRevision = (
   revision: Revision.Revision | null,
   operation: string,
