@@ -40,7 +40,7 @@ import { InvalidArgument } from "./wire/Argument.ts"
 import type { Ids } from "./wire/Ids.ts"
 
 /*
- * What hosts need from a running service, besides calling operations: links, callbacks, signatures, readiness, keys.
+ * What hosts need from a running service besides calling operations: links, callbacks, signatures, readiness and keys.
  */
 
 export type { Destination, Mailbox }
@@ -95,7 +95,8 @@ const tryLater: Destination = {
 }
 
 /**
- * Accepts a carrier's callback, unparsed. False if it is not genuine. Fails if the carrier must send it again later.
+ * Accepts a carrier's callback, unparsed. False if the callback is not genuine. Fails if the carrier must send it again
+ * later.
  */
 export const carrierCallback = (
   carrierId: string,
@@ -108,7 +109,7 @@ export const carrierCallback = (
   )
 
 /**
- * Signs text that a host hands out and must recognize later, on any host.
+ * Signs text that a host hands out, so that any host can recognize it later.
  *
  * `purpose` separates uses: a signature for one purpose is not valid for another.
  */
@@ -125,13 +126,16 @@ export const isSigned = (purpose: string, text: string, signature: string): Effe
 export const seal = (purpose: string, text: string): Effect.Effect<string, never, Services> =>
   Effect.flatMap(Seal, (sealer) => sealer.seal(purpose, text))
 
-/** The text that `seal` sealed; null if it was altered, or sealed with a key that this host lacks. Both are logged. */
+/**
+ * The text that `seal` sealed; null if it was altered, or sealed with a key that this host lacks, both of which are
+ * logged.
+ */
 export const unseal = (purpose: string, sealed: string): Effect.Effect<string | null, never, Services> =>
   Effect.flatMap(Seal, (sealer) => Effect.orElseSucceed(sealer.open(purpose, sealed), () => null))
 
 /**
- * Sends a message to the host that waits for it, whichever host that is, and returns whether the mailbox took it. A
- * mailbox takes one message and drops all later ones.
+ * Sends a message to the host that waits for it, whichever that is, and returns whether the mailbox accepted it. A
+ * mailbox accepts one message and drops all later ones.
  */
 export const sendMessage = (
   mailbox: Mailbox,
@@ -143,13 +147,13 @@ export const sendMessage = (
     )
   )
 
-/** Waits for the message of a mailbox, at most this many milliseconds of real time; null if there is none by then. */
+/** Waits for a mailbox's message, at most this many milliseconds of real time; null if none has arrived by then. */
 export const receiveMessage = (mailbox: Mailbox, waitMs: number): Effect.Effect<string | null, never, Services> =>
   Effect.flatMap(Mailboxes, (mailboxes) => mailboxes.receive(mailbox, waitMs))
 
 /**
- * Readiness: true if storage answers, has the schema that this program needs, and holds nothing sealed with a key that
- * this process lacks. Otherwise a sentence that says what is wrong.
+ * Readiness: true if storage answers, has the schema that this program needs, and contains nothing sealed with a key
+ * that this process lacks. Otherwise a sentence that says what is wrong.
  */
 export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect.gen(function* () {
   const sealer = yield* Seal
@@ -160,13 +164,13 @@ export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect
 
 const missingKey = "Some data is sealed with a key that this host does not have: restart it with every seal key in use."
 
-/** Which cells of the storage can be used now; empty if it has none. */
+/** Which cells of the storage can be used now; empty if it has no cells. */
 export const cells: Effect.Effect<ReadonlyArray<CellReadiness.CellReadiness>, never, Storage> = Effect.flatMap(
   Storage,
   (storage) => CellReadiness.ask(storage.cells ?? [])
 )
 
-/** The environments in which this host has a carrier to ask. */
+/** The environments for which this host has a carrier. */
 export const environments: Effect.Effect<ReadonlyArray<Environment>, never, CarrierAdapters> = Effect.map(
   CarrierAdapters,
   environmentsOf
@@ -180,27 +184,27 @@ export const carrierIds: Effect.Effect<{ readonly [E in Environment]: ReadonlyAr
     return { sandbox: idsIn("sandbox"), live: idsIn("live") }
   })
 
-/** A new key, with warnings for whoever made it. */
+/** A new key, with warnings for whoever creates it. */
 export interface CreatedKey extends IssuedKey {
   readonly warnings: ReadonlyArray<string>
 }
 
-/** Creates a key, and warns if this program has no carrier to ask in its environment. */
+/** Creates a key, and warns if this program has no carrier in the key's environment. */
 export const createKey = Effect.fnUntraced(function* (options: Parameters<Access["Service"]["createKey"]>[0]) {
   const issued = yield* (yield* Access).createKey(options)
   return { ...issued, warnings: keyWarnings(options.environment, yield* environments) } satisfies CreatedKey
 })
 
-/** The organization and environment that callers without a key act in. */
+/** The organization and environment in which callers without a key act. */
 export interface Keyless {
-  /** The id of an organization of the storage, as `createOrganization` returns it. */
+  /** The ID of an organization in the storage, as `createOrganization` returns it. */
   readonly organization_id: string
   /** `sandbox` by default. */
   readonly environment?: Environment
 }
 
 /**
- * Admits callers without a key to the agent endpoint of one host. Dies if the storage has no such organization or is
+ * Admits callers without a key to one host's agent endpoint. Dies if the organization does not exist or the storage is
  * unavailable.
  */
 export const admitKeyless = ({
@@ -221,8 +225,8 @@ export const admitKeyless = ({
   )
 
 /**
- * Whether someone can call in live although this host has no live carrier: with a live key, or without a key if keyless
- * callers act in live. Requests that they start end without a quote.
+ * Whether someone can call the live environment although this host has no live carrier: with a live key, or without a
+ * key if keyless callers act in live. Requests that they start end without a quote.
  */
 export const isLiveWithoutCarriers: Effect.Effect<boolean, StorageUnavailable, Services> = Effect.gen(function* () {
   if ((yield* environments).includes("live")) return false
@@ -231,8 +235,8 @@ export const isLiveWithoutCarriers: Effect.Effect<boolean, StorageUnavailable, S
 })
 
 /**
- * Returns pending long polls at once with the current state, and answers later reads without waiting. Call it when the
- * process is about to stop; it cannot be undone.
+ * Ends pending long polls immediately with the current state, and answers later reads without waiting. Call it when the
+ * process is about to stop. It cannot be undone.
  */
 export const releaseLongPolls: Effect.Effect<void, never, Services> = Effect.flatMap(
   LongPolls,

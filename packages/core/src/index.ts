@@ -2,7 +2,7 @@
  * The quoting service as a library.
  *
  * Without Effect, use `embed`: the whole service with promises. With Effect, `Quotewire.layer` is the core on top of a
- * `Storage`, `operations` lists what a caller can do, and `Pipeline.call` does it. `Resource` holds the schemas and
+ * `Storage`, `operations` lists what a caller can do, and `Pipeline.call` does it. `Resource` contains the schemas and
  * types.
  */
 

@@ -34,7 +34,9 @@ import * as Endpoint from "./webhooks/records/Endpoint.ts"
 import * as Recipients from "./webhooks/subscriptions/Recipients.ts"
 import * as TwoStepCalls from "./webhooks/subscriptions/TwoStepCalls.ts"
 
-/** Every kind of stored record. Storage, retention and the sandbox reset read this list; none of them names a kind. */
+/**
+ * Every kind of stored record. Storage, retention and the sandbox reset read this list; they name no kind themselves.
+ */
 export const kinds: Kind.Kinds = Kind.registry([
   Cell.kind,
   Cell.markKind,

@@ -56,10 +56,10 @@ import { PublicUrl } from "./wire/PublicUrl.ts"
 
 export * from "./hosting.ts"
 
-/** The cryptography that the core needs, as ports. A host may provide faster implementations. */
+/** The cryptography that the core needs, as ports. A host can provide faster implementations. */
 export type Cryptography = TextCrypto | Mac.Mac | Digest.Digest | SecureRandom.SecureRandom
 
-/** Cryptography by WebCrypto, which every runtime has. */
+/** WebCrypto's cryptography, which every runtime has. */
 export const webCryptography: Layer.Layer<Cryptography> = TextCrypto.layer.pipe(
   Layer.provide(Aead.layerWebCrypto),
   Layer.provideMerge(Layer.merge(Mac.layerWebCrypto, Digest.layerWebCrypto)),
@@ -73,9 +73,9 @@ export const sandboxCarriers: Layer.Layer<CarrierAdapters, never, Mac.Mac> = Lay
 )
 
 /**
- * The lines of a configuration, as the reference `Lines` for this layer and everything above it.
+ * Provides a configuration's lines as the reference `Lines`, for this layer and everything above it.
  *
- * Building the layer fails if the configuration is wrong, with every fault in one message.
+ * Building the layer fails if the configuration is wrong, and lists every fault in one message.
  */
 export const lines = (config: Config): Layer.Layer<never, InvalidConfig> =>
   Layer.effect(
@@ -86,10 +86,10 @@ export const lines = (config: Config): Layer.Layer<never, InvalidConfig> =>
   )
 
 /**
- * The carriers of a configuration: the fictional ones, unless it leaves them out, followed by its own. They include the
- * lines of the configuration.
+ * A configuration's carriers: the fictional ones, unless it disables them, followed by its own. Provides the
+ * configuration's lines as well.
  *
- * Building the layer fails if the configuration is wrong, with every fault in one message.
+ * Building the layer fails if the configuration is wrong, and lists every fault in one message.
  */
 export const carriers = (config: Config): Layer.Layer<CarrierAdapters, InvalidConfig, Mac.Mac> =>
   Layer.merge(
@@ -104,8 +104,8 @@ export const carriers = (config: Config): Layer.Layer<CarrierAdapters, InvalidCo
   )
 
 /**
- * How a configuration reaches carriers, and what it keeps of the exchanges with them. Omitted options have their
- * defaults.
+ * Provides a configuration's settings for exchanges with carriers: the transport, and what is recorded. Omitted options
+ * have their defaults.
  */
 export const exchanges = ({
   carrier_transport = Layer.empty,
@@ -129,12 +129,12 @@ export const exchanges = ({
     on_carrier_exchange === undefined ? Layer.empty : Layer.succeed(OnCarrierExchange, on_carrier_exchange)
   )
 
-/** The revisions that a configuration serves; by default those of this release. Hosts need them, too. */
+/** Provides the revisions that a configuration serves; by default those of this release. Hosts need them, too. */
 export const revisions = ({ revisions: served }: Pick<Config, "revisions">): Layer.Layer<never> =>
   served === undefined ? Layer.empty : Layer.succeed(ServedRevisions, served)
 
 /**
- * Organizations, keys and operators' tokens only, for a program that manages them. It needs no seal keys, because it
+ * Only organizations, keys and operators' tokens, for a program that manages them. It needs no seal keys, because it
  * seals nothing.
  */
 export const administration: Layer.Layer<Access | OperatorTokens, never, Storage | Cryptography> = Layer.merge(
@@ -142,10 +142,10 @@ export const administration: Layer.Layer<Access | OperatorTokens, never, Storage
   OperatorTokens.layer
 ).pipe(Layer.provide(Layer.merge(Seal.layer, Ids.layer)), Layer.provide(SealKeys.layerEphemeral))
 
-/** Checks that nobody can guess the seal keys. */
+/** Fails if a seal key is easy to guess. */
 const strongKeys = Effect.flatMap(SealKeys, SealKeysInUse.checkStrength)
 
-// Before anything is sealed, checks that nobody can guess the seal keys, and that they match the storage.
+// Before anything is sealed, check that the seal keys cannot be guessed, and that they match the storage.
 const checkedSeal = Layer.effect(
   Seal,
   Effect.gen(function* () {
@@ -156,7 +156,7 @@ const checkedSeal = Layer.effect(
 ).pipe(Layer.provide(Seal.layer))
 
 /**
- * The connections of organizations only, for a program that manages them. They are sealed, so it needs the seal keys.
+ * Only organizations' connections, for a program that manages them. Connections are sealed, so it needs the seal keys.
  */
 export const connections: Layer.Layer<
   Connections,
@@ -165,18 +165,14 @@ export const connections: Layer.Layer<
 > = Connections.layer.pipe(Layer.provide(checkedSeal), Layer.provide(Workspaces.layer))
 
 /**
- * The consumers only, for a program that shows them and their parked events. They are not sealed, so it needs no seal
- * keys.
+ * Only consumers, for a program that shows them and their parked events. They are not sealed, so it needs no seal keys.
  */
 export const consumers: Layer.Layer<Consumers, never, Storage | SecureRandom.SecureRandom> = Consumers.layer.pipe(
   Layer.provide(Ids.layer),
   Layer.provide(Workspaces.layer)
 )
 
-/**
- * The circuits of carriers only, for a program that shows and closes them. They are not sealed, so it needs no seal
- * keys.
- */
+/** Only carriers' circuits, for a program that shows and closes them. They are not sealed, so it needs no seal keys. */
 export const circuits: Layer.Layer<Circuits, never, Storage | CarrierAdapters> = Circuits.layer
 
 // Every change passes through here, so events always get their deliveries, and bodies that can hold facts are always
@@ -189,10 +185,10 @@ const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Works
   })
 )
 
-// The services of quoting, without what they use to call carriers.
+// The quoting services, without what they use to call carriers.
 const quoting = Layer.mergeAll(Carriers.layer, QuoteRequests.layer, Quotes.layer).pipe(Layer.provide(AskLoading.layer))
 
-// Jobs that run ahead of a sandbox's clock have services of their own, whose changes are staged.
+// Jobs that run ahead of a sandbox's clock use services of their own, whose changes are staged.
 const staged = Layer.fresh(quoting).pipe(Layer.provide(Layer.effect(Storage, Effect.map(Storage, withStaging))))
 
 const quotingHandlers = Effect.gen(function* () {
@@ -202,7 +198,7 @@ const quotingHandlers = Effect.gen(function* () {
   return { jobs: { ...asking.jobs, ...requests.jobs, ...quotes.jobs }, abandon: requests.abandon }
 })
 
-// Which service runs which job. A job kind without a handler does not compile.
+// Maps each kind of job to the service that runs it. A kind without a handler does not compile.
 const handlers = Layer.effect(
   Handlers,
   Effect.gen(function* () {
@@ -218,9 +214,7 @@ const handlers = Layer.effect(
   })
 )
 
-/**
- * Erasures of persons' data only, for a program that runs them. They open what is sealed, so it needs the seal keys.
- */
+/** Only erasures of persons' data, for a program that runs them. They open sealed data, so it needs the seal keys. */
 export const erasures: Layer.Layer<
   Erasures,
   SealKeysInUse.SealKeysRefused | StorageUnavailable,
@@ -233,11 +227,11 @@ export const erasures: Layer.Layer<
   Layer.provide(Workspaces.layer)
 )
 
-/** What is sealed only, for a program that reseals it with the newest key. */
+/** Only what is sealed, for a program that reseals it with the newest key. */
 export const sealedRows: Layer.Layer<SealedRows, SealKeysInUse.SealKeysRefused, Storage | SealKeys | Cryptography> =
   SealedRows.layer(kinds).pipe(Layer.provide(Seal.layer), Layer.provide(Layer.effectDiscard(strongKeys)))
 
-// A carrier with terms for a line that this host does not offer is never asked for it.
+// For lines that this host does not offer, a carrier's terms are ignored.
 const knownCarriers = Layer.effect(
   CarrierAdapters,
   Effect.gen(function* () {
@@ -283,7 +277,7 @@ export const layer: Layer.Layer<
       WorkReports.layer
     )
   ),
-  // Jobs and clicks use one client, because it counts the calls in progress with each carrier.
+  // Jobs and clicks on links share one client, because it counts the calls in progress with each carrier.
   Layer.provide(Layer.merge(CarrierClient.layer, Recorder.layer)),
   Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer, Recoveries.layer)),
   Layer.provideMerge(
@@ -311,14 +305,14 @@ export const layer: Layer.Layer<
 /**
  * Different rate limits for some callers of a service, such as those of one host.
  *
- * Their calls count together with those of all other callers on the storage. Tests and replays keep the limit of the
- * service.
+ * Their calls count together with those of all other callers on the storage. For tests and replays, the service's own
+ * limit still applies.
  */
 export const limited = (limits: Limits): Layer.Layer<Allowance, never, Storage> =>
   Layer.provide(Layer.fresh(Allowance.layer), Layer.succeed(AllowanceLimits, limits))
 
-/** Identifiers alone, for a host that must answer although its service could not start. */
+/** Only identifiers, for a host that must answer although its service could not start. */
 export const identifiers: Layer.Layer<Ids> = Layer.provide(Ids.layer, SecureRandom.layerWebCrypto)
 
-/** Runs due jobs and erases old records as long as the layer lives. At least one process of a service needs it. */
+/** Runs due jobs and erases old records while the layer lives. At least one process of a service needs this layer. */
 export const worker: Layer.Layer<never, never, Services> = Layer.merge(Runner.layerForever, Retention.layerForever)

@@ -223,7 +223,7 @@ export const listEvents = Operation.make({
   run: (call, input) => Effect.flatMap(Events, (events) => events.list(call, input))
 })
 
-/** Reads the sandbox workspace. */
+/** Reads the sandbox workspace: its time, its active scenario and how often it was reset. */
 export const getSandbox = Operation.make({
   name: "get_sandbox",
   summary: "Read the sandbox workspace",
@@ -276,7 +276,7 @@ export const selectScenario = Operation.make({
   run: (call, { scenario }) => Effect.flatMap(Sandbox, (sandbox) => sandbox.selectScenario(call, scenario))
 })
 
-/** Moves the sandbox's clock. */
+/** Moves the sandbox's clock forward, and runs everything that comes due on the way. */
 export const advanceTime = Operation.make({
   name: "advance_time",
   summary: "Advance the sandbox's time",
@@ -311,7 +311,7 @@ export const forceExpiry = Operation.make({
   run: (call) => Effect.flatMap(Sandbox, (sandbox) => sandbox.forceExpiry(call))
 })
 
-/** Replays the sandbox's events. */
+/** Sends the sandbox's recorded events to the subscriptions again. */
 export const replayEvents = Operation.make({
   name: "replay_events",
   summary: "Replay the sandbox's events",

@@ -32,19 +32,22 @@ const all = (pattern: RegExp, text: string): ReadonlyArray<Found> =>
     return { text: found, from: index, to: index + found.length }
   })
 
-/** The greatest distance between the naming word and a number, in characters. */
+/** How far a number can be from the word that names it, in characters. */
 const nearCharacters = 48
 
 const isNear = (number: Found, cues: ReadonlyArray<Found>): boolean =>
   cues.some(({ from, to }) => number.from - to <= nearCharacters && from - number.to <= nearCharacters)
 
 const separatedId = alone("\\d{3}[- .]\\d{2}[- .]\\d{4}")
-/** Nine digits, undivided or in unequal groups, even directly after the naming word. */
+/** Nine digits, undivided or in unequal groups, which count even directly after the word that names them. */
 const cuedIds = [
   ...["\\d{9}", "\\d{3}[- ]\\d{6}", "\\d{3}([- ])\\d{3}\\2\\d{3}"].map(alone),
   /(?<=ssns?|itins?)(?=(\d{9})(?![\p{L}\p{N}]))/giu
 ]
-/** As people and as programs write it: `social security number`, `socialSecurityNumber`. */
+/**
+ * The words that name a national ID, as people and programs write them: `social security number`,
+ * `socialSecurityNumber`.
+ */
 const idCue =
   /(?:ssns?|(?<![a-z])itins?)(?![a-z])|social[ _-]{0,3}security|(?:taxpayer|(?<!inter)national)[ _-]{0,3}id/gi
 
@@ -65,7 +68,7 @@ const isIssuedId = (digits: string): boolean => {
   return area !== 0 && area !== 666 && group !== 0 && digits.slice(5) !== "0000"
 }
 
-/** Digits, undivided or in the groups printed on cards, with one kind of separator. */
+/** Digits, undivided or in the groups printed on cards, with the same separator throughout. */
 const cards = [
   "\\d{13,19}",
   "\\d{4}([- .])\\d{4}\\2\\d{4}\\2\\d{1,7}",
@@ -76,7 +79,10 @@ const cards = [
 const hasCardNumber = (text: string): boolean =>
   cards.some((card) => all(card, text).some((found) => isCardNumber(digitsOf(found.text))))
 
-/** License formats that their dashes make unmistakable: Florida, Illinois and Wisconsin, Maryland and Michigan. */
+/**
+ * License formats that are unmistakable because of their dashes: Florida, Illinois and Wisconsin, Maryland and
+ * Michigan.
+ */
 const dashedLicenses = [
   "[a-z]\\d{3}-\\d{3}-\\d{2}-\\d{3}-\\d",
   "[a-z]\\d{3}-\\d{4}-\\d{4}(?:-\\d{2})?",
@@ -86,7 +92,7 @@ const dashedLicenses = [
 const licenseCue =
   /driv(?:er|ing)(?:['`\u2018\u2019\u02bc]?s)?[ _-]{0,3}lic(?:en[cs]e(?![_ ](?:plate|status))|(?![a-z]))|licen[cs]e[ _-]{0,3}(?:num(?:ber)?|no)(?![a-z])|licen[cs]e ?#|(?<![a-z])(?:dln(?![a-z])|dl ?(?:[#:]|(?:num(?:ber)?|no)(?![a-z])))/gi
 
-/** A word of at least five characters. A license number has at least three digits among them. */
+/** A word of at least five characters. It is a license number only if it has at least three digits. */
 const token = alone("[a-z0-9](?:[a-z0-9-]{3,30})[a-z0-9]")
 
 const hasDriversLicense = (text: string): boolean => {

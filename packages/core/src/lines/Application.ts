@@ -16,7 +16,7 @@ export type Draft<A> =
       : A
 
 /**
- * The rules of a line that JSON Schema cannot express: consistency between facts, the calendar, the law.
+ * A line's rules that JSON Schema cannot express: consistency between facts, the calendar, the law.
  *
  * They read drafts, so that one answer reports these problems together with missing and malformed facts. `today` is the
  * workspace's day, `YYYY-MM-DD`.
@@ -27,7 +27,7 @@ export type Rules<A> = (draft: Draft<A>, today: string, problems: Problems) => v
 export class Problems {
   readonly wrong: Array<FieldError>
   readonly missing: Array<FieldError>
-  /** The number of wrong fields that `wrong` does not list. */
+  /** How many more wrong fields there are than `wrong` lists. */
   readonly more: number
 
   constructor(wrong: ReadonlyArray<FieldError> = [], missing: ReadonlyArray<FieldError> = [], more = 0) {
@@ -46,7 +46,7 @@ export class Problems {
     this.wrong.push(allowed_values === undefined ? { path, message } : { path, message, allowed_values })
   }
 
-  /** Adds a missing fact, unless it is listed already. */
+  /** Adds a missing fact, unless it is already listed. */
   require(path: string, message: string, allowed_values: ReadonlyArray<string>): void {
     if (!this.missing.some((error) => error.path === path)) this.missing.push({ path, message, allowed_values })
   }
@@ -59,11 +59,11 @@ export interface Application {
   readonly facts: object
 }
 
-/** An application with all assumed facts added, and what follows from its facts. */
+/** An application with all assumed facts filled in, and what follows from its facts. */
 export interface Assumed extends Application {
   /** The facts that were assumed, sorted by path. */
   readonly assumptions: ReadonlyArray<Assumption>
-  /** The state of the garage, the home or the pet. */
+  /** The state in which the car is garaged, or the home or the pet is. */
   readonly state: StateCode
   /** The insured subjects, in the order of the facts. */
   readonly subjects: ReadonlyArray<Subject>
@@ -77,14 +77,14 @@ const root = "application"
 /**
  * Compiles the reader of a line's facts.
  *
- * Reports every problem, at its path from `application`. `today` is the workspace's day, `YYYY-MM-DD`.
+ * The reader reports every problem, with its path from `application`. `today` is the workspace's day, `YYYY-MM-DD`.
  */
 export const reader = <A extends object>(
   facts: Schema.Decoder<A & Draft<A>>,
   rules: Rules<A>
 ): ((input: unknown, today: string) => Result.Result<A, Problems>) => {
   const check = checker(facts, [root])
-  // A value is a draft if its check finds only missing facts.
+  // A value is a draft if checking it finds nothing but missing facts.
   const isDraft = (_checked: unknown, checked: ReturnType<typeof check>): _checked is Draft<A> =>
     Result.isSuccess(checked) || (checked.failure.more === 0 && checked.failure.found.every(({ missing }) => missing))
   return (input, today) => {
@@ -114,8 +114,7 @@ export const refusalOf = ({ wrong, missing, more }: Problems): Refusal =>
   wrong.length > 0 ? invalidInput({ found: wrong, more }) : needsInformation(missing)
 
 /**
- * A copy of a value without the members at these paths. A removed list item becomes an empty object, to keep the
- * indexes.
+ * A copy of a value without the parts at these paths. A list item is replaced by an empty object, to keep the indexes.
  */
 const without = (value: unknown, path: string, refused: ReadonlySet<string>): unknown => {
   if (Array.isArray(value)) {
@@ -130,7 +129,7 @@ const without = (value: unknown, path: string, refused: ReadonlySet<string>): un
 }
 
 /**
- * The facts that a carrier needs and an application lacks, as paths with indexes: `application.vehicles.0.vin`.
+ * The facts that a carrier needs but an application lacks, as paths with indexes: `application.vehicles.0.vin`.
  *
  * A need is a path below `application`, with `*` for every item of a list: `vehicles.*.vin`.
  */
@@ -147,7 +146,8 @@ const absentAt = (value: unknown, [name, ...rest]: ReadonlyArray<string>, path: 
 /**
  * The facts that a carrier may see: those that affect a price, and those that its adapter declared (`needs`, `wants`).
  *
- * A carrier does not learn who the person is unless it has declared it: names, street, e-mail and phone are removed.
+ * Names, street, e-mail and phone are removed unless the adapter declared them, so that a carrier does not learn who
+ * the person is.
  */
 export const disclosed = (
   { identifying_paths }: { readonly identifying_paths: ReadonlyArray<string> },
@@ -182,11 +182,11 @@ export type Assumption = typeof Assumption.Type
 /** `T` with these members required. */
 export type WithRequired<T, K extends keyof T> = T & { readonly [P in K]-?: Exclude<T[P], undefined> }
 
-/** Collects the assumptions that are made while facts are completed. Paths are relative to `application`. */
+/** Collects the assumptions that are made while facts are completed. Their paths are relative to `application`. */
 export class Assumptions {
   readonly #made: Array<Assumption> = []
 
-  /** Returns the fact as sent. If it was not sent, records and returns the assumed value. */
+  /** Returns the fact as sent. If it was not sent, returns the assumed value and records the assumption. */
   fill<A extends Scalar>(sent: A | undefined, path: string, value: A, label: string, source = "service_default"): A {
     if (sent !== undefined) return sent
     this.record(path, value, label, source)
@@ -215,7 +215,7 @@ export interface Subject {
   readonly label: string | null
 }
 
-/** The subject of a kind at a place in its list, from 0. */
+/** The subject of this kind at an index in its list, from 0. */
 export const subject = (kind: string, index: number, label: string | null): Subject => ({
   subject_id: `${kind}-${index + 1}`,
   kind,

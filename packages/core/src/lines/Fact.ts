@@ -4,47 +4,47 @@ import { textUpTo } from "../wire/Input.ts"
 import type { JsonValue } from "../wire/Json.ts"
 
 /*
- * Builders for the facts of a line. The resulting Schema checks what callers send, provides the TypeScript types, and
+ * Builders for the facts of a line. The resulting schema checks what callers send, provides the TypeScript types, and
  * is served as JSON Schema.
  */
 
-/** Metadata of a fact. All but the label is served in the JSON Schema. */
+/** A fact's metadata. Everything except the label is served in the JSON Schema. */
 export interface About {
-  /** The text to ask a person for the fact. Every fact that can be required has one. */
+  /** The text with which a person is asked for the fact. Every fact that can be required has one. */
   readonly label?: string
-  /** What the fact is, with its unit. Documents show it; models do not read it in every conversation. */
+  /** What the fact is, with its unit. Documents show the title; models do not read it in every conversation. */
   readonly title?: string
   /** What neither the name nor the values say. */
   readonly description?: string
   /**
-   * `direct` identifies a person, `indirect` does so together with other facts, `sensitive` is about a person's
+   * `direct` identifies a person by itself, `indirect` together with other facts; `sensitive` is about a person's
    * conduct.
    */
   readonly "x-pii"?: "direct" | "indirect" | "sensitive"
-  /** `price`: the fact affects the price. `offer`: carriers may need it for an offer. */
+  /** `price`: the fact affects the price. `offer`: carriers may need the fact for an offer. */
   readonly "x-tier"?: "price" | "offer"
   /** The value that is assumed if the fact is not sent. */
   readonly "x-assume"?: { readonly value: JsonValue } | { readonly from: string } | { readonly formula: string }
 }
 
-/** Metadata of a fact that is text. */
+/** A text fact's metadata. */
 export interface TextAbout extends About {
   /** Example values to show in documents. */
   readonly examples?: ReadonlyArray<string>
 }
 
-/** One of the listed values. */
+/** A fact that is one of the listed values. */
 export const choice = <const Values extends ReadonlyArray<string | number>>(values: Values, about: About = {}) =>
   Schema.Literals(values).annotate({ ...about })
 
-/** One of the listed values, or null. */
+/** A fact that is one of the listed values, or null. */
 export const choiceOrNull = <const Values extends ReadonlyArray<string | number>>(values: Values, about: About = {}) =>
   Schema.NullOr(Schema.Literals(values)).annotate({ ...about })
 
-/** True or false. */
+/** A fact that is true or false. */
 export const yesNo = (about: About = {}) => Schema.Boolean.annotate({ ...about })
 
-/** A whole number between two bounds, optionally in steps. */
+/** A fact that is a whole number between two bounds, optionally in steps. */
 export const wholeNumber = (minimum: number, maximum: number, about: About & { readonly step?: number } = {}) => {
   const { step = 1, ...rest } = about
   // A remainder of fractions is not exact: 0.3 % 0.1 is almost 0.1.
@@ -59,15 +59,15 @@ export const wholeNumber = (minimum: number, maximum: number, about: About & { r
   ).annotate({ ...rest })
 }
 
-/** Text with a minimum and a maximum length. */
+/** A text fact with a minimum and a maximum length. */
 export const text = (length: { readonly min?: number; readonly max: number }, about: TextAbout = {}) =>
   textUpTo(length.max, length.min).annotate({ ...about })
 
-/** Text that matches a pattern, with a description of the pattern such as "a month, YYYY-MM". */
+/** A text fact that matches a pattern, with a description of the pattern such as "a month, YYYY-MM". */
 export const textLike = (form: RegExp, expected: string, about: TextAbout = {}) =>
   Schema.String.check(Schema.isPattern(form, { expected })).annotate({ ...about })
 
-/** A person's first or last name. */
+/** A fact that is a person's first or last name. */
 export const personName = (about: TextAbout) =>
   textUpTo(60, 1)
     .check(
@@ -79,7 +79,7 @@ export const personName = (about: TextAbout) =>
     )
     .annotate({ ...about })
 
-/** A calendar day, `YYYY-MM-DD`. */
+/** A fact that is a calendar date, `YYYY-MM-DD`. */
 export const day = (about: TextAbout) =>
   Schema.String.check(
     Schema.makeFilter(isCalendarDay, {
@@ -88,12 +88,12 @@ export const day = (about: TextAbout) =>
     })
   ).annotate({ ...about })
 
-/** A calendar month, `YYYY-MM`. */
+/** A fact that is a calendar month, `YYYY-MM`. */
 export const month = (about: TextAbout) => textLike(/^[0-9]{4}-(0[1-9]|1[0-2])$/u, "a month, YYYY-MM", about)
 
 const address = /^[^\s@<>()",;:\\]+@[^\s@.<>()",;:\\]+(?:\.[^\s@.<>()",;:\\]+)+$/u
 
-/** An e-mail address. */
+/** A fact that is an e-mail address. */
 export const email = (about: TextAbout) =>
   textUpTo(254)
     .check(
@@ -104,7 +104,9 @@ export const email = (about: TextAbout) =>
     )
     .annotate({ ...about })
 
-/** A list with a minimum and a maximum length. If it is too short, the first missing item is reported. */
+/**
+ * A list of facts with a minimum and a maximum length. If the list is too short, the first missing item is reported.
+ */
 export const listOf = <Item extends Schema.Top>(
   item: Item,
   items: { readonly min?: number; readonly max: number },
@@ -131,7 +133,7 @@ const missing = (name: string, because?: string) => ({
   issue: new SchemaIssue.MissingKey(because === undefined ? undefined : { because })
 })
 
-/** Facts of which at least one whole group must be sent. */
+/** Requires that at least one of these groups of facts is sent completely. */
 export const oneGroupOf = <Facts extends object>(...groups: ReadonlyArray<ReadonlyArray<Name<Facts>>>) => {
   const because = `Send ${groups.map(listed).join(", or ")}.`
   return Schema.makeFilter<Facts>(
@@ -147,7 +149,7 @@ export const oneGroupOf = <Facts extends object>(...groups: ReadonlyArray<Readon
   )
 }
 
-/** If the first fact is sent, the others are required too. */
+/** Requires the other facts if the first one is sent. */
 export const requiresWith = <Facts extends object>(first: Name<Facts>, ...others: ReadonlyArray<Name<Facts>>) =>
   Schema.makeFilter<Facts>(
     (facts) =>
@@ -157,7 +159,7 @@ export const requiresWith = <Facts extends object>(first: Name<Facts>, ...others
     { reads_keys: true, toJsonSchema: () => ({ dependentRequired: { [first]: others } }) }
   )
 
-/** If all these facts have one of their listed values, another fact is required. */
+/** Requires another fact if each of these facts has one of its listed values. */
 export const requiredWhen = <Facts extends object>(
   values: Readonly<Record<string, ReadonlyArray<unknown>>>,
   required: Name<Facts>

@@ -1,30 +1,32 @@
 import { type JsonSchema, Predicate, Schema, SchemaAST } from "effect"
 
 /*
- * Derived from the Schema of a line's facts: the served JSON Schema, and lists of facts. Paths are relative to
+ * Derived from the schema of a line's facts: the served JSON Schema, and lists of facts. Paths are relative to
  * `application`, with `*` for every item of a list.
  */
 
 /** A fact without which there is no price. */
 export interface RequiredFact {
-  /** Its path with 0 for the first item of a list, as in `drivers.0.date_of_birth`. */
+  /** The fact's path with 0 for the first item of a list, as in `drivers.0.date_of_birth`. */
   readonly path: string
-  /** The text to ask a person for the fact. */
+  /** The text with which a person is asked for the fact. */
   readonly label: string
   readonly tier: string
-  /** `direct` identifies a person, `indirect` does so together with others, null means neither. */
+  /** `direct` identifies a person by itself, `indirect` together with other facts; null means neither. */
   readonly pii: string | null
 }
 
-/** A fact of a line. */
+/** A fact of a line, as its schema describes it. */
 export interface Fact {
   readonly path: string
   readonly label: string | null
   readonly tier: string | null
   readonly pii: string | null
-  /** The assumed value that the schema names for it; undefined if it names none. */
+  /** The assumed value that the schema states; undefined if it states none. */
   readonly assumed: unknown
-  /** Whether there is no price without it. A fact that is required only inside an optional object is not. */
+  /**
+   * Whether there is no price without the fact. A fact that is required only inside an optional object does not count.
+   */
   readonly required: boolean
 }
 
@@ -50,7 +52,7 @@ const textOrNull = (value: unknown): string | null => (typeof value === "string"
 /** A path with 0 in place of every `*`. */
 export const firstOf = (path: string): string => path.replaceAll("*", "0")
 
-/** A fact as capabilities list it; `otherwise` is used if the fact has no tier. */
+/** A fact as capabilities list it. `otherwise` is its tier if the schema states none. */
 export const asRequired = (
   { path, label, tier, pii }: Pick<Fact, "path" | "label" | "tier" | "pii">,
   otherwise: "price" | "offer"
@@ -71,8 +73,8 @@ export const jsonSchemaOf = (facts: Schema.Top): JsonSchema.JsonSchema =>
   )
 
 /**
- * Simplifies a schema: merges parts of `allOf` into the object that they extend, and merges choices into one list.
- * Every object has `required`, even if the list is empty.
+ * Simplifies a schema: merges the parts of `allOf` into the object that they extend, and choices into one list. Every
+ * object gets `required`, even if the list is empty.
  */
 const plain = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   const { allOf, anyOf, ...rest } = mapped(schema)

@@ -2,17 +2,16 @@ import { Function, Schema, SchemaAST } from "effect"
 import type { LineSet } from "./Lines.ts"
 
 /*
- * Schemas that depend on the lines of a host, such as the name of a line. Stored data may belong to a line that the
- * host no longer offers, so a schema by itself accepts any line. Inputs and documents narrow it to the lines of their
- * host.
+ * Schemas that depend on a host's lines, such as the name of a line. Stored data may belong to a line that the host no
+ * longer offers, so a schema by itself accepts any line. Inputs and documents narrow the schema to their host's lines.
  */
 
-/** How a schema looks on a host with these lines. */
+/** Makes the form that a schema has on a host with these lines. */
 type OnHost = (lines: LineSet) => Schema.Top
 
 const key = "on_host"
 
-/** Marks a schema that depends on the lines of a host. By itself, it accepts what any host accepts. */
+/** Marks a schema that depends on a host's lines. By itself, the schema accepts what any host accepts. */
 export const dependsOnLines = <S extends Schema.Top>(schema: S, onHost: OnHost): S["Rebuild"] =>
   schema.annotate({ [key]: onHost })
 
@@ -22,7 +21,7 @@ export const forLines = <S extends Schema.Constraint>(schema: S, lines: LineSet)
 
 const onHostAt = SchemaAST.resolveAt<OnHost>(key)
 
-/** Each part is narrowed once, so that schemas stay shared, even in documents. */
+/** Narrows each part once, so that schemas stay shared, even in documents. */
 const narrowing = Function.memoize((lines: LineSet) => {
   const known = new WeakMap<SchemaAST.AST, SchemaAST.AST>()
   const narrow = (ast: SchemaAST.AST): SchemaAST.AST => {
@@ -34,11 +33,11 @@ const narrowing = Function.memoize((lines: LineSet) => {
   return narrow
 })
 
-/** A replacement for a schema, optional wherever the original is. */
+/** A schema that replaces another, optional wherever the original is. */
 const inPlaceOf = (ast: SchemaAST.AST, schema: Schema.Top): SchemaAST.AST =>
   SchemaAST.isOptional(ast) ? Schema.optionalKey(schema).ast : schema.ast
 
-/** A copy of a node with its parts changed; the node itself if nothing changes. */
+/** A copy of a node with changed parts; the node itself if nothing changes. */
 const withParts = (ast: SchemaAST.AST, part: (ast: SchemaAST.AST) => SchemaAST.AST): SchemaAST.AST => {
   switch (ast._tag) {
     case "Arrays": {
@@ -64,6 +63,6 @@ const withParts = (ast: SchemaAST.AST, part: (ast: SchemaAST.AST) => SchemaAST.A
   }
 }
 
-/** The properties that a copy of a node keeps. */
+/** The properties that a copied node keeps. */
 const restOf = (ast: SchemaAST.Arrays | SchemaAST.Objects | SchemaAST.Union) =>
   [ast.annotations, ast.checks, ast.encoding, ast.context, ast.encodingChecks] as const

@@ -6,7 +6,7 @@ import type { CreditUse, LiabilityMinimum, StateCode } from "./State.ts"
 
 export { disclosed } from "./Application.ts"
 
-/** The codes that quotes of a line use today. The lists can grow; readers ignore codes that they do not know. */
+/** The codes that a line's quotes use today. The lists can grow, so readers ignore codes that they do not know. */
 export interface Codes {
   readonly coverage_codes: ReadonlyArray<string>
   readonly subject_kinds: ReadonlyArray<string>
@@ -14,18 +14,18 @@ export interface Codes {
   readonly fee_codes: ReadonlyArray<string>
 }
 
-/** A state's law on a line. */
+/** A state's law for a line. */
 export interface StateLaw {
   /** The lowest limits that may be sold. */
   readonly liability_minimum?: LiabilityMinimum
   readonly credit_use?: CreditUse
 }
 
-/** The properties of a line besides its facts. */
+/** A line's properties besides its facts. */
 export interface Traits<Name extends string = string, HasCredit extends boolean = boolean> {
-  /** Its name on the wire: `personal_auto`. */
+  /** The line's name on the wire: `personal_auto`. */
   readonly name: Name
-  /** The object of "Insurance for …", as in "Insurance for rented homes". */
+  /** What the line insures, to complete the phrase "Insurance for …": `rented homes`. */
   readonly insures: string
   readonly codes: Codes
   /** What the codes mean, by code. */
@@ -34,7 +34,7 @@ export interface Traits<Name extends string = string, HasCredit extends boolean 
   readonly disclosures: ReadonlyArray<string>
   /** The law of a state; empty if it has no rules for this line. */
   readonly stateLaw: (state: StateCode) => StateLaw
-  /** Whether carriers may use credit information if the person has read the credit disclosure. */
+  /** Whether carriers may use credit information if the person has seen the credit disclosure. */
   readonly has_credit_disclosure: HasCredit
   /** Whether the premium is known to include all fees. False means unknown. */
   readonly premium_includes_fees: boolean
@@ -45,15 +45,15 @@ export interface Traits<Name extends string = string, HasCredit extends boolean 
 /** What the service knows about an application when it is rated or sent to a carrier. */
 export interface RatedApplication<Facts = unknown> {
   readonly line: string
-  /** The complete facts, with the assumed ones. */
+  /** The complete facts, including the assumed ones. */
   readonly facts: Facts
 }
 
 /**
  * An insurance line, as `defineLine` makes it.
  *
- * `Sent` are its facts as a caller sends them, `Facts` the complete ones, with the assumed ones added. `HasCredit` says
- * whether its starts take a receipt of the credit disclosure.
+ * `Sent` is the type of its facts as a caller sends them, `Facts` that of the complete facts, with the assumed ones
+ * added. `HasCredit` says whether its starts take a receipt for the credit disclosure.
  */
 export interface Line<
   Name extends string = string,
@@ -68,7 +68,7 @@ export interface Line<
   /**
    * The facts without which there is no price.
    *
-   * If there are alternatives (a VIN, or model year, make and model), the list has those that are price facts.
+   * If there are alternatives (a VIN, or model year, make and model), the list has the ones that affect the price.
    */
   readonly required_facts: ReadonlyArray<RequiredFact>
   /** The paths of all facts that affect a price, from `application`, with 0 for the first item of a list. */
@@ -77,19 +77,22 @@ export interface Line<
   readonly fact_paths: ReadonlyArray<string>
   /** The paths of the optional facts that identify a person, with `*` for every item of a list. */
   readonly identifying_paths: ReadonlyArray<string>
-  /** Describes a fact that carriers need beyond the required ones. */
+  /** Describes a fact that a carrier needs beyond the required ones, by its path in `needs`. */
   readonly neededFact: (need: string) => RequiredFact
   /**
    * Reads the facts that a caller sent.
    *
-   * Reports every problem, at its path from `application`; `refusalOf` turns them into the refusal. `today` is the
-   * workspace's day, `YYYY-MM-DD`.
+   * Reports every problem, with its path from `application`; `refusalOf` turns the problems into a refusal. `today` is
+   * the workspace's day, `YYYY-MM-DD`.
    */
   readonly read: (input: unknown, today: string) => Result.Result<Application, Problems>
-  /** Adds the assumed facts to facts that were read before; null if the facts no longer fit the line's schema. */
+  /** Adds the assumed facts to facts that were read earlier; null if the facts no longer fit the line's schema. */
   readonly complete: (facts: unknown, today: string) => Assumed | null
-  /** The facts of an application or an ask of this line, with their type. Throws if it is of another line. */
+  /**
+   * The facts of an application or an ask for this line, with their type. Throws if the application is for another
+   * line.
+   */
   readonly factsOf: (application: RatedApplication) => Facts
-  /** The faults of the definition, by its paths; none if a host can offer the line. */
+  /** The faults of the definition, by their paths in it; empty if a host can offer the line. */
   readonly faults: () => ReadonlyArray<FieldError>
 }

@@ -8,7 +8,7 @@ import type { Codes, Traits } from "./Line.ts"
 import { stateCodes } from "./State.ts"
 
 /*
- * The rules for the definition of a line. Faults are at paths of the definition.
+ * The rules for the definition of a line. Faults have their paths in the definition.
  */
 
 type Faults = ReadonlyArray<FieldError>
@@ -22,7 +22,7 @@ const isFactName = /^[A-Za-z][A-Za-z0-9_]{0,59}$/
 const factNameForm =
   "Must have a name that begins with a letter and has only letters, digits and underscores, at most 60."
 
-/** Checks everything of a definition that can be read without running its functions. */
+/** Checks everything in a definition that can be read without running its functions. */
 export const checkTexts = (
   definition: Pick<Traits, "codes" | "disclosures" | "insures" | "name"> & {
     readonly facts: Schema.Top
@@ -66,7 +66,7 @@ const jsonValues: ReadonlySet<SchemaAST.AST["_tag"]> = new Set([
   "Union"
 ])
 
-/** Finds what the served JSON Schema cannot express exactly as it is checked. */
+/** Finds what the served JSON Schema cannot express exactly as this service checks it. */
 const checkFacts = (ast: SchemaAST.AST, path: string): Faults => {
   if (ast.encoding !== undefined) {
     return [{ path, message: "Must not transform what is sent: check it here, and convert it in assume." }]
@@ -100,27 +100,27 @@ const checkFacts = (ast: SchemaAST.AST, path: string): Faults => {
   ]
 }
 
-/** Runs a function of a definition with the example. If it throws, that is the fault. */
+/** Runs a function of a definition on the example. If the function throws, returns that as the fault. */
 export const tried = <A>(path: string, run: () => A): Result.Result<A, Faults> =>
   Result.try({
     try: run,
     catch: (thrown): Faults => [{ path, message: `Throws an error for the example: ${String(thrown)}` }]
   })
 
-/** Runs a function of a definition with the example, and checks what it returns. */
+/** Runs a function of a definition on the example, and checks what it returns. */
 export const checked = <A>(path: string, run: () => A, check: (value: A) => Faults): Faults =>
   Result.match(tried(path, run), { onSuccess: check, onFailure: (faults) => faults })
 
-/** Why the example is refused, by its paths. */
+/** Why the example is refused, with paths in the example. */
 export const ofExample = ({ wrong, missing }: Problems): Faults =>
   [...wrong, ...missing].map((error) => ({ ...error, path: error.path.replace(/^application/, "example") }))
 
-/** Every assumption must be about a fact, and have the value that the schema of the fact names, if any. */
+/** Every assumption must be about a fact, and have the value that the fact's schema states, if any. */
 export const checkAssumptions = (made: ReadonlyArray<Assumption>, facts: ReadonlyArray<Fact>): Faults =>
   made.flatMap(({ path, value }) => {
     const name = path.replace(/^application\./, "").replaceAll(/\.\d+(?=\.|$)/g, ".*")
     const fact = facts.find((known) => known.path === name)
-    // A list can be assumed to be empty. Its own path is not the path of any single fact.
+    // An empty list can be assumed. The list's own path is not the path of any single fact.
     const isKnown = fact !== undefined || facts.some((known) => known.path.startsWith(`${name}.*`))
     const isSame = fact?.assumed === undefined || fact.assumed === tomorrow || fact.assumed === value
     return [
@@ -129,10 +129,10 @@ export const checkAssumptions = (made: ReadonlyArray<Assumption>, facts: Readonl
     ]
   })
 
-/** The one assumed value that depends on the day. `assume` records the day itself. */
+/** The one assumed value that depends on the date. `assume` records the date itself. */
 const tomorrow = "tomorrow"
 
-/** The state must be one of the country's. */
+/** `stateOf` must return the code of a served state. */
 export const checkState = (state: string): Faults =>
   rule(
     stateCodes.some((code) => code === state),
@@ -140,7 +140,7 @@ export const checkState = (state: string): Faults =>
     "Must return the USPS code of a state or of DC, such as NY."
   )
 
-/** The subjects must have the kinds of the line. */
+/** The subjects must be of the line's kinds. */
 export const checkSubjects = (subjects: ReadonlyArray<Subject>, { subject_kinds }: Codes): Faults => [
   ...rule(subjects.length > 0, "subjectsOf", "Must return at least one subject."),
   ...subjects.flatMap(({ kind }, index) =>

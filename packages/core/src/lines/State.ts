@@ -4,7 +4,7 @@ import statesFile from "./data/states.json" with { type: "json" }
 import uninsuredMotoristFile from "./data/uninsured_motorist.json" with { type: "json" }
 import zip3File from "./data/zip3.json" with { type: "json" }
 
-/** The USPS codes of the served states, the fifty states and DC, ordered by state name. */
+/** The USPS codes of the served states (the fifty states and DC), ordered by state name. */
 export const stateCodes = [
   "AL",
   "AK",
@@ -93,11 +93,11 @@ export interface LiabilityMinimum {
   readonly property_damage_usd: number
 }
 
-/** The data of a state: figures in whole US dollars, indexes in ten-thousandths. */
+/** A state's data: figures in whole US dollars, indexes in ten-thousandths. */
 export interface State extends Omit<typeof Row.Type, "liability_minimum_thousands"> {
   readonly code: StateCode
   readonly liability_minimum: LiabilityMinimum
-  /** Whether every policy must include uninsured motorist cover. */
+  /** Whether every policy must include uninsured motorist coverage. */
   readonly uninsured_motorist_required: boolean
 }
 
@@ -120,7 +120,7 @@ const states: { readonly [code in StateCode]: State } = Record.map(rows, (row, c
   }
 })
 
-/** The data of a state. */
+/** The data of a state, by its code. */
 export const get = (code: StateCode): State => states[code]
 
 const Zip3 = Schema.String.check(Schema.isPattern(/^[0-9]{3}$/))
@@ -129,10 +129,10 @@ const Zip3File = Schema.Struct({
   exceptions: Schema.Record(Schema.String, Code)
 })
 
-/** The states of ZIP codes. */
+/** The table that maps ZIP codes to states. */
 interface ZipTable {
   readonly exceptions: ReadonlyMap<string, StateCode>
-  /** One entry for each of the thousand prefixes, so that a lookup is one array read. */
+  /** One entry for each of the thousand prefixes, so that a lookup is a single array access. */
   readonly prefixes: ReadonlyArray<StateCode | null>
 }
 
@@ -146,8 +146,8 @@ const zipTable = once((): ZipTable => {
 })
 
 /**
- * The state of a five- or nine-digit ZIP code; null if it is in no served state: Puerto Rico, the territories, military
- * addresses, unused prefixes.
+ * The state of a five- or nine-digit ZIP code; null if it is in no served state, such as ZIP codes of Puerto Rico, the
+ * territories and military addresses, or with unused prefixes.
  */
 export const stateOfZip = (zip: string): StateCode | null => {
   const { exceptions, prefixes } = zipTable()

@@ -2,10 +2,10 @@ import { Struct } from "effect"
 import type { Codes } from "./Line.ts"
 
 /*
- * The codes that quotes use, each with what it means. The lines name their covers and subjects themselves.
+ * The codes that quotes use, each with its meaning. The lines name their coverages and subjects themselves.
  */
 
-/** Meanings by code. */
+/** What codes mean, by code. */
 export type Meanings = Readonly<Record<string, string>>
 
 const billingCycles = {
@@ -21,7 +21,7 @@ const billingCycles = {
 // biome-ignore lint/style/useNamingConvention: lines of embedders take it by this name, that of the field.
 export const billing_cycles = Struct.keys(billingCycles)
 
-/** The fees of the standard lines. An amount is for the whole term. */
+/** The fees of the standard lines. Each amount is for the whole term. */
 const fees = {
   policy_fee: "For issuing the policy",
   installment_fee: "For paying in installments",
@@ -36,7 +36,7 @@ const fees = {
   electronic_payment_fee: "For paying by card or bank transfer"
 }
 
-/** The codes of a standard line, and their meanings: its own covers and subjects, and those of its fees. */
+/** The codes of a standard line and what they mean: its own coverages and subjects, and its fees. */
 export const codesOf = (line: {
   readonly covers: Meanings
   readonly subjects: Meanings

@@ -8,7 +8,7 @@ import type { Line, RatedApplication, Traits } from "./Line.ts"
 import * as LineRules from "./LineRules.ts"
 import type { StateCode } from "./State.ts"
 
-/** The defaults, which most lines share. */
+/** The defaults for what a definition omits. Most lines share them. */
 const usual = {
   meanings: {},
   disclosures: [],
@@ -18,7 +18,9 @@ const usual = {
   has_quote_events: true
 } satisfies Partial<Traits>
 
-/** The definition of a line. `Sent` are its facts as a caller sends them, `Complete` with the assumed ones added. */
+/**
+ * A line's definition. `Sent` is the type of its facts as a caller sends them, `Complete` with the assumed ones added.
+ */
 export interface LineDefinition<
   Name extends string,
   Sent extends object,
@@ -26,17 +28,19 @@ export interface LineDefinition<
   HasCredit extends boolean = boolean
 > extends Omit<Traits<Name, HasCredit>, keyof typeof usual>,
     Partial<Pick<Traits<Name, HasCredit>, keyof typeof usual>> {
-  /** The day on which the facts last changed, `YYYY-MM-DD`: the version of their schema. */
+  /** The date on which the facts last changed, `YYYY-MM-DD`. It is the version of their schema. */
   readonly facts_version: string
-  /** A struct of JSON values without transformations: it checks what callers send, and is served as JSON Schema. */
+  /**
+   * A struct of JSON values without transformations: the schema checks what callers send, and is served as JSON Schema.
+   */
   readonly facts: Schema.Decoder<Sent & Draft<Sent>> & Schema.Top
   /** The smallest application that can be priced. */
   readonly example: NoInfer<Sent>
   /** Rules that JSON Schema cannot express; none by default. */
   readonly rules?: Rules<Sent>
-  /** Completes facts, and records each assumption in `assumptions`. */
+  /** Completes the facts, and records each assumption in `assumptions`. */
   readonly assume: (facts: Sent, today: string, assumptions: Assumptions) => Complete
-  /** The state whose carriers are asked. */
+  /** The state in which carriers are asked. */
   readonly stateOf: (facts: Sent) => StateCode
   readonly subjectsOf: (facts: Complete) => ReadonlyArray<Subject>
 }
@@ -61,11 +65,11 @@ const checked = checker(
 )
 
 /**
- * Defines an insurance line: what is asked, what may be assumed, and which codes its quotes use.
+ * Defines an insurance line: which facts it asks for, what may be assumed, and which codes its quotes use.
  *
  * By default, a line has no disclosures, no state law and no credit disclosure, it is unknown whether premiums include
- * fees, and the feed has events of its quotes. A host that offers the line checks the definition on startup, and
- * reports every fault at its path.
+ * fees, and the feed has events for its quotes. A host that offers the line checks the definition on startup, and
+ * reports every fault with its path.
  *
  * @example
  * const bicycle = defineLine({
@@ -103,7 +107,7 @@ export const defineLine = <
     $id: `application.${line}.${facts_version}`,
     ...jsonSchemaOf(schema)
   }))
-  // An application of this line can exist only if its facts were read with the line's schema.
+  // An application for this line exists only if its facts were read with the line's schema.
   const isOwn = (application: RatedApplication): application is RatedApplication<Complete> => application.line === line
   return {
     ...usual,
@@ -140,7 +144,7 @@ export const defineLine = <
   }
 }
 
-/** The faults of a definition. Its functions are run with its example, as of the day of its facts. */
+/** The faults of a definition. Its functions are run on its example, as of `facts_version`. */
 const mistakesIn = <Sent extends object, Complete extends object>(
   definition: Required<LineDefinition<string, Sent, Complete>>,
   read: ReturnType<typeof reader<Sent>>

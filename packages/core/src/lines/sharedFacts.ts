@@ -7,12 +7,12 @@ import * as State from "./State.ts"
 export { billing_cycles } from "./codes.ts"
 
 /*
- * Shared by all lines: the facts about applicant, address, payment and start, with their rules and assumptions.
+ * What all lines share: facts about the applicant, addresses, payment and the start, with their rules and assumptions.
  */
 
 const identifying = { "x-pii": "direct", "x-tier": "offer" } as const
 
-/** The applicant. */
+/** The person who applies: name, date of birth and contact details, all optional. */
 export const Applicant = Schema.Struct({
   first_name: Schema.optionalKey(
     Fact.personName({ title: "The person's first name", examples: ["Ana"], ...identifying })
@@ -37,7 +37,10 @@ export const Applicant = Schema.Struct({
 
 const zip = /^[0-9]{5}(-[0-9]{4})?$/u
 
-/** An address in a served state: what it is the address of, and this line's labels for state and ZIP code. */
+/**
+ * An address in a served state. `labels` say whose address it is, and how this line asks for the state and the ZIP
+ * code.
+ */
 export const address = (labels: { readonly of?: string; readonly state: string; readonly zip: string }) =>
   Schema.Struct({
     line1: Schema.optionalKey(
@@ -88,7 +91,7 @@ export const policyFacts = {
   )
 }
 
-/** How far ahead a policy can start, in days. */
+/** How many days ahead a policy can start. */
 const maxDaysAhead = 60
 
 /** The rules for the facts that all lines share. `today` is the workspace's day, `YYYY-MM-DD`. */
@@ -122,7 +125,7 @@ export const checkAddress = (
   }
 }
 
-/** Adds how the policy is paid and when it starts; if they were not sent, monthly and tomorrow are assumed. */
+/** Completes how the policy is paid and when it starts. If these were not sent, monthly and tomorrow are assumed. */
 export const completePolicy = (
   facts: { readonly billing_preference?: "pay_in_full" | "monthly"; readonly effective_date?: string },
   today: string,

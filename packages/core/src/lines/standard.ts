@@ -6,10 +6,10 @@ import { pet } from "./pet/line.ts"
 import type { RentersFacts } from "./renters/assume.ts"
 import { renters } from "./renters/line.ts"
 
-/** The standard lines, in the order in which they are listed. A host can offer others in addition, or instead. */
+/** The standard lines, in the order in which they are listed. A host can offer other lines in addition or instead. */
 export const standardLines = [personalAuto, renters, pet] as const
 
-/** One of the standard lines. */
+/** Any of the standard lines. */
 export type StandardLine = (typeof standardLines)[number]
 
 /** The names of the standard lines. */
@@ -18,7 +18,7 @@ export const lineNames = standardLines.map(({ name }) => name)
 /** The name of a standard line. */
 export type StandardLineName = (typeof lineNames)[number]
 
-/** The paths of facts in a type, with `*` for every item of a list. */
+/** The paths of the facts in a type, with `*` for every item of a list. */
 type PathsIn<A> = A extends Scalar | undefined
   ? never
   : A extends ReadonlyArray<infer Item>
@@ -28,8 +28,8 @@ type PathsIn<A> = A extends Scalar | undefined
 type Below<A> = [PathsIn<Exclude<A, undefined>>] extends [never] ? "" : `.${PathsIn<Exclude<A, undefined>>}`
 
 /**
- * The paths of the facts of a line, such as `applicant.email` or `drivers.*.first_name`. For a line of your own, any
- * text; a host checks it when it starts.
+ * The paths of a line's facts, such as `applicant.email` or `drivers.*.first_name`. For a line of your own, any text; a
+ * host checks it when it starts.
  */
 export type FactPath<Name extends string> = Name extends StandardLineName
   ? PathsIn<Extract<StandardLine, { readonly name: Name }>["example"]>
@@ -42,8 +42,8 @@ interface FactsByLine {
 }
 
 /**
- * The facts of a line as carriers get them: with the assumed ones. Facts that a carrier did not declare are absent.
+ * A line's facts as carriers receive them, including the assumed ones. Facts that a carrier did not declare are absent.
  *
- * For a line of your own, `factsOf` of the line gives them their type.
+ * For a line of your own, the line's `factsOf` gives them their type.
  */
 export type FactsOf<Name extends string> = Name extends StandardLineName ? FactsByLine[Name] : object

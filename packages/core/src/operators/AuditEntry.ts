@@ -7,10 +7,13 @@ import { pageFields } from "../wire/Pagination.ts"
 import { OffsetDateTime, Timestamp, toMillis } from "../wire/Timestamp.ts"
 import { OperatorScope } from "./OperatorToken.ts"
 
-/** How a call ended. `begun`: it changes something or reads facts, and its end was not recorded. */
+/**
+ * How a call ended. `begun` means that its end was not recorded; only calls that change something or read facts can
+ * have this outcome.
+ */
 export const auditOutcomes = ["begun", "succeeded", "refused"] as const
 
-/** One call of an operator. It holds ids only: no fact about a person, no token, no free text of the call. */
+/** One call by an operator. It contains IDs only: no fact about a person, no token, and no free text from the call. */
 export const AuditEntry = Schema.Struct({
   id: AuditEntryId.annotateKey({ description: "The identifier of the entry" }),
   at: Timestamp.annotate({ description: "When the call was received, in real time" }),
@@ -35,7 +38,7 @@ export const AuditEntry = Schema.Struct({
 }).annotate({ identifier: "AuditEntry" })
 export type AuditEntry = typeof AuditEntry.Type
 
-/** What a call is about. */
+/** What a call is about: an organization, a quote request, another resource. */
 export type AuditSubject = Pick<AuditEntry, "organization_id" | "quote_request_id" | "resource">
 
 /** The subject of a call that is about nothing in particular. */
@@ -64,19 +67,19 @@ export const labelsOf = ({ operation, outcome, token_id }: Labelled): ReadonlyAr
   ...(outcome === undefined ? [] : [`outcome:${outcome}`])
 ]
 
-/** The ids that an entry or a filter is about, the most specific first. */
+/** The IDs that an entry or a filter is about, from the most specific to the least. */
 export const aboutOf = (of: {
   readonly organization_id?: string | null
   readonly quote_request_id?: string | null
 }): ReadonlyArray<string> => [of.quote_request_id, of.organization_id].filter((id) => id !== undefined && id !== null)
 
-/** The stored record of an entry: version 1 when it is first written, version 2 when a begun call has ended. */
+/** An entry's stored record: version 1 when it is first written, version 2 when a begun call has ended. */
 export const toStored = (entry: AuditEntry, version: 1 | 2): StoredRecord => {
   const at = toMillis(entry.at)
   return kind.record(entry, { id: entry.id, version, created_at: at, updated_at: at })
 }
 
-/** Input of a list of entries, newest first. */
+/** The input for listing entries. They are listed newest first. */
 export const ListInput = Schema.Struct({
   ...pageFields,
   operation: Schema.optionalKey(Schema.String).annotateKey({ description: "Only calls of this operation" }),

@@ -146,12 +146,12 @@ export const listConnections = OperatorOperation.make({
     )
 })
 
-/** The subject of a call about a connection. It names the carrier only if the connection exists. */
+/** The subject of a call about a connection. It includes the carrier only if the connection exists. */
 const aboutConnection = ({ carrier_id, environment }: ConnectionPlace, answer: unknown) => ({
   resource: answer === null ? null : `${environment} ${carrier_id}`
 })
 
-/** Sets a connection. */
+/** Sets an organization's values for its connection to a carrier. */
 export const setConnection = OperatorOperation.make({
   name: "set_connection",
   summary: "Set a connection",
@@ -176,7 +176,7 @@ export const setConnection = OperatorOperation.make({
     )
 })
 
-/** Tests a connection. */
+/** Tests a connection with its carrier. */
 export const testConnection = OperatorOperation.make({
   name: "test_connection",
   summary: "Test a connection",
@@ -197,7 +197,7 @@ export const testConnection = OperatorOperation.make({
   run: (_, place) => Effect.flatMap(Connections, (connections) => Effect.map(connections.test(place), Json.encode))
 })
 
-/** Removes a connection. */
+/** Removes a connection and its values. */
 export const removeConnection = OperatorOperation.make({
   name: "remove_connection",
   summary: "Remove a connection",

@@ -38,7 +38,7 @@ const ConsumerStatus = Schema.Struct({
   })
 }).annotate({ identifier: "ConsumerStatus" })
 
-/** Lists the consumers of events. */
+/** Lists the consumers of events, with their progress. */
 export const listConsumers = OperatorOperation.make({
   name: "list_consumers",
   summary: "List the consumers of events",
@@ -101,7 +101,7 @@ export const listParkedEvents = OperatorOperation.make({
     Effect.flatMap(Consumers, (consumers) =>
       consumers.listParked(name, { ...filter, ...(organization_id !== null && { organization_id }) })
     ).pipe(
-      // A name that no consumer can have.
+      // The name is one that no consumer can have.
       Effect.catchTag("InvalidConsumer", () => Effect.fail(ApiError.make("not_found"))),
       Effect.map((events: ReadonlyArray<ParkedEvent>) => Json.encode({ events }))
     )
@@ -125,7 +125,7 @@ const aboutEvent = (_: unknown, answer: { readonly event_id: string } | null) =>
   resource: answer?.event_id ?? null
 })
 
-/** Retries a parked event. */
+/** Requests one more attempt at a parked event. */
 export const retryParkedEvent = OperatorOperation.make({
   name: "retry_parked_event",
   summary: "Retry a parked event",
@@ -144,7 +144,7 @@ export const retryParkedEvent = OperatorOperation.make({
     )
 })
 
-/** Drops a parked event. */
+/** Drops a parked event, so that it is never handled. */
 export const dropParkedEvent = OperatorOperation.make({
   name: "drop_parked_event",
   summary: "Drop a parked event",

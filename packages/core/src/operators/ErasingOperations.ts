@@ -41,7 +41,7 @@ const howFields = {
 
 type How = { readonly by?: string; readonly dry_run?: boolean }
 
-/** How to erase. An erasure without `by` is refused by the service, which names the field. */
+/** How to erase. Without `by` the service refuses the erasure, and the refusal names the field. */
 const optionsOf = ({ by = "", dry_run = false }: How) => (dry_run ? { dry_run: true as const } : { by })
 
 /** Erases a person's data from one quote request. */

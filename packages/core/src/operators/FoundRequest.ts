@@ -9,7 +9,7 @@ import { OffsetDateTime, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
 const outcomes = ["pending", "quoted", "declined", "needs_information", "no_answer", "not_asked"] as const
 
-/** The carriers' results of a request, without their own text, which can contain facts. */
+/** A request's results from carriers, without the carriers' own text, which can contain facts. */
 const FoundCarrier = Schema.Struct({
   carrier_id: Schema.String.annotateKey({ description: "The carrier" }),
   outcome: Schema.Literals(outcomes).annotateKey({ description: "The outcome of the ask" }),
@@ -32,7 +32,7 @@ export const FoundRequest = Schema.Struct({
 }).annotate({ identifier: "FoundRequest" })
 export type FoundRequest = typeof FoundRequest.Type
 
-/** Input of a search. */
+/** The input for searching quote requests. */
 export const SearchInput = Schema.Struct({
   ...pageFields,
   organization_id: Schema.optionalKey(OrganizationId).annotateKey({ description: "Only of this organization" }),
@@ -65,11 +65,11 @@ export type SearchInput = typeof SearchInput.Type
 
 type Filters = Omit<SearchInput, "limit" | "cursor">
 
-/** Whether a filter needs a record's body, so that storage cannot apply it. */
+/** Whether a filter applies to something in the body of a record, so that storage cannot apply it. */
 export const isInBody = ({ carrier_id, carrier_outcome, ended, id, reason }: Filters): boolean =>
   [carrier_id, carrier_outcome, ended, id, reason].some((filter) => filter !== undefined)
 
-/** Whether a request matches all filters, apart from those on its workspace. */
+/** Whether a request matches all filters except those for workspaces. */
 export const matches = (request: QuoteRequest.QuoteRequest, filters: Filters): boolean => {
   const { created_after, created_before, ended, id, line, reason, status } = filters
   const createdAt = toMillis(request.created_at)
@@ -96,7 +96,7 @@ const hasCarrier = ({ carriers }: QuoteRequest.QuoteRequest, { carrier_id, carri
     ({ carrier, outcome }) => (carrier_id ?? carrier.id) === carrier.id && (carrier_outcome ?? outcome) === outcome
   )
 
-/** The shown form of a request. */
+/** A quote request in the form that a search shows. */
 export const toFound = (request: QuoteRequest.QuoteRequest, organization_id: OrganizationId): FoundRequest => ({
   id: request.id,
   organization_id,

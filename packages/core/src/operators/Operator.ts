@@ -8,6 +8,6 @@ export interface Operator {
   /** The name of the token, for the audit log. */
   readonly name: string
   readonly scopes: ReadonlyArray<OperatorScope>
-  /** The only organization that the operator reaches; null for all. */
+  /** The only organization that the operator reaches; null for all organizations. */
   readonly organization_id: OrganizationId | null
 }

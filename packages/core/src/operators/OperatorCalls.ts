@@ -11,15 +11,15 @@ import type { Operator } from "./Operator.ts"
 import type { OperatorOperation, Prepared } from "./OperatorOperation.ts"
 import { type OperatorGrant, OperatorTokens, refused } from "./OperatorTokens.ts"
 
-/** The services that every call of an operator needs, besides those of its operation. */
+/** The services that every operator's call needs, besides those of its operation. */
 export type OperatorCallServices = Allowance | AuditLog | Ids | OperatorTokens
 
-/** Who calls: a token, or an operator that the host has identified by other means. */
+/** What identifies the operator: a token, or an identity that the host has verified by other means. */
 export type OperatorCredentials =
   | { readonly token: string | null; readonly address: string }
   | { readonly operator: Operator }
 
-/** An operator's call that a host passes on. */
+/** An operator's call, as a host passes it on. */
 export interface OperatorRequest {
   readonly request_id: RequestId
   readonly credentials: OperatorCredentials
@@ -28,11 +28,11 @@ export interface OperatorRequest {
 }
 
 /**
- * Calls an operation for an operator, in this order: token, rate limit, scope, input, organization, audit log, run.
+ * Runs an operation for an operator, in this order: token, rate limit, scope, input, organization, audit log, run.
  *
- * It only fails with an `ApiError`. A defect is logged with the request id and answered as `internal_error`. Every call
- * with a valid token and within its rate limit is in the audit log before it is answered. A call that changes something or reads facts is there
- * before it begins: if the log cannot be written, nothing happens.
+ * It fails only with an `ApiError`. A defect is logged with the request ID and answered with `internal_error`. Every
+ * call with a valid token and within its rate limit is in the audit log before it is answered. A call that changes
+ * something or reads facts is logged before it begins: if the log cannot be written, nothing happens.
  */
 export const call = <Output, R>(
   operation: OperatorOperation<string, Output, R>,
@@ -41,7 +41,7 @@ export const call = <Output, R>(
   Effect.catchCause(
     Effect.gen(function* () {
       const operator = yield* identify(request.credentials)
-      // Before the audit log, so that a program out of control cannot fill it.
+      // Before the audit log, so that a runaway program cannot fill the log.
       yield* (yield* Allowance).spendAsOperator(operator.token_id)
       return yield* perform(operation, request, operator)
     }),
@@ -49,9 +49,9 @@ export const call = <Output, R>(
   )
 
 /**
- * Finds out who calls with an access token. The effect `verify` checks the token and returns what it grants.
+ * Identifies an operator by an access token. The effect `verify` checks the token and returns what it grants.
  *
- * A failure with `authentication_failed` counts against the address, like a wrong token.
+ * A failure with `authentication_failed` counts against the address, as a wrong token does.
  */
 export const identifyGrant = <E extends { readonly _tag: string }, R>(
   address: string,
@@ -63,7 +63,10 @@ export const identifyGrant = <E extends { readonly _tag: string }, R>(
     return { operator: yield* tokens.admit(grant) }
   })
 
-/** Counts a failed authentication against its address. One that has reached its limit is refused before it is tried. */
+/**
+ * Counts a failed authentication against its address. An address that has reached its limit is refused before the
+ * attempt.
+ */
 const counted = Effect.fnUntraced(function* <A, E extends { readonly _tag: string }, R>(
   address: string,
   identifying: Effect.Effect<A, E, R>
@@ -75,7 +78,7 @@ const counted = Effect.fnUntraced(function* <A, E extends { readonly _tag: strin
   )
 })
 
-/** The operator of a call. An invalid token counts against its address, as an invalid key does. */
+/** The operator who makes a call. An invalid token counts against its address, as an invalid key does. */
 const identify = Effect.fnUntraced(function* (credentials: OperatorCredentials) {
   if ("operator" in credentials) return credentials.operator
   const { address, token } = credentials
@@ -103,7 +106,7 @@ const perform = Effect.fnUntraced(function* <Output, R>(
   const entry = Exit.isSuccess(exit)
     ? { ...begun, ...exit.value.subject, outcome: "succeeded" as const }
     : ended(begun, subject, exit.cause)
-  // A failure to log the end is ignored, because the call has already run, and the log has its beginning.
+  // If the end cannot be logged, that is ignored, because the call has already run and its beginning is in the log.
   yield* isLoggedFirst ? Effect.ignore(audit.end(entry)) : audit.add(entry)
   return yield* Effect.map(exit, ({ json }) => json)
 })
@@ -130,7 +133,10 @@ const newEntry = Effect.fnUntraced(function* (
   return entry
 })
 
-/** Only after a success is it certain that the named things exist. Until then, the input may contain anything. */
+/**
+ * Drops the resource of a call that did not succeed, because only a success proves that the resource exists. Until
+ * then, the input may contain anything.
+ */
 const withoutResource = (subject: AuditSubject): AuditSubject => ({ ...subject, resource: null })
 
 const ended = (begun: AuditEntry, subject: AuditSubject, cause: Cause.Cause<Refusal>): AuditEntry => ({
@@ -140,7 +146,7 @@ const ended = (begun: AuditEntry, subject: AuditSubject, cause: Cause.Cause<Refu
   error_code: toApiError(cause)?._tag ?? "internal_error"
 })
 
-/** Checks scope and organization, and reads the input. */
+/** Checks the scope and the organization, and reads the input. */
 const admit = Effect.fnUntraced(function* <Output, R>(
   operation: OperatorOperation<string, Output, R>,
   request: OperatorRequest,
@@ -154,7 +160,7 @@ const admit = Effect.fnUntraced(function* <Output, R>(
   const prepared = operation.prepare(operator, yield* request.input)
   if (Result.isFailure(prepared)) return yield* ApiError.invalidInput(prepared.failure)
   const named = prepared.success.organization_id
-  // Another organization is refused like one that does not exist.
+  // An organization that the token does not reach is refused like one that does not exist.
   if (organization_id !== null && named !== null && named !== organization_id) return yield* ApiError.make("not_found")
   return prepared.success
 })

@@ -9,7 +9,7 @@ import type { AuditSubject } from "./AuditEntry.ts"
 import type { Operator } from "./Operator.ts"
 import type { OperatorScope } from "./OperatorToken.ts"
 
-/** The subject of a call, as its operation states it. Texts that are not valid ids are not recorded. */
+/** What a call is about, as its operation states it. Text that is not a valid ID is not recorded. */
 export type About = { readonly [K in keyof AuditSubject]?: string | null }
 
 /** The definition of an operation for operators. */
@@ -23,15 +23,16 @@ export interface Definition<Name extends string, Input, Output, R> {
   /** The scope that a token needs. No other scope includes it. */
   readonly scope: OperatorScope
   /**
-   * `organization`: also for tokens of one organization, and `run` shows and changes nothing outside
-   * `operator.organization_id`. `deployment`: it concerns all organizations, so tokens of one are refused.
+   * `organization`: tokens for one organization may call it too, and `run` shows and changes nothing outside
+   * `operator.organization_id`. `deployment`: it concerns all organizations, so tokens for one organization are
+   * refused.
    */
   readonly reach: "organization" | "deployment"
   readonly input: Schema.Decoder<Input>
   readonly output: Schema.Encoder<Output>
-  /** The error codes besides those of every operation. */
+  /** The error codes that it can return, besides those of every operation. */
   readonly errors: ReadonlyArray<ApiError.ErrorCode>
-  /** The subject of a call, for the audit log. `answer` is null if the call was refused or has not ended. */
+  /** What a call is about, for the audit log. `answer` is null if the call was refused or has not ended. */
   readonly about?: (input: Input, answer: Output | null) => About
   readonly run: (
     operator: Operator,
@@ -39,13 +40,13 @@ export interface Definition<Name extends string, Input, Output, R> {
   ) => Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>
 }
 
-/** An answer, and the subject of the call. */
+/** An answer, and what the call was about. */
 export interface Answered<out Output> {
   readonly json: Json.Json<Output>
   readonly subject: AuditSubject
 }
 
-/** A call with decoded input: its subject as far as it is known, and the work to do. */
+/** A call with decoded input: what it is about, as far as that is known, and the work to do. */
 export interface Prepared<out Output, out R> {
   /** The organization that the input names; null if it names none. */
   readonly organization_id: OrganizationId | null
@@ -53,7 +54,7 @@ export interface Prepared<out Output, out R> {
   readonly run: Effect.Effect<Answered<Output>, ApiError.ApiError | StorageUnavailable, R>
 }
 
-/** One thing that an operator can do. HTTP, the command line and `embed` are derived from it. */
+/** One thing that an operator can do. Its REST route, its command and its method in `embed` are derived from this. */
 export interface OperatorOperation<
   out Name extends string = string,
   out Output = unknown,

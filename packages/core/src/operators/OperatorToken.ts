@@ -6,22 +6,23 @@ import { OperatorTokenId, OrganizationId } from "../wire/Ids.ts"
 import { dayMs } from "../wire/Timestamp.ts"
 
 /*
- * The tokens of operators: people who run the service, and their programs. They are not API keys, and work nowhere else.
+ * The tokens of operators: people who run the service, and their programs. They are not API keys, and work only for
+ * operators' calls.
  */
 
 /**
- * What a token allows. `read`: look, without facts about a person. `write`: change. `facts`: read what carriers were
- * sent and what they wrote. No scope includes another.
+ * What a token allows. `read`: see everything except facts about a person. `write`: make changes. `facts`: read what
+ * was sent to carriers and what they answered. No scope includes another.
  */
 export const OperatorScope = Schema.Literals(["read", "write", "facts"])
 export type OperatorScope = typeof OperatorScope.Type
 
-/** A token as stored: never the token itself, only its SHA-256, which is the id of the record. */
+/** A token as stored: never the token itself, only its SHA-256 hash, which is the record's ID. */
 export const OperatorToken = Schema.Struct({
   id: OperatorTokenId,
   name: Schema.String,
   scopes: Schema.Array(OperatorScope),
-  /** The only organization that the token reaches; null for all. */
+  /** The only organization that the token reaches; null for all organizations. */
   organization_id: Schema.NullOr(OrganizationId),
   created_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
   expires_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
@@ -67,6 +68,6 @@ export const maxDays = 365
 /** When a token that is created now expires. */
 export const expiryOf = (now: number, days: number = defaultDays): number => now + days * dayMs
 
-/** Whether the token is valid at a moment of real time. */
+/** Whether the token is valid at `now`, in real time. */
 export const isValid = ({ expires_at, revoked_at }: OperatorToken, now: number): boolean =>
   revoked_at === null && now < expires_at

@@ -26,17 +26,18 @@ export interface IssuedToken {
 
 /** What a new token allows. */
 export interface TokenOptions {
-  /** Who or what uses it: 1 to 100 characters. The audit log shows it. */
+  /** Who or what uses the token: 1 to 100 characters. The audit log shows it. */
   readonly name: string
   readonly scopes: ReadonlyArray<OperatorToken.OperatorScope>
-  /** The only organization that it reaches; by default all. */
+  /** The only organization that the token reaches; by default all organizations. */
   readonly organization_id?: OrganizationId | undefined
-  /** How many days it is valid: 1 to 365; 90 by default. */
+  /** How many days the token is valid: 1 to 365; 90 by default. */
   readonly expires_in_days?: number | undefined
 }
 
 /**
- * What an operator without one of our tokens may do: the embedding program, or the holder of an OAuth issuer's token.
+ * What an operator without one of the service's own tokens may do: the embedding program, or the holder of an OAuth
+ * issuer's token.
  */
 export interface OperatorGrant extends Omit<Operator, "token_id"> {
   /** Identifies the person or program. Only a hash of it is stored. */
@@ -46,11 +47,11 @@ export interface OperatorGrant extends Omit<Operator, "token_id"> {
 /** The length of an identifier after its prefix. Hexadecimal digits are valid characters there. */
 const idCharacters = 26
 
-/** Makes, lists and revokes the tokens of operators, and authenticates operators by them. */
+/** Creates, lists and revokes operators' tokens, and authenticates operators by them. */
 export class OperatorTokens extends Context.Service<
   OperatorTokens,
   {
-    /** Makes a token; `not_found` if the organization does not exist, `invalid_input` names a wrong option. */
+    /** Creates a token. `not_found` if the organization does not exist; `invalid_input` names the wrong option. */
     readonly create: (
       options: TokenOptions
     ) => Effect.Effect<
@@ -67,9 +68,8 @@ export class OperatorTokens extends Context.Service<
       id: OperatorTokenId
     ) => Effect.Effect<OperatorToken.OperatorToken, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
-     * The operator of a grant that the host has verified. Its id is a hash of the subject, in the form of a token's
-     * id,
-     * so that the audit log finds all its calls.
+     * The operator to whom a grant applies; the host has verified the grant. Its ID is a hash of the subject, in the
+     * form of a token's ID, so that the audit log finds all its calls.
      */
     readonly admit: (grant: OperatorGrant) => Effect.Effect<Operator>
     /** The operator with this token; `authentication_failed` if it is mistyped, unknown, expired or revoked. */
@@ -130,7 +130,6 @@ export class OperatorTokens extends Context.Service<
     )
 }
 
-/** Makes new tokens. */
 const makeCreate = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
@@ -159,7 +158,7 @@ const makeCreate = Effect.gen(function* () {
     yield* Effect.catchTag(
       commit(storage, Change.make(directoryWorkspace, { writes })),
       "VersionConflict",
-      // The record is new, so nothing can conflict with it.
+      // Nothing can conflict, because the record is new.
       (conflict) => Effect.die(conflict)
     )
     return { token, details }

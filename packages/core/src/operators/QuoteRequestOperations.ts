@@ -95,7 +95,7 @@ const about = ({ id }: typeof TimelineInput.Type, answer: TimelineAnswer | null)
 
 const page = { after: "integer", limit: "integer" } as const
 
-/** Reads what happened to a quote request, without what carriers wrote. */
+/** Reads what happened to a quote request, without the carriers' own words. */
 export const getTimeline = OperatorOperation.make({
   name: "get_quote_request_timeline",
   summary: "Read what happened to a quote request",
@@ -115,7 +115,7 @@ export const getTimeline = OperatorOperation.make({
     )
 })
 
-/** Reads the exchanges with carriers about a quote request, with their bodies. */
+/** Reads the exchanges with carriers for a quote request, with their bodies. */
 export const readExchanges = OperatorOperation.make({
   name: "read_quote_request_exchanges",
   summary: "Read the exchanges with carriers, with their bodies",
@@ -133,7 +133,7 @@ export const readExchanges = OperatorOperation.make({
     Effect.map(read(operator, id, { ...options, bodies: true }), (answer) => Json.encode(answer))
 })
 
-/** A timeline with its organization; also `not_found` if the operator's token does not reach that organization. */
+/** A timeline with its organization; `not_found` if the operator's token does not reach the organization. */
 const read = Effect.fnUntraced(function* (operator: Operator, id: string, options: TimelineOptions) {
   const { entries, workspace_id, ...timeline } = yield* (yield* Timelines).read(id, options)
   const { workspace } = yield* (yield* Workspaces).cached(workspace_id)

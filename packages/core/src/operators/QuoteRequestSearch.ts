@@ -62,42 +62,38 @@ export class QuoteRequestSearch extends Context.Service<
   )
 }
 
-/** How many workspaces a page covers. */
+/** How many workspaces one page covers. */
 const maxWorkspaces = 100
-/** How many records of a workspace a page reads. */
+/** How many records of a workspace one page reads. */
 const maxRecords = 100
 const readAtOnce = 8
 
 type Filters = Omit<SearchInput, "limit" | "cursor">
 
-/**
- * Where a page begins: the workspace after which its hundred workspaces come, and the request before which it
- * continues, newest first.
- */
+/** Where a page begins: its hundred workspaces come after `after`, and their requests before `before`, newest first. */
 const Position = Schema.Struct({ after: Schema.NullOr(WorkspaceId), before: Schema.NullOr(QuoteRequestId) })
 type Position = typeof Position.Type
 
 const beginning: Position = { after: null, before: null }
 
-/** Text that this service wrote: the cursor's signature was verified. */
+/** Decodes text that this service wrote: the signature of its cursor has been verified. */
 const positionIn = Schema.decodeSync(Schema.fromJsonString(Position))
 
 /**
- * The matching records of one workspace, newest first, and the id down to which it was searched; null if it was
- * searched to its end.
+ * The matching records of one workspace, newest first, and the ID down to which it was searched; null if it was
+ * searched completely.
  */
 interface Scan {
   readonly found: ReadonlyArray<FoundRequest>
   readonly reached: string | null
 }
 
-/** Where the search of a workspace begins, and how many records it reads. */
+/** Where the search of a workspace begins, and how many records it may read. */
 interface From {
   readonly before: string | null
   readonly limit: number
 }
 
-/** The workspaces of a page. */
 const makeCandidates = Effect.gen(function* () {
   const storage = yield* Storage
 
@@ -114,7 +110,6 @@ const makeCandidates = Effect.gen(function* () {
   })
 })
 
-/** Reads the matching requests of one workspace. */
 const makeScan = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -161,8 +156,8 @@ const foundIn = (record: StoredRecord, workspace: Workspace, filters: Filters): 
 }
 
 /**
- * Merges the results, newest first. A request is shown only if every workspace was searched back to its time:
- * otherwise a later page could contain a newer one. `before` is where the next page of the same workspaces begins.
+ * Merges the results, newest first. A request is shown only if every workspace was searched back to the request's time:
+ * otherwise a later page could contain a newer request. `before` is where the next page for the same workspaces begins.
  */
 const merged = (scans: ReadonlyArray<Scan>, limit: number) => {
   const horizon =

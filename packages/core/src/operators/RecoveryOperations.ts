@@ -30,7 +30,7 @@ type Place = Schema.Struct.Type<typeof placeFields>
 
 const path = "/operator/v1/organizations/{organization_id}/{environment}/subscriptions/{subscription_id}/recoveries"
 
-/** The workspace of a subscription, and its time. */
+/** The workspace of a subscription with its current time; `not_found` if the organization does not exist. */
 const momentOf = Effect.fnUntraced(function* ({ environment, organization_id }: Place) {
   const organizations = yield* (yield* Access).listOrganizations
   const organization = organizations.find(({ id }) => id === organization_id)
@@ -38,7 +38,7 @@ const momentOf = Effect.fnUntraced(function* ({ environment, organization_id }: 
   return yield* (yield* Workspaces).moment(organization.workspaces[environment])
 })
 
-/** Counts what a recovery would send again. */
+/** Counts the deliveries that a recovery would send again. */
 export const previewRecovery = OperatorOperation.make({
   name: "preview_recovery",
   summary: "Count the deliveries that a recovery would send again",
@@ -59,7 +59,7 @@ export const previewRecovery = OperatorOperation.make({
   })
 })
 
-/** Sends deliveries of a subscription again. */
+/** Starts a recovery: it sends many of a subscription's deliveries again. */
 export const startRecovery = OperatorOperation.make({
   name: "start_recovery",
   summary: "Send deliveries of a subscription again",
@@ -80,7 +80,7 @@ export const startRecovery = OperatorOperation.make({
   })
 })
 
-/** Lists the recoveries of a subscription. */
+/** Lists a subscription's recoveries. */
 export const listRecoveries = OperatorOperation.make({
   name: "list_recoveries",
   summary: "List the recoveries of a subscription",

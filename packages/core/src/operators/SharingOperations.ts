@@ -6,7 +6,7 @@ import * as ApiError from "../wire/ApiError.ts"
 import { OrganizationId } from "../wire/Ids.ts"
 import * as OperatorOperation from "./OperatorOperation.ts"
 
-/** Makes a partner link for a resource of an organization. */
+/** Creates a partner link for one of an organization's resources. */
 export const createLink = OperatorOperation.make({
   name: "create_partner_link",
   summary: "Make a partner link",

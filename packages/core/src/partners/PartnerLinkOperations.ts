@@ -12,7 +12,7 @@ import { dayMs, secondMs, Timestamp } from "../wire/Timestamp.ts"
 const maxDays = 30
 const defaultDays = 7
 
-/** The fields of the input: what to show, and for how long. */
+/** The input fields of a new link: what it shows, and for how long. */
 export const linkFields = {
   shared_id: PartnerLink.SharedId.annotateKey({
     description: "What the link shows: a quote request, `qreq_…`, or an event subscription, `sub_…`"
@@ -23,7 +23,7 @@ export const linkFields = {
 }
 type LinkInput = Schema.Struct.Type<typeof linkFields>
 
-/** A new link. */
+/** A new link: its token, what it shows, and when it expires. */
 export const NewLink = Schema.Struct({
   token: Schema.String.annotateKey({ description: "The token, shown only here. Whoever has it can use the link" }),
   shared_id: PartnerLink.SharedId.annotateKey({ description: "What the link shows" }),
@@ -32,7 +32,7 @@ export const NewLink = Schema.Struct({
 
 const isQuoteRequestId = Schema.is(QuoteRequestId)
 
-/** Makes a link for something in a workspace, or fails with `not_found`. */
+/** Creates a link to a resource in a workspace. Fails with `not_found` if the resource does not exist. */
 export const makeLink = Effect.fnUntraced(function* (
   { made_by, workspace_id }: { readonly workspace_id: WorkspaceId; readonly made_by: KeyId | null },
   { expires_in_days = defaultDays, shared_id }: LinkInput
@@ -46,7 +46,7 @@ export const makeLink = Effect.fnUntraced(function* (
   return Json.encode({ token, shared_id, expires_at: PartnerLink.endOf(link) })
 })
 
-/** Makes a link that lets a partner read one resource (api.md, Partner links). */
+/** Creates a link that lets a partner read one resource (api.md, Partner links). */
 export const createPartnerLink = Operation.make({
   name: "create_partner_link",
   summary: "Make a partner link",

@@ -1,6 +1,6 @@
 /**
  * What a program needs before it starts the service, or without starting it: reading its settings, and logging its own
- * faults. It loads nothing of the service, so that commands that only call a host start quickly.
+ * faults. It loads no part of the service, so that commands that only call a host start quickly.
  */
 
 export * as Caller from "../access/Caller.ts"

@@ -12,7 +12,7 @@ import { dollars, Money } from "../wire/Money.ts"
 import * as Consent from "./Consent.ts"
 import { collectMs } from "./QuoteRequest.ts"
 
-/** Input of a read: the line, and the state if only one is of interest. */
+/** The input for reading capabilities: the line, and a state if only that one is of interest. */
 export const CapabilitiesInput = Schema.Struct({
   line: LineName.annotateKey({ description: "The line of insurance" }),
   state: Schema.optionalKey(Schema.Literals(State.servedStates)).annotateKey({
@@ -86,7 +86,7 @@ export const Capabilities = Schema.Struct({
 }).annotate({ identifier: "Capabilities" })
 export type Capabilities = typeof Capabilities.Type
 
-/** The answer of `get_capabilities`. Without a key it also holds what a person must agree to. */
+/** The answer of `get_capabilities`. For a caller without a key it also contains what a person must agree to. */
 export const CapabilitiesAnswer = Schema.Struct({
   capabilities: Capabilities.annotateKey({ description: "What a caller can do with the line" }),
   quote_disclosure: Schema.optionalKey(Consent.QuoteDisclosure).annotateKey({
@@ -96,8 +96,8 @@ export const CapabilitiesAnswer = Schema.Struct({
 export type CapabilitiesAnswer = typeof CapabilitiesAnswer.Type
 
 /**
- * The capabilities of a line in an environment with the carriers of this host, in the form of a revision. With a state,
- * `states` has only that one.
+ * A line's capabilities in an environment, with this host's carriers, as a revision describes them. If a state is
+ * given, `states` contains only that one.
  */
 export const of = (
   line: Line,
@@ -120,7 +120,7 @@ export const of = (
     disclosures: Consent.disclosuresOf(line, environment),
     ...line.codes,
     ...(Object.keys(line.meanings).length > 0 && { code_meanings: line.meanings }),
-    // Counted from acceptance. A sandbox request waits a second in the queue first.
+    // Counted from when the request was accepted. In a sandbox, the request first waits a second in the queue.
     deadline_seconds: (collectMs[environment] + Scenario.queueMs[environment]) / 1_000,
     ...(environment === "sandbox" && { scenarios: OwnScenarios.scenariosOf(adapters, line.name) })
   }

@@ -9,8 +9,8 @@ import { ReceiptId } from "../wire/Ids.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
 
 /*
- * A refusal about consent says that the person must be asked, never what to send (api.md, Refusals about consent). A
- * model does what a refusal says, and would otherwise make up a consent that nobody gave.
+ * A refusal about consent says that the person must be asked, never what to send (api.md, Refusals about consent).
+ * Otherwise a model, which does what a refusal says, would make up a consent that nobody gave.
  */
 const noReceipt = "This is not a receipt of the person's consent. Ask the person, and never make one up."
 const notAsked = "The person's consent is missing. Ask the person."
@@ -18,7 +18,7 @@ const notRead = "The person has not read the quote disclosure as it is now. Show
 const notAgreed = "The person did not agree. Ask the person."
 const noContact = "The person has not consented to be contacted in this way. Ask the person."
 
-/** A reference to evidence of consent, made and kept by the party that spoke to the person. */
+/** A reference to evidence of consent. The party that spoke to the person created the evidence and keeps it. */
 const ReceiptReference = Schema.String.annotate({ message: noReceipt }).check(
   Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_-]{7,127}$/u, {
     expected: "8 to 128 letters, digits, _ or -, starting with a letter or digit",
@@ -31,7 +31,7 @@ export const channels = ["email", "sms", "phone"] as const
 
 const Agreed = Schema.Boolean.annotate({ message: noContact })
 
-/** The receipt of the credit disclosure, for the lines that have one. */
+/** The receipt for the credit disclosure, for lines that have one. */
 const creditReceipt = (of: string) =>
   Schema.optionalKey(ReceiptReference).annotateKey({
     description: `${of}: the person has read the credit disclosure.`
@@ -42,7 +42,7 @@ const creditReceiptOf = (lines: LineSet) => {
   return creditReceipt(names.length === 0 ? "For no line of this host" : `${names.join(", ")} only`)
 }
 
-/** The fields of a start that hold consents (api.md, Consents). Each receipt covers one consent. */
+/** The fields of a start that contain consents (api.md, Consents). Each receipt covers one consent. */
 export const fields = {
   consent_receipt_id: Schema.optionalKey(ReceiptReference).annotateKey({
     description: "Consent for the service to get quotes; required with a key. Never invent one."
@@ -85,7 +85,7 @@ export const receiptKinds = ["quote_consent", "credit_disclosure", "contact_cons
 export interface SentReceipt {
   readonly kind: (typeof receiptKinds)[number]
   readonly receipt: string
-  /** The contact channels that it covers. */
+  /** The contact channels that the receipt covers. */
   readonly channels: ReadonlyArray<string>
 }
 
@@ -153,7 +153,7 @@ const checkReceipts = (consents: Consents, line: Line): ReadonlyArray<FieldError
   return [...errors, ...checkDistinct(consents), ...checkChannels(consents)]
 }
 
-/** A receipt must not be sent in two fields. If it is, both are reported. */
+/** Reports both fields if the same receipt is sent in two fields, which is not allowed. */
 const checkDistinct = (consents: Consents): ReadonlyArray<FieldError> => {
   const receipts = [
     ["consent_receipt_id", consents.consent_receipt_id],
@@ -180,7 +180,7 @@ const checkChannels = (consents: Consents): ReadonlyArray<FieldError> => {
   )
 }
 
-/** The fields that only the person can give. A refusal at one of these paths is about consent. */
+/** The fields whose values only the person can give. A refusal at one of these paths is about consent. */
 const givenByPerson: ReadonlySet<string> = new Set([
   "consent_receipt_id",
   "credit_disclosure_receipt_id",
@@ -195,9 +195,10 @@ const givenByPerson: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Refuses a start for wrong fields.
+ * Refuses a start because fields are wrong.
  *
- * If consent is among them, it comes first, and the retry action says to ask the person before sending again.
+ * If fields about consent are among them, they come first, and the retry action says to ask the person before sending
+ * again.
  */
 export const refuse = (wrong: WrongFields): ApiError.ApiError<"invalid_input"> => {
   const aboutConsent = wrong.found.filter(({ path }) => givenByPerson.has(path))
@@ -211,7 +212,7 @@ export const refuse = (wrong: WrongFields): ApiError.ApiError<"invalid_input"> =
   })
 }
 
-/** Refuses a start because the person has said no. */
+/** Refuses a start because the person said no. */
 export const refused: ApiError.ApiError<"invalid_input"> = refuse(
   joinWrongFields([{ path: "consent_receipt_id", message: "The person has not consented. Ask the person." }])
 )
@@ -221,13 +222,16 @@ export const pending: ApiError.ApiError<"invalid_input"> = refuse(
   joinWrongFields([{ path: "quote_disclosure_accepted", message: notAgreed }])
 )
 
-/** Refuses a start because the person was asked and declined. Retries of the start are refused in the same way. */
+/** Refuses a start because the person was asked and declined. Retries of that start are refused in the same way. */
 export const declined: ApiError.ApiError<"invalid_input"> = ApiError.make("invalid_input", {
   message: "The person was asked and said no. Nothing was sent to a carrier. Tell the person, and stop here.",
   retry_action: "none"
 })
 
-/** How a person was asked: `elicitation`, in a form that the program showed; `argument`, by the caller, who says so. */
+/**
+ * How a person was asked: `elicitation`, in a form that the program showed; or `argument`, by the caller, according to
+ * the caller.
+ */
 export const askedBy = ["elicitation", "argument"] as const
 
 /** The service's own record of a keyless person's agreement, shown as `quote_consent`. */
@@ -248,7 +252,7 @@ export const QuoteConsent = Schema.Struct({
 }).annotate({ identifier: "QuoteConsent" })
 export type QuoteConsent = typeof QuoteConsent.Type
 
-/** The key and version of a text that a person is shown. The texts themselves are versioned data. */
+/** The key and version of a text that is shown to a person. The texts themselves are versioned data. */
 export interface DisclosureKey {
   readonly key: string
   readonly version: string
@@ -262,7 +266,7 @@ const byEnvironment: { readonly [E in Environment]: ReadonlyArray<string> } = {
   live: ["license_and_producer", "ca_privacy_notice", "glba_privacy_notice"]
 }
 
-/** The disclosures that belong to a line. */
+/** A line's disclosures in an environment. */
 export const disclosuresOf = (line: Line, environment: Environment): ReadonlyArray<DisclosureKey> =>
   [
     "quote_not_coverage",

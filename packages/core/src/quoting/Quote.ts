@@ -111,8 +111,8 @@ export const kind = Kind.make({
 })
 
 /**
- * The stored record of a version. `created_at` is when the first version was created, `at` is now; both in
- * milliseconds.
+ * The stored record of a version. `created_at` is when the first version was created and `at` is the current time, both
+ * in milliseconds.
  */
 export const toStored = (quote: Quote, line: LineName, created_at: number, at: number): StoredRecord =>
   kind.record(quote, { id: quote.id, version: quote.version, line, created_at, updated_at: at })
@@ -129,11 +129,11 @@ export interface Origin {
   readonly answered_at: number
   /** `/go/…`, which redirects to the carrier; null if the offer has no page. */
   readonly redirect_path: string | null
-  /** The address before `redirect_path`. */
+  /** The base URL that precedes `redirect_path`. */
   readonly base_url: string
 }
 
-/** A version of a quote from an offer: the first, or a later one after a refresh. */
+/** Makes a version of a quote from an offer: the first, or a later one after a refresh. */
 export const fromOffer = (offer: CarrierOffer, origin: Origin, version = 1): Quote => {
   const reason = offer.reason ?? "offered"
   return {
@@ -168,7 +168,7 @@ export const fromOffer = (offer: CarrierOffer, origin: Origin, version = 1): Quo
   }
 }
 
-/** The offer of a quote's version: the reverse of `fromOffer`. */
+/** Makes the offer of a quote's version, the reverse of `fromOffer`. */
 export const offerOf = (
   { availability, coverage, evidence, next_actions, price, source }: Quote,
   kept: OfferRecord
@@ -195,7 +195,7 @@ const messageOf = (reason: string): string => {
   return known[reason] ?? "This price is available until the date shown."
 }
 
-/** The premium for one month of cover, rounded half up: the only fair sort key between different terms. */
+/** The premium for one month of coverage, rounded half up: the only fair way to compare different terms. */
 const comparisonOf = (offer: CarrierOffer, line: Line): Price["comparison"] => {
   if (offer.premium === null || offer.term_months === null) return null
   const month = Math.floor((2 * offer.premium.amount_minor + offer.term_months) / (2 * offer.term_months))
@@ -221,11 +221,11 @@ const actionsOf = (offer: CarrierOffer, origin: Origin, version: number): Readon
   return [...onward, { type: "request_assistance", ...names }, ...(offer.extra_actions ?? [])]
 }
 
-/** Whether the quote has expired at a moment of workspace time, in milliseconds. */
+/** Whether the quote has expired at `now`, in milliseconds of workspace time. */
 export const hasExpired = (quote: Quote, now: number): boolean =>
   quote.status === "active" && quote.availability.expires_at !== null && now >= toMillis(quote.availability.expires_at)
 
-/** The next version of a quote that is no longer available. Its only action is to ask for help. */
+/** The next version of a quote, which is no longer available. Its only action is to ask for help. */
 export const deactivate = (
   quote: Quote,
   reason: "expired" | "withdrawn_by_carrier" | "superseded" | "consent_withdrawn"
@@ -238,9 +238,9 @@ export const deactivate = (
 })
 
 /**
- * The newest version of a quote at a moment of workspace time, in milliseconds, encoded.
+ * The newest version of a quote at a moment of workspace time in milliseconds, encoded.
  *
- * An expired quote reads as expired even before the job has stored its last version, with exactly the same text.
+ * An expired quote reads as expired even before the job has stored its last version, and its text is exactly the same.
  */
 export const newestAt = (
   stored: StoredRecord,
@@ -253,7 +253,7 @@ export const newestAt = (
   return { version: expired.version, json: Json.encode(expired) }
 }
 
-/** The private part of a quote: what the service knows about its offer and callers do not see. */
+/** The private part of a quote: what the service knows about its offer but callers do not see. */
 export const OfferRecord = Schema.Struct({
   carrier_id: Schema.String,
   offer_ref: Schema.String,
@@ -275,16 +275,16 @@ export const storedOffer = (offer: OfferRecord, quote: Quote, at: number): Store
     updated_at: at
   })
 
-/** The parts that a step of quoting adds to a change. */
+/** The parts of a change that a quoting step adds. */
 export type Part = Pick<Change, "writes" | "events" | "jobs">
 
 /** A part that changes nothing. */
 export const emptyPart: Part = { writes: [], events: [], jobs: [] }
 
-/** What a change of a quote needs to know about its line. */
+/** What a change to a quote needs to know about its line. */
 type QuotedLine = Pick<Line, "name" | "has_quote_events">
 
-/** What a version of a quote tells. */
+/** The content of a quote event. */
 export interface QuoteEvent {
   readonly type: "quote.created" | "quote.updated" | "quote.expired"
   readonly quote: Quote
@@ -292,7 +292,7 @@ export interface QuoteEvent {
   readonly at: number
 }
 
-/** The event of a quote's version; none on lines that have only events of quote requests (api.md, Event types). */
+/** The event for a quote's version; empty for lines that have only events of quote requests (api.md, Event types). */
 export const events = (ids: Ids["Service"], { at, line, quote, type }: QuoteEvent): ReadonlyArray<NewEvent> =>
   !line.has_quote_events
     ? []
@@ -308,7 +308,7 @@ export const events = (ids: Ids["Service"], { at, line, quote, type }: QuoteEven
         })
       ]
 
-/** A version of a quote from a carrier's offer, and when its first version was created. */
+/** A quote's version made from a carrier's offer, and when the first version was created. */
 export interface NewQuoteVersion {
   readonly quote: Quote
   readonly offer: CarrierOffer
@@ -325,7 +325,7 @@ const minRefreshMs = minuteMs
 /** An offer is never refreshed later than this, because a later time may not be a valid date. */
 const maxRefreshMs = 366 * dayMs
 
-/** Stores a new or newer version of a quote, with its event and its timers. */
+/** Stores a new quote, or a newer version of one, with its event and its timers. */
 export const versionChange = (ids: Ids["Service"], made: NewQuoteVersion): Part => {
   const { quote, offer, at, queue } = made
   const kept: OfferRecord = {
@@ -355,7 +355,7 @@ export const versionChange = (ids: Ids["Service"], made: NewQuoteVersion): Part 
 const expiry = ({ environment, id }: Quote, due_at: number): NewJob =>
   JobPayload.make("expire_quote", { quote_id: id }, { due_at, ordered: environment === "sandbox" })
 
-/** Why and when a stored quote is no longer available. */
+/** Why and when a stored quote becomes unavailable. */
 export interface Deactivation {
   readonly stored: StoredRecord
   readonly line: QuotedLine
@@ -363,7 +363,7 @@ export interface Deactivation {
   readonly at: number
 }
 
-/** The last version of a quote that is no longer available, with its event. */
+/** Stores the last version of a quote that is no longer available, with its event. */
 export const deactivationChange = (ids: Ids["Service"], { at, line, reason, stored }: Deactivation): Part => {
   const quote = deactivate(kind.value(stored), reason)
   return {
@@ -373,7 +373,7 @@ export const deactivationChange = (ids: Ids["Service"], { at, line, reason, stor
   }
 }
 
-/** The line of a stored quote. Quotes of a line that the host no longer offers still end, with an event. */
+/** The line of a stored quote. Quotes for a line that the host no longer offers still end, with an event. */
 export const lineOf = (lines: LineSet, stored: StoredRecord): QuotedLine => {
   const name = stored.line ?? ""
   return lines.get(name) ?? { name, has_quote_events: true }

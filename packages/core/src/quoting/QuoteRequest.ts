@@ -16,13 +16,10 @@ import * as Kind from "../storage/Kind.ts"
 import { ApplicationId, type Ids, QuoteId, QuoteRequestId } from "../wire/Ids.ts"
 import { fromMillis, secondMs, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
-/** How long a collection may last. In the sandbox it ends 60 s after the request's start. */
+/** How long the collection may last. In the sandbox it ends 60 s after the request started. */
 export const collectMs = { sandbox: 59 * secondMs, live: 90 * secondMs } as const
 
-/**
- * The statuses of a quote request. The list is closed: within a revision none is added (api.md, Quote request
- * statuses).
- */
+/** The statuses of a quote request. The list is closed: a revision never adds one (api.md, Quote request statuses). */
 export const statuses = ["in_progress", "action_required", "completed", "failed"] as const
 
 /** The reasons for a status, each with a sentence that is safe to show a person. */
@@ -103,8 +100,8 @@ export const QuoteRequest = Schema.Struct({
 export type QuoteRequest = typeof QuoteRequest.Type
 
 /**
- * Quote requests in storage, by id. They are sealed, because carriers choose the words of their questions and declines.
- * Every new version wakes the readers that wait for one.
+ * Quote requests in storage, by ID. They are sealed, because carriers choose the words of their questions and declines.
+ * Every new version wakes the readers that are waiting for a change.
  */
 export const kind = Kind.make({
   name: "quote_request",
@@ -125,7 +122,7 @@ export const toStored = (request: QuoteRequest): StoredRecord =>
     updated_at: toMillis(request.updated_at)
   })
 
-/** The types of event that a step of a quote request can make. */
+/** The types of event that a step of a quote request can create. */
 export type RequestEvent =
   | "quote_request.queued"
   | "quote_request.updated"
@@ -134,7 +131,7 @@ export type RequestEvent =
   | "quote_request.cancelled"
   | "quote_request.incomplete"
 
-/** A step: the next version, and its one event. */
+/** A step: the next version of a quote request, and its one event. */
 export interface Step {
   readonly request: QuoteRequest
   readonly event: RequestEvent
@@ -147,12 +144,12 @@ export const scenarioOf = ({ scenario }: QuoteRequest): Scenario.ScenarioName | 
 /** Whether the request can no longer change. */
 export const isFinal = (request: QuoteRequest): boolean => request.status === "completed" || request.status === "failed"
 
-/** Whether this carrier of the request has not answered yet and still may. */
+/** Whether this carrier has not answered the request yet but still may. */
 export const isPending = (request: QuoteRequest, carrierId: string): boolean =>
   !isFinal(request) &&
   request.carriers.some(({ carrier, outcome }) => carrier.id === carrierId && outcome === "pending")
 
-/** A new request, accepted and queued. Times in milliseconds of workspace time. */
+/** A new request, accepted and queued. Times are milliseconds of workspace time. */
 export const start = (options: {
   readonly id: QuoteRequestId
   readonly application_id: ApplicationId
@@ -186,7 +183,7 @@ export const cancel = (request: QuoteRequest, at: number): Step | null =>
     ? { request: next(request, at, "failed", "cancelled_by_caller"), event: "quote_request.cancelled" }
     : null
 
-/** Fails a request. It no longer waits for carriers that have not answered. */
+/** Fails a request. It then no longer waits for carriers that have not answered. */
 export const fail = (
   request: QuoteRequest,
   reason: "could_not_start" | "no_carrier_available" | "internal_error" | "consent_withdrawn",
@@ -194,8 +191,8 @@ export const fail = (
 ): Step => ({ request: next(silenced(request), at, "failed", reason), event: "quote_request.failed" })
 
 /**
- * Starts the collection with the carriers that are asked and those that are not. Fails the request if none can be
- * asked.
+ * Starts the collection with the carriers that are asked and those that are not. Fails the request if none of them can
+ * be asked.
  */
 export const collect = (
   request: QuoteRequest,
@@ -211,13 +208,13 @@ export const collect = (
   }
 }
 
-/** The result of a carrier that is asked now. */
+/** The initial result of a carrier that is asked now. */
 export const asked = (carrier: CarrierName, at: number): CarrierResult => ({
   ...resultOf(carrier, "pending", null),
   asked_at: fromMillis(at)
 })
 
-/** The result of a carrier that is not asked, with the facts that would unlock it. */
+/** The result of a carrier that is not asked, with the facts with which it would be. */
 export const notAsked = (
   carrier: CarrierName,
   reason: NotAskedReason,
@@ -242,7 +239,7 @@ export type AskOutcome =
   | { readonly outcome: "no_answer"; readonly reason: string; readonly never_asked?: boolean }
   | { readonly outcome: "needs_information"; readonly message: string; readonly missing_facts: ReadonlyArray<string> }
 
-/** Records a carrier's answer; null if the carrier is not pending, because the answer came late or twice. */
+/** Records a carrier's answer; null if the carrier is not pending, because the answer was late or a repeat. */
 export const answer = (request: QuoteRequest, carrierId: string, outcome: AskOutcome, at: number): Step | null => {
   const pending = request.carriers.find((result) => result.carrier.id === carrierId && result.outcome === "pending")
   if (isFinal(request) || pending === undefined) return null
@@ -267,13 +264,13 @@ export const answer = (request: QuoteRequest, carrierId: string, outcome: AskOut
   )
 }
 
-/** Whether any carrier of the request has not answered yet and still may. */
+/** Whether any carrier has not answered the request yet but still may. */
 export const hasPending = (request: QuoteRequest): boolean =>
   !isFinal(request) && request.carriers.some(({ outcome }) => outcome === "pending")
 
 /**
- * The deadline: carriers that have not answered get the outcome `no_answer`. The carriers in `unasked`, which nobody
- * has asked, lose their `asked_at`. Null if none is pending.
+ * Applies the deadline: carriers that have not answered get the outcome `no_answer`. Those in `unasked`, which no host
+ * has asked, lose their `asked_at`. Null if no carrier is pending.
  */
 export const close = (request: QuoteRequest, at: number, unasked: ReadonlySet<string> = nobody): Step | null =>
   hasPending(request) ? settle(silenced(request, unasked), at) : null
@@ -289,7 +286,7 @@ const silenced = (request: QuoteRequest, unasked: ReadonlySet<string> = nobody):
   })
 })
 
-/** Ends a carrier's question that was not answered within 24 hours; null if there is none. */
+/** Ends a carrier's question that was not answered within 24 hours; null if there is no such question. */
 export const endAction = (request: QuoteRequest, at: number): Step | null => {
   if (request.status !== "action_required") return null
   const reason = request.quote_ids.length > 0 ? "quotes_ready_action_not_taken" : "no_offers_action_not_taken"
@@ -297,7 +294,8 @@ export const endAction = (request: QuoteRequest, at: number): Step | null => {
 }
 
 /**
- * The status that follows from the carriers' results: the transition table of a quote request (api.md, Transitions).
+ * Sets the status that follows from the carriers' results: the transition table of a quote request (api.md,
+ * Transitions).
  */
 const settle = (request: QuoteRequest, at: number): Step => {
   const has = (outcome: CarrierResult["outcome"]) => request.carriers.some((result) => result.outcome === outcome)
@@ -328,7 +326,7 @@ const next = (request: QuoteRequest, at: number, status: QuoteRequest["status"],
   return isFinal(moved) ? { ...moved, next_actions: [] } : moved
 }
 
-/** The one event of a request's step. `at` in milliseconds of workspace time. */
+/** The one event of a request's step. `at` is in milliseconds of workspace time. */
 export const requestEvent = (ids: Ids["Service"], step: Step, at: number): NewEvent =>
   Event.record({
     id: ids.event(),

@@ -7,10 +7,10 @@ import { OffsetDateTime } from "../wire/Timestamp.ts"
 import { Quote } from "./Quote.ts"
 import { QuoteRequest, statuses } from "./QuoteRequest.ts"
 
-/** How long a read of a quote request may wait for a change, in seconds (api.md, Waiting). */
+/** How long reading a quote request may wait for a change, in seconds (api.md, Waiting). */
 export const maxWaitSeconds = 20
 
-/** Input of a read: the quote request, and how long to wait for a change. */
+/** The input for reading a quote request, and how long to wait for a change. */
 export const GetInput = Schema.Struct({
   id: Schema.String.annotateKey({ description: "The quote request, `qreq_…`" }),
   wait_seconds: Schema.optionalKey(wholeNumber(0, maxWaitSeconds)).annotateKey({
@@ -32,8 +32,8 @@ export const QuoteRequestWithQuotes = Schema.Struct({
 export type QuoteRequestWithQuotes = typeof QuoteRequestWithQuotes.Type
 
 /**
- * The same for a partner link: without carriers' texts, assumed facts and labels, which can reveal something about
- * the person, and without actions, which only the person may take (api.md, Partner links).
+ * A request and its quotes as a partner link shows them: without carriers' texts, assumed facts and labels, which can
+ * reveal something about the person, and without actions, which only the person may take (api.md, Partner links).
  */
 export const forPartner = ({ quote_request, quotes }: QuoteRequestWithQuotes): QuoteRequestWithQuotes => ({
   quote_request: {
@@ -49,7 +49,7 @@ export const forPartner = ({ quote_request, quotes }: QuoteRequestWithQuotes): Q
   }))
 })
 
-/** Input of a list of quote requests. */
+/** The input for listing quote requests. */
 export const ListInput = Schema.Struct({
   ...pageFields,
   status: Schema.optionalKey(Schema.Literals(statuses)).annotateKey({ description: "Only requests with this status" }),
@@ -75,7 +75,7 @@ export const QuoteRequestPage = Schema.Struct({
 })
 export type QuoteRequestPage = typeof QuoteRequestPage.Type
 
-/** The result of a cancellation. */
+/** The answer to a cancellation: whether the request was cancelled, and its version. */
 export const CancelResult = Schema.Struct({
   id: QuoteRequestId.annotateKey({ description: "The identifier of the request" }),
   version: Schema.Int.annotateKey({ description: "Its version after the call" }),

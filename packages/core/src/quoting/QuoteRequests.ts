@@ -32,7 +32,7 @@ import { mayRead } from "./readAuthority.ts"
 export class QuoteRequests extends Context.Service<
   QuoteRequests,
   {
-    /** Reads a request with its quotes. Waits for a change while it is in progress (api.md, Waiting). */
+    /** Reads a request with its quotes. While the request is in progress, can wait for a change (api.md, Waiting). */
     readonly get: (
       call: Call,
       input: GetInput
@@ -48,7 +48,7 @@ export class QuoteRequests extends Context.Service<
       id: string
     ) => Effect.Effect<Json.Json<CancelResult>, ApiError.ApiError<"not_found"> | StorageUnavailable>
     readonly jobs: JobHandlers<"close_request" | "end_action">
-    /** Gives up a job that failed too often: its request fails with `internal_error`. */
+    /** Abandons a job that failed too often: its request fails with `internal_error`. */
     readonly abandon: JobHandler
   }
 >()("@quotewire/core/QuoteRequests") {
@@ -72,7 +72,7 @@ export class QuoteRequests extends Context.Service<
   )
 }
 
-/** Finds a request that the caller may read, or fails with `not_found`. */
+/** Finds a request that the caller may read. Fails with `not_found` if there is none. */
 const makeFind = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
@@ -88,7 +88,7 @@ const makeFind = Effect.gen(function* () {
   })
 })
 
-/** The reads of quote requests. */
+/** The methods that read quote requests. */
 const makeReads = Effect.gen(function* () {
   const storage = yield* Storage
   const longPolls = yield* LongPolls
@@ -111,7 +111,7 @@ const makeReads = Effect.gen(function* () {
     return call.caller.kind === "link" ? Json.encode(forPartner(Json.read(answer))) : answer
   })
 
-  /** Waits until the version is above `base`, the request is no longer in progress, or the time is over. */
+  /** Waits until the version is above `base`, the request is no longer in progress, or the time is up. */
   const waitFor = Effect.fnUntraced(function* (
     call: Call,
     id: string,
@@ -171,7 +171,7 @@ const makeList = Effect.gen(function* () {
   })
 })
 
-/** The steps of a request that callers and jobs can make. */
+/** The steps of a request that callers and jobs can trigger. */
 const makeSteps = Effect.gen(function* () {
   const storage = yield* Storage
   const ids = yield* Ids
@@ -208,7 +208,7 @@ const makeSteps = Effect.gen(function* () {
     return storage.commit({ ...change, finishes: [job] })
   }
 
-  /** A job that makes one step of a request. If no step is possible, the job just finishes. */
+  /** Handles a job that makes one step of a request. If the step is not possible, only finishes the job. */
   const stepJob = (decide: (request: QuoteRequest.QuoteRequest, at: number) => QuoteRequest.Step | null): JobHandler =>
     Effect.fnUntraced(function* (job, at) {
       const request = yield* load(job)
@@ -233,13 +233,13 @@ const makeSteps = Effect.gen(function* () {
 })
 
 /**
- * If the end of a live request runs this late, in milliseconds, its asks may be late as well. They run first, because
- * they know that their carriers were never asked.
+ * If the job that ends a live request runs this many milliseconds late, the request's asks may be late as well. The
+ * asks run first, because they know that their carriers were never asked.
  */
 const lateMs = 250
 const giveWayMs = secondMs
 
-/** More than the quotes that a request can have: at most ten per carrier. */
+/** The most quotes to read; a request has fewer, because each carrier has at most ten. */
 const maxQuotes = 1_000
 
 /** Whether a request can still reach a version above `base`. */

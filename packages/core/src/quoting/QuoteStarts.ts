@@ -33,7 +33,8 @@ export class QuoteStarts extends Context.Service<
   QuoteStarts,
   {
     /**
-     * Accepts a quote request and queues it. The same `request_key` and input return the same request as it is now.
+     * Accepts a quote request and queues it. For the same `request_key` and input, returns the same request in its
+     * current state.
      *
      * Refuses with `invalid_input` (every wrong field), `needs_information` (every missing fact, before any carrier is
      * asked) and `conflict` if the key was used with a different input.
@@ -42,7 +43,7 @@ export class QuoteStarts extends Context.Service<
       call: Call,
       input: Start.StartInput
     ) => Effect.Effect<Json.Json<Start.StartedQuoteRequest>, ApiError.ApiError | StorageUnavailable>
-    /** Checks the remaining fields of an input that has malformed fields. */
+    /** Checks the other fields of an input that has malformed fields. */
     readonly validateRest: (
       call: Call,
       input: unknown,
@@ -59,7 +60,7 @@ export class QuoteStarts extends Context.Service<
         const decide = yield* makeDecide
         const offered = yield* makeOffered
 
-        /** Decides with stored data: the current workspace, and the record of the key. */
+        /** Decides again with what is stored: the current workspace, and the record of the key. */
         const reloadAndDecide = Effect.fnUntraced(function* (before: Call, input: Start.StartInput) {
           const workspaceId = before.caller.workspace_id
           const call: Call = { ...before, moment: yield* workspaces.moment(workspaceId) }
@@ -68,8 +69,8 @@ export class QuoteStarts extends Context.Service<
         })
 
         // Optimistic: most keys are new and most workspaces have not changed, so a start is first decided with the
-        // cached moment and an unused key. If either is wrong, the commit conflicts. A refusal may be wrong too, so it
-        // is checked.
+        // cached moment and an unused key. If either has changed, the commit conflicts. A refusal may be outdated too,
+        // so it is decided again.
         const start = (call: Call, input: Start.StartInput) =>
           Effect.catch(decide(call, input, unused), (error) =>
             error instanceof VersionConflict || (error instanceof ApiError.ApiError && !isTruncated(error))
@@ -109,7 +110,7 @@ const makeDecide = Effect.gen(function* () {
     commit(storage, Change.make(caller.workspace_id, { writes: [key], expects: expectationsOf(moment) }))
 
   return Effect.fnUntraced(function* (call: Call, input: Start.StartInput, { kept, next_version: version }: KnownKey) {
-    // Checked before the input is compared: a retry lacks the facts that the person gave in a form.
+    // Checked before the inputs are compared, because a retry lacks the facts that the person gave in a form.
     if (kept?.declined_at !== undefined) return yield* Consent.declined
     if (
       kept !== null &&
@@ -142,7 +143,7 @@ const makeDecide = Effect.gen(function* () {
   })
 })
 
-/** The lines of a host with what its carriers need and can play. They do not change while it runs. */
+/** The lines of a host, with what its carriers need and can play. They do not change while the host runs. */
 const makeOffered = Effect.gen(function* () {
   const lines = yield* Lines
   const adapters = yield* CarrierAdapters
@@ -172,7 +173,7 @@ const makeCheck = Effect.gen(function* () {
 })
 
 /**
- * Whether a refusal has more wrong fields than it lists. Such an input was never accepted, so it cannot be a retry: the
+ * Whether a refusal has more wrong fields than it lists. Such an input was never accepted, so it cannot be a retry: its
  * key need not be read, and a large body need not be hashed.
  */
 const isTruncated = ({ field_errors }: ApiError.ApiError): boolean => (field_errors?.length ?? 0) > maxListed
@@ -185,7 +186,10 @@ const usedOtherwise = Effect.fail(
   })
 )
 
-/** A scenario's refusal of the first attempt with a key, and of attempts before its wait is over. */
+/**
+ * The refusal that a scenario plays for the first attempt with a key, and for further attempts before the stated wait
+ * is over.
+ */
 const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: Start.RequestKey | null, now: number) => {
   const code = Start.refusesFirst(scenario)
   const leftMs = (kept?.refused_at ?? now) + Scenario.refusedMs - now
@@ -197,7 +201,10 @@ const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: Start.Reques
   })
 }
 
-/** Accepts a checked start: stores its request, application and consents under its key, and queues the collection. */
+/**
+ * Accepts a checked start: stores the request, the application and the consents under the key, and queues the
+ * collection.
+ */
 const makeAccept = Effect.gen(function* () {
   const storage = yield* Storage
   const ids = yield* Ids
@@ -243,7 +250,6 @@ const makeAccept = Effect.gen(function* () {
   })
 })
 
-/** Makes the records that are stored together with a request. */
 const makeRecords = Effect.gen(function* () {
   const seal = yield* Seal
   const ids = yield* Ids
@@ -297,12 +303,12 @@ const makeRecords = Effect.gen(function* () {
 const queueMs = ({ caller }: Call, scenario: Scenario.ScenarioName | null): number =>
   scenario === "waits_in_queue" ? Scenario.queueMs.waits_in_queue : Scenario.queueMs[caller.environment]
 
-/** Answers starts: the first one with a key, and its retries. */
+/** Makes the answers to starts: to the first one with a key, and to its retries. */
 const makeAnswers = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
 
-  /** The request, with the read handle and the recorded consent of its application if it has them. */
+  /** The request, with its application's read handle and recorded consent, if there are any. */
   const answer = (
     { caller: { workspace_id } }: Call,
     request: Json.Json<QuoteRequest.QuoteRequest>,
@@ -316,7 +322,7 @@ const makeAnswers = Effect.gen(function* () {
     )
   }
 
-  /** The answer to a retry: the request as it is now; null if retention or a reset has erased it. */
+  /** The answer to a retry: the request in its current state; null if retention or a reset has erased it. */
   const repeat = Effect.fnUntraced(function* (call: Call, id: QuoteRequestId) {
     const workspace_id = call.caller.workspace_id
     const stored = yield* storage.get({ workspace_id, kind: QuoteRequest.kind.name, id })

@@ -24,7 +24,7 @@ export type Destination =
   | { readonly _tag: "redirect"; readonly url: string }
   | { readonly _tag: "page"; readonly status: 200 | 404 | 410 | 503; readonly title: string; readonly message: string }
 
-/** Reads quotes, expires them, and resolves links to their carriers. */
+/** Reads quotes, expires them, and resolves links to carriers. */
 export class Quotes extends Context.Service<
   Quotes,
   {
@@ -33,7 +33,7 @@ export class Quotes extends Context.Service<
       call: Call,
       input: { readonly id: string; readonly version?: number }
     ) => Effect.Effect<Json.Json<Quote.Quote>, ApiError.ApiError<"not_found"> | StorageUnavailable>
-    /** Resolves the token of `/go/<token>`. The destination is decided at the time of the click. */
+    /** Resolves the token of `/go/<token>`. The destination is decided when the person clicks. */
     readonly go: (token: string) => Effect.Effect<Destination, StorageUnavailable>
     readonly jobs: JobHandlers<"expire_quote">
   }
@@ -78,7 +78,7 @@ const makeGet = Effect.gen(function* () {
   })
 })
 
-/** Finds the carrier's link for one click; null if the adapter gives none, or the ask cannot be rebuilt. */
+/** Finds the carrier's link for one click; null if the adapter returns none, or the ask cannot be rebuilt. */
 const makeFreshLink = Effect.gen(function* () {
   const client = yield* CarrierClient
   const loading = yield* AskLoading.AskLoading
@@ -105,7 +105,7 @@ const makeFreshLink = Effect.gen(function* () {
   })
 })
 
-/** Resolves links to carriers. */
+/** Resolves links to carriers, each at the click. */
 const makeGo = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
@@ -131,7 +131,7 @@ const makeGo = Effect.gen(function* () {
   })
 })
 
-/** The job that expires a quote. */
+/** Makes the handler of the job that expires a quote. */
 const makeExpire = Effect.gen(function* () {
   const storage = yield* Storage
   const ids = yield* Ids
@@ -165,7 +165,7 @@ const sandboxPage = (quote: Quote.Quote): Destination => ({
   message: `This is the quote of ${quote.source.carrier.name}: ${priceOf(quote)}. With a real quote this link would open the carrier's site. Fictional carriers have none.`
 })
 
-/** A price and its term as text for a person. */
+/** A price and its term, in words for a person. */
 const priceOf = ({ price: { premium, term_months } }: Quote.Quote): string => {
   if (premium === null) return "its price is unknown"
   const dollars = (premium.amount_minor / 100).toFixed(2)

@@ -6,7 +6,7 @@ import { QuoteId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import type { Quotes } from "./Quotes.ts"
 
-/** Input of a preview: the quote to show. */
+/** The input for previewing revisions: the quote to show. */
 export const PreviewInput = Schema.Struct({
   id: Schema.String.annotateKey({ description: "The quote, `qt_…`" })
 })

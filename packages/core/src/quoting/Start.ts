@@ -20,11 +20,11 @@ import * as Consent from "./Consent.ts"
 import { QuoteRequest } from "./QuoteRequest.ts"
 
 /*
- * A start: what is sent, what is checked, and what is kept besides the request. The application, the consents and the
+ * A start: what is sent, what is checked, and what is stored besides the request. The application, the consents and the
  * request key are separate records, because they have different retention periods.
  */
 
-/** A reference to the schema of a line's facts, for use inside another document. */
+/** The schema of a line's facts, without the members that only a separate document has. */
 const factsSchema = (line: Line) => {
   const { $schema: _dialect, $id: _id, ...schema } = line.facts_schema
   return { title: line.name, ...schema }
@@ -38,7 +38,7 @@ const applicationShown = (shown: object) =>
     ...shown
   })
 
-/** The input of a start (api.md, Start). Consents and facts have their own checks. */
+/** The input of a start (api.md, Start). Consents and facts are checked separately. */
 export const StartInput = Schema.Struct({
   line: LineName.annotateKey({ description: "The line of insurance" }),
   ...Consent.fields,
@@ -75,9 +75,9 @@ export type StartedQuoteRequest = typeof StartedQuoteRequest.Type
 export const ApplicationRecord = Schema.Struct({
   id: ApplicationId,
   quote_request_id: QuoteRequestId,
-  /** The facts as the caller sent them. Assumed facts are derived from them and from `assumed_on`. */
+  /** The facts as the caller sent them. Assumed facts are derived from these and from `assumed_on`. */
   facts: Schema.ObjectKeyword,
-  /** The workspace's day of the start, `YYYY-MM-DD`. */
+  /** The workspace's day when the request started, `YYYY-MM-DD`. */
   assumed_on: Schema.String,
   credit_disclosed: Schema.Boolean,
   /** The consent that the service itself recorded for a caller without a key. */

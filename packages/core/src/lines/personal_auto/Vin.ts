@@ -53,6 +53,6 @@ export const modelYear = (vin: string): number | null => {
   const early = firstYear + code
   const late = early + yearCodes.length
   const isLate = !/[0-9]/.test(vin.charAt(6))
-  // The VIN cannot mean a year that the schema does not accept yet, whatever the seventh character says.
+  // A year that the schema does not accept yet cannot be meant, whatever the seventh character says.
   return (isLate && late <= lastYear) || early === firstYear ? late : early
 }

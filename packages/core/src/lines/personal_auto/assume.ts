@@ -10,15 +10,15 @@ type AutoVehicle = PersonalAuto["vehicles"][number]
 type AutoCoverage = NonNullable<PersonalAuto["coverage"]>
 type PriorInsurance = NonNullable<PersonalAuto["prior_insurance"]>
 
-/** A driver. `date_of_birth` is `YYYY-MM-DD`. */
+/** A driver, with the assumed facts. `date_of_birth` is `YYYY-MM-DD`. */
 export interface DriverFacts
   extends WithRequired<AutoDriver, "license_state" | "years_licensed" | "sr22_required" | "incidents"> {}
 
 /**
- * A vehicle.
+ * A vehicle, with the assumed facts.
  *
  * It has a VIN, or model year, make and model, or both. If the model year was not sent, it is read from the VIN if
- * possible. A deductible is in whole US dollars; null means that the cover is not wanted.
+ * possible. A deductible is in whole US dollars; null means that the coverage is not wanted.
  */
 export interface VehicleFacts
   extends WithRequired<
@@ -32,9 +32,10 @@ export interface VehicleFacts
   > {}
 
 /**
- * The covers of a car policy.
+ * The coverages of a car policy.
  *
- * A limit that was not sent is the one of the level: the state's minimum, 50/100/50, or 100/300/100 thousand dollars.
+ * A limit that was not sent has the value for the level: the state's minimum, 50/100/50, or 100/300/100 thousand
+ * dollars.
  */
 export interface AutoCoverageFacts extends WithRequired<AutoCoverage, "level" | "uninsured_motorist"> {}
 
@@ -57,7 +58,7 @@ export interface PersonalAutoFacts
  * Adds the assumed facts of car insurance. `today` is the workspace's day, `YYYY-MM-DD`.
  *
  * Without facts about prior insurance, twelve continuous months are assumed. If a level other than `standard` was sent,
- * it determines the covers, and these do not count as assumptions.
+ * it determines the coverages, which then do not count as assumptions.
  */
 export const assume = (facts: PersonalAuto, today: string, assumptions: Assumptions): PersonalAutoFacts => {
   const state = facts.garaging_address.state

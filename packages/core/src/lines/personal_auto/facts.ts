@@ -5,7 +5,7 @@ import { Applicant, address, policyFacts } from "../sharedFacts.ts"
 
 const person = { "x-pii": "direct", "x-tier": "offer" } as const
 
-/** The values that facts can have, for those that rate plans also have a factor for. */
+/** The values of facts for which rate plans also have factors. */
 export const values = {
   incident_types: [
     "at_fault_accident",
@@ -154,7 +154,7 @@ const Vehicle = Schema.Struct({
   )
 }).check(Fact.oneGroupOf(["vin"], ["model_year", "make", "model"]))
 
-/** The liability limits that can be sent, in whole US dollars. */
+/** The liability limits that callers can send, in whole US dollars. */
 export const limits = {
   bodily_injury_per_person_usd: [
     15_000, 20_000, 25_000, 30_000, 35_000, 40_000, 50_000, 100_000, 250_000, 300_000, 500_000
@@ -221,7 +221,7 @@ const PriorInsurance = Schema.Struct({
   )
 }).annotate({ title: "The current or previous car insurance" })
 
-/** The facts of car insurance, as a caller sends them. */
+/** The facts for car insurance, as a caller sends them. */
 export const PersonalAuto = Schema.Struct({
   applicant: Schema.optionalKey(Applicant),
   garaging_address: address({

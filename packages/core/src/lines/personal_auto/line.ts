@@ -12,11 +12,11 @@ const vehicleLabel = ({ model_year, make, model }: PersonalAuto["vehicles"][numb
   return words.length === 0 ? null : words.join(" ")
 }
 
-/** The subjects of car insurance. */
+/** The insured subjects of a car policy: its vehicles. */
 export const subjectsOf = (facts: PersonalAuto): ReadonlyArray<Subject> =>
   facts.vehicles.map((vehicle, i) => subject("vehicle", i, vehicleLabel(vehicle)))
 
-/** Car insurance. */
+/** The line for car insurance. */
 export const personalAuto = defineLine<"personal_auto", PersonalAuto, PersonalAutoFacts, true>({
   name: "personal_auto",
   insures: "cars",

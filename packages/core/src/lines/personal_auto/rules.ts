@@ -10,7 +10,7 @@ type DraftDriver = Draft<PersonalAuto["drivers"][number]>
 
 const minDriverAge = 14
 const maxDriverAge = 110
-// No state licenses anyone below this age.
+// No state licenses anyone who is younger.
 const minLicenseAge = 13
 
 const checkDriver = (driver: DraftDriver, index: number, today: string, problems: Problems): void => {
@@ -53,13 +53,13 @@ const checkLimits = ({ coverage, garaging_address }: DraftAuto, problems: Proble
   const tooLow = "Must be at least the state's minimum."
   check("bodily_injury_per_person_usd", minimum?.bodily_injury_per_person_usd ?? 0, tooLow)
   check("property_damage_usd", minimum?.property_damage_usd ?? 0, tooLow)
-  // One message for both minimums, so that every value in allowed_values is accepted when it is sent.
+  // Both minimums share one message, so that every value in `allowed_values` is accepted when it is sent.
   const perAccidentMinimum = Math.max(minimum?.bodily_injury_per_accident_usd ?? 0, perPerson)
   const least = "Must be at least the state's minimum and the limit for each person."
   check("bodily_injury_per_accident_usd", perAccidentMinimum, least)
 }
 
-/** The rules of car insurance. */
+/** The rules for car insurance that its JSON Schema cannot express. */
 export const rules: Rules<PersonalAuto> = (draft, today, problems) => {
   checkCommon(draft, today, problems)
   checkAddress(draft.garaging_address, "application.garaging_address", problems)

@@ -5,12 +5,12 @@ import type { Pet } from "./facts.ts"
 
 type Animal = Pet["pets"][number]
 
-/** The insured species. */
+/** The species that can be insured. */
 export type Species = Animal["species"]
 /** The size of a dog. */
 export type PetSize = NonNullable<Animal["size"]>
 
-/** The breed groups of the rate plans. */
+/** The breed groups that rate plans use. */
 export const breedGroups = [
   "mixed_small",
   "mixed_medium",
@@ -29,7 +29,7 @@ export const breedGroups = [
 /** A group of breeds with similar costs. */
 export type BreedGroup = (typeof breedGroups)[number]
 
-/** What a breed text can mean: a group, or a mixed breed. The group may be `unknown`. */
+/** What a text about a breed can mean: a group, or a mixed breed. The group may be `unknown`. */
 type Meaning = BreedGroup | "mixed"
 
 const Names = Schema.Record(Schema.String, Schema.Array(Schema.String))
@@ -40,14 +40,14 @@ const isBreedGroup = Schema.is(Schema.Literals(breedGroups))
 const mixedTexts = ["mixed", "mixed breed", "mix", "mutt", "mongrel", "crossbreed", "cross breed", "cross", "mixed cat"]
 const unknownTexts = ["unknown", "unknown breed", "not known", "not sure", "other"]
 
-/** The letters and digits of a text, without case, accents, blanks and hyphens. */
+/** A text's letters and digits, without case, accents, spaces and hyphens. */
 const keyOf = (text: string): string =>
   text
     .normalize("NFD")
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "")
 
-/** The accepted breed texts: the meaning of each key, and the candidates for near matches. */
+/** The accepted texts: the meaning of each key, and the candidates for near matches. */
 interface Catalog {
   readonly meanings: ReadonlyMap<string, Meaning>
   readonly spellings: ReadonlyArray<{ readonly name: string; readonly pairs: ReadonlySet<string> }>
@@ -82,7 +82,7 @@ const catalogs = once((): { readonly [S in Species]: Catalog } => {
   return { dog: catalogOf(dog), cat: catalogOf(cat) }
 })
 
-// "Persian cat" and "beagles" mean the same as the breed alone; "lab mix" and "husky cross" mean a mixed breed.
+// "Persian cat" and "beagles" mean the same as the breed alone, and "lab mix" and "husky cross" a mixed breed.
 const speciesWords = /(?:dogs?|pupp(?:y|ies)|cats?|kittens?)$/
 const mixWords = /(?:mix|mixed|mixedbreed|cross)$/
 
@@ -109,8 +109,8 @@ const groupOfSize: { readonly [S in PetSize]: BreedGroup } = {
 /**
  * The breed group of an animal; null if the text is not a known breed.
  *
- * Case, blanks, hyphens, accents and plurals are ignored, and common names are known (`frenchie`, `lab`, `DSH`).
- * `mixed` and `unknown` always have a group: for a mixed dog that of its size, or `unknown` without a size.
+ * Case, spaces, hyphens, accents and plurals are ignored, and common names are known (`frenchie`, `lab`, `DSH`).
+ * `mixed` and `unknown` always have a group: a mixed dog has that of its size, or `unknown` if its size is not known.
  */
 export const groupOf = (species: Species, breed: string, size?: PetSize): BreedGroup | null => {
   const meaning = meaningOf(species, breed)
@@ -123,7 +123,7 @@ export const groupOf = (species: Species, breed: string, size?: PetSize): BreedG
 export const breedGroup = (pet: Pick<Animal, "species" | "breed" | "size">): BreedGroup =>
   groupOf(pet.species, pet.breed, pet.size) ?? "unknown"
 
-/** Whether the size is required besides the breed: for a dog whose breed is mixed or unknown. */
+/** Whether the size is required in addition to the breed: for a dog whose breed is mixed or unknown. */
 export const needsSize = (species: Species, breed: string): boolean => {
   if (species === "cat") return false
   const meaning = meaningOf(species, breed)
@@ -134,7 +134,7 @@ const alwaysAccepted = ["mixed", "unknown"]
 const maxNearMatches = 10
 const minLikeness = 0.3
 
-/** The Dice coefficient of two sets of pairs: 1 if they are equal, 0 if they share none. */
+/** The Dice coefficient of two sets of pairs: 1 if they are equal, 0 if they have no pair in common. */
 const likeness = (a: ReadonlySet<string>, b: ReadonlySet<string>): number => {
   let shared = 0
   for (const pair of a) if (b.has(pair)) shared += 1

@@ -4,10 +4,13 @@ import type { Pet } from "./facts.ts"
 
 type PetCoverage = NonNullable<Pet["coverage"]>
 
-/** A dog or cat. It has `birth_month` (`YYYY-MM`), `age_years` or both; the month is more precise and is preferred. */
+/**
+ * A dog or cat, with the assumed facts. It has `birth_month` (`YYYY-MM`), `age_years` or both; the month is more
+ * precise and takes precedence.
+ */
 export interface PetSubjectFacts extends WithRequired<Pet["pets"][number], "prior_conditions"> {}
 
-/** The covers of a pet policy, in whole US dollars and percent. */
+/** The coverages of a pet policy, in whole US dollars and percent. */
 export interface PetCoverageFacts
   extends WithRequired<
     PetCoverage,

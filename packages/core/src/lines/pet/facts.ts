@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import * as Fact from "../Fact.ts"
 import { Applicant, address, policyFacts } from "../sharedFacts.ts"
 
-/** The values that facts can have, for those that rate plans also have a factor for. */
+/** The values of facts for which rate plans also have factors. */
 export const values = {
   species: ["dog", "cat"],
   sexes: ["female", "male", "unknown"],
@@ -12,10 +12,10 @@ export const values = {
   annual_limits_usd: [5_000, 10_000, 15_000, "unlimited"]
 } as const
 
-/** The sizes of dogs. */
+/** The sizes of a dog, smallest first. */
 export const sizes = ["small", "medium", "large", "giant"] as const
 
-/** The label of the size. */
+/** The text with which a person is asked for the size. */
 export const sizeLabel = "Size of a dog of mixed or unknown breed"
 
 const Animal = Schema.Struct({
@@ -107,7 +107,7 @@ const Coverage = Schema.Struct({
   )
 }).annotate({ title: "What should be covered, for each pet" })
 
-/** The facts of pet insurance, as a caller sends them. */
+/** The facts for pet insurance, as a caller sends them. */
 export const Pet = Schema.Struct({
   applicant: Schema.optionalKey(Applicant),
   residence: address({

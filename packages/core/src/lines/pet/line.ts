@@ -14,11 +14,11 @@ const petLabel = (animal: Pet["pets"][number]): string => {
   return `${species}, ${breed}, ${animal.age_years} ${animal.age_years === 1 ? "year" : "years"}`
 }
 
-/** The subjects of pet insurance. */
+/** The insured subjects of a pet policy: its pets. */
 export const subjectsOf = (facts: Pet): ReadonlyArray<Subject> =>
   facts.pets.map((animal, i) => subject("pet", i, petLabel(animal)))
 
-/** Pet insurance. */
+/** The line for pet insurance. */
 export const pet = defineLine<"pet", Pet, PetFacts>({
   name: "pet",
   insures: "dogs and cats",

@@ -14,13 +14,13 @@ const checkPet = (pet: Draft<Pet["pets"][number]>, index: number, today: string,
     const message = "Must be the name of a breed that is known, mixed or unknown."
     problems.refuse(`${path}.breed`, message, Breed.nearMatches(pet.species, pet.breed))
   }
-  // The schema requires the size only for the exact words "mixed" and "unknown". Other texts can mean the same.
+  // The schema requires the size only for the exact words "mixed" and "unknown", but other texts can mean the same.
   if (pet.size === undefined && Breed.needsSize(pet.species, pet.breed)) {
     problems.require(`${path}.size`, `Required: ${sizeLabel}.`, sizes)
   }
 }
 
-/** The rules of pet insurance. */
+/** The rules for pet insurance that its JSON Schema cannot express. */
 export const rules: Rules<Pet> = (draft, today, problems) => {
   checkCommon(draft, today, problems)
   checkAddress(draft.residence, "application.residence", problems)

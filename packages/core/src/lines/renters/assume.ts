@@ -5,17 +5,17 @@ import type { Renters } from "./facts.ts"
 type RentersCoverage = NonNullable<Renters["coverage"]>
 type Household = NonNullable<Renters["household"]>
 
-/** A rented home. */
+/** A rented home, with the assumed facts. */
 export interface DwellingFacts extends WithRequired<Renters["dwelling"], "short_term_rental" | "student_housing"> {}
 
-/** The covers of a renters policy, in whole US dollars. */
+/** The coverages of a renters policy, in whole US dollars. */
 export interface RentersCoverageFacts
   extends WithRequired<
     RentersCoverage,
     "personal_property_usd" | "liability_usd" | "medical_payments_usd" | "deductible_usd" | "replacement_cost"
   > {}
 
-/** The household of a rented home. */
+/** The household in a rented home, with the assumed facts. */
 export interface HouseholdFacts extends WithRequired<Household, "claims_last_5_years" | "dog_with_bite_history"> {}
 
 /** The complete facts of a renters insurance application. */

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import * as Fact from "../Fact.ts"
 import { Applicant, address, policyFacts } from "../sharedFacts.ts"
 
-/** The values that facts can have, for those that rate plans also have a factor for. */
+/** The values of facts for which rate plans also have factors. */
 export const values = {
   dwelling_types: ["apartment", "condo", "townhouse", "duplex", "single_family", "mobile_home", "other"],
   liability_limits_usd: [100_000, 300_000, 500_000],
@@ -82,7 +82,7 @@ const Household = Schema.Struct({
   )
 }).annotate({ title: "Who lives in the home" })
 
-/** The facts of renters insurance, as a caller sends them. */
+/** The facts for renters insurance, as a caller sends them. */
 export const Renters = Schema.Struct({
   applicant: Schema.optionalKey(Applicant),
   dwelling: Dwelling,

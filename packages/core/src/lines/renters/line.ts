@@ -19,12 +19,12 @@ const homes: { readonly [T in Renters["dwelling"]["type"]]: string } = {
 const dwellingLabel = ({ address, type }: Renters["dwelling"]): string =>
   `Rented ${homes[type]} in ${address.city === undefined ? "" : `${address.city}, `}${address.state}`
 
-/** The subject of renters insurance. */
+/** The insured subject of a renters policy: the rented home. */
 export const subjectsOf = (facts: Renters): ReadonlyArray<Subject> => [
   subject("dwelling", 0, dwellingLabel(facts.dwelling))
 ]
 
-/** Renters insurance. */
+/** The line for renters insurance. */
 export const renters = defineLine<"renters", Renters, RentersFacts>({
   name: "renters",
   insures: "rented homes",
