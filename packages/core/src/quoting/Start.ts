@@ -87,8 +87,8 @@ export const ApplicationRecord = Schema.Struct({
 export type ApplicationRecord = typeof ApplicationRecord.Type
 
 /**
- * Applications in storage: sealed, and listed by their ids and by their requests. The contents of exchanges with
- * carriers are erased with them.
+ * Applications in storage: sealed, and listed by their own IDs and by their requests. Erasing one also erases the
+ * recorded exchanges with carriers.
  */
 export const applicationKind = Kind.make({
   name: "application",
@@ -100,8 +100,8 @@ export const applicationKind = Kind.make({
 })
 
 /**
- * Expects that the facts of an application are still there. Whatever is stored about them must expect it: an erasure
- * erases the application before everything that belongs to it.
+ * Expects that an application's facts are still there. Any change that stores something about the facts must expect
+ * this, because an erasure erases the application before everything that belongs to it.
  */
 export const factsStored = (id: ApplicationId): Expectation => ({ kind: applicationKind.name, id, version: 1 })
 
@@ -115,13 +115,15 @@ export const storedApplication = (record: ApplicationRecord, at: number): Stored
  */
 export const KeptReceipt = Schema.Struct({
   kind: Schema.Literals(Consent.receiptKinds),
-  /** The contact channels that it covers. */
+  /** The contact channels that the receipt covers. */
   channels: Schema.Array(Schema.String),
   mac: Schema.String
 })
 export type KeptReceipt = typeof KeptReceipt.Type
 
-/** The consents of a start. They are a separate record, because they are kept for years and the facts for a month. */
+/**
+ * The consents of a start. They are a separate record, because they are kept for years, but the facts only for a month.
+ */
 export const ConsentRecord = Schema.Struct({
   application_id: ApplicationId,
   quote_request_id: QuoteRequestId,
@@ -130,10 +132,13 @@ export const ConsentRecord = Schema.Struct({
 })
 export type ConsentRecord = typeof ConsentRecord.Type
 
-/** The label that finds consents by a receipt: by its keyed hash, or by the id of one that the service recorded. */
+/**
+ * The label that finds consents by a receipt: by the receipt's keyed hash, or by its ID if the service itself recorded
+ * it.
+ */
 export const labelOfReceipt = (receipt: string): string => `receipt:${receipt}`
 
-/** The purpose of a receipt's keyed hash, which only its own workspace can compare. */
+/** The purpose of a receipt's keyed hash. Hashes of different workspaces cannot be compared. */
 export const purposeOfReceipt = (workspaceId: WorkspaceId): string => `receipt ${workspaceId}`
 
 /** Consents in storage, by the ids of their applications, and listed by their receipts. */
@@ -149,7 +154,7 @@ export const consentKind = Kind.make({
   })
 })
 
-/** The stored record of the consents of an application. `at` in milliseconds of workspace time. */
+/** The stored record of an application's consents. `at` is in milliseconds of workspace time. */
 export const storedConsents = (
   { id, quote_request_id, quote_consent }: ApplicationRecord,
   receipts: ReadonlyArray<KeptReceipt>,
@@ -165,7 +170,7 @@ export const RequestKey = Schema.Struct({
   /** A keyed hash of the input. The input itself is not stored. */
   fingerprint: Schema.String,
   quote_request_id: Schema.NullOr(QuoteRequestId),
-  /** Milliseconds of workspace time. */
+  /** When the first attempt was refused, in milliseconds of workspace time. */
   refused_at: Schema.NullOr(Schema.Int),
   /** When the person was asked for consent and declined, in milliseconds of workspace time. */
   declined_at: Schema.optionalKey(Schema.Int)
@@ -180,7 +185,7 @@ export const requestKeyKind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** Where a call's `request_key` is stored, by its scope (api.md, Request keys). */
+/** Where a call's `request_key` is stored, by the scope of the key (api.md, Request keys). */
 export const requestKeyOf = ({ caller }: Call, { request_key }: StartInput): RecordKey => ({
   workspace_id: caller.workspace_id,
   kind: requestKeyKind.name,
@@ -204,18 +209,18 @@ export interface CheckedStart {
   readonly scenario: ScenarioName | null
 }
 
-/** A line with what its carriers need and can play. */
+/** A line, with what its carriers need and can play. */
 export interface OfferedLine {
   readonly line: Line
-  /** The facts that every carrier needs. */
+  /** The facts that every carrier needs, by environment. */
   readonly needs: { readonly [E in Environment]: ReadonlyArray<string> }
   readonly scenarios: ReadonlyArray<ScenarioName>
 }
 
 /**
- * Checks a start: consents, scenario, facts.
+ * Checks a start: consents, scenario and facts.
  *
- * All wrong fields are reported together. Only if there are none, missing facts are, including `needs`: the facts that
+ * All wrong fields are reported together. If there are none, all missing facts are, including `needs`: the facts that
  * every carrier needs. A scenario that plays a refusal refuses every input.
  */
 export const check = (
@@ -239,13 +244,13 @@ export const check = (
     : Result.succeed({ input, application: application.success, scenario })
 }
 
-/** The refusal of a start: for all its wrong fields, or, if there are none, for its missing facts. */
+/** The refusal of a start: for all of its wrong fields or, if there are none, for its missing facts. */
 const refusal = (errors: ReadonlyArray<ApiError.FieldError>, application: ReadApplication): Refusal => {
   const wrong = withWrongFacts(errors, application)
   return Result.isFailure(application) && countOf(wrong) === 0 ? refusalOf(application.failure) : Consent.refuse(wrong)
 }
 
-/** The facts of a start as its line has read them. */
+/** A start's facts, as its line has read them. */
 type ReadApplication = Result.Result<Application, Problems>
 
 const withWrongFacts = (
@@ -257,7 +262,7 @@ const withWrongFacts = (
     Result.isFailure(application) ? { found: application.failure.wrong, more: application.failure.more } : []
   )
 
-/** What is wrong in a start besides its facts. */
+/** What is wrong with a start besides its facts. */
 const errorsBesideFacts = (
   input: StartInput,
   { line, scenarios }: OfferedLine,
@@ -269,7 +274,7 @@ const errorsBesideFacts = (
   ...checkKey(input, caller)
 ]
 
-/** Valid values in place of the refused fields. What the checks say about those fields is dropped. */
+/** Valid values that stand in for the refused fields. Whatever the checks say about those fields is dropped. */
 const placeholders = (offered: ReadonlyMap<string, OfferedLine>) => ({
   line: [...offered.keys()][0],
   consent_receipt_id: "stand-in",
@@ -277,12 +282,12 @@ const placeholders = (offered: ReadonlyMap<string, OfferedLine>) => ({
   application: {}
 })
 
-/** Fields that can be checked only if the line is known. */
+/** The fields that can be checked only if the line is known. */
 const lineDependent = ["application", "scenario", "credit_disclosure_receipt_id"]
 
 const decodeInput = Schema.decodeUnknownOption(StartInput)
 
-/** Checks the remaining fields of an input that has malformed fields. */
+/** Checks the other fields of an input that has malformed fields. */
 export const validateRest = (
   input: unknown,
   refused: ReadonlyArray<ApiError.FieldError>,
@@ -294,7 +299,7 @@ export const validateRest = (
   if (names.has("contact_consent")) names.add("contact_channels")
   if (names.has("line")) for (const name of lineDependent) names.add(name)
   const sent: { readonly [name: string]: unknown } = Predicate.isReadonlyObject(input) ? input : {}
-  // Only known fields are checked, because there may be thousands of others.
+  // Only known fields are checked, because there may be thousands of unknown ones.
   const known = Object.keys(StartInput.fields).filter((name) => !names.has(name) && sent[name] !== undefined)
   const rest = decodeInput({
     ...Object.fromEntries(known.map((name) => [name, sent[name]])),
@@ -329,7 +334,7 @@ const checkKey = (input: StartInput, caller: Caller): ReadonlyArray<ApiError.Fie
     ? [{ path: "request_key", message: "Must be a UUID if no API key is sent." }]
     : []
 
-/** The scenario to play. The workspace's active scenario is ignored if the line cannot play it. */
+/** The scenario to play. If the line cannot play the workspace's active scenario, it is ignored. */
 const scenarioOf = (
   input: StartInput,
   caller: Caller,

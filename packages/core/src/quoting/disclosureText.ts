@@ -1,6 +1,6 @@
 import { type DisclosureKey, disclosureVersion, quoteDisclosureKey, quoteDisclosureText } from "./Consent.ts"
 
-/** The texts of the disclosures of the standard lines, in the version of `Consent.disclosure_version`. */
+/** The disclosure texts of the standard lines, in the version `Consent.disclosureVersion`. */
 const texts: Readonly<Record<string, string>> = {
   quote_not_coverage:
     "A quote is an offer of a price, not coverage. The carrier sets the final price after its review.",
@@ -22,7 +22,8 @@ const texts: Readonly<Record<string, string>> = {
 /**
  * The text of a disclosure, by its key in capabilities.
  *
- * Null if the operator must supply it: notices about the operator itself, and the keys of your own lines.
+ * Null if the operator must supply the text: for notices about the operator itself, and for disclosures of your own
+ * lines.
  */
 export const disclosureText = (key: string): string | null => (Object.hasOwn(texts, key) ? (texts[key] ?? null) : null)
 

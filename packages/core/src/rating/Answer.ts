@@ -14,7 +14,7 @@ export interface Priced {
   readonly premium: Premium
 }
 
-/** The application as a plan sees it; null if it is of another line. `today` is the day of the quote request. */
+/** The application as a plan sees it; null if it is for another line. `today` is the day of the quote request. */
 export const riskOf = (
   plan: RatePlan,
   application: RatedApplication,
@@ -25,21 +25,21 @@ export const riskOf = (
     ? (known.get(plan.line)?.riskOf(application, plan.coverage ?? {}, today) ?? null)
     : null
 
-/** The options of a price. */
+/** Options for a price. */
 interface Pricing {
-  /** Records the steps. */
+  /** Called with each step. */
   readonly note?: Note
   /** Ratings by line; those of the standard lines by default. */
   readonly known?: Ratings
 }
 
-/** The price of a risk by a plan, whatever its underwriting rules say. */
+/** The price that a plan gives a risk, whatever its underwriting rules say. */
 export const priceOf = (plan: RatePlan, risk: Risk, { known = ratings, note }: Pricing = {}): Priced => {
   const includesFees = known.get(plan.line)?.line.premium_includes_fees ?? false
   return { kind: "priced", risk, premium: premiumOf(plan, risk, includesFees, note) }
 }
 
-/** The answer of a plan: a price, or why the carrier declines. A premium above the plan's maximum is declined. */
+/** A plan's answer: a price, or why the carrier declines. A premium above the plan's maximum is declined. */
 export const answerOf = (plan: RatePlan, risk: Risk, today: string, pricing?: Pricing): Priced | Decline => {
   const declined = declineOf(plan, risk, today)
   if (declined !== null) return declined

@@ -9,13 +9,13 @@ import { textUpTo, wholeNumber } from "../wire/Input.ts"
 import { highestAmount, neutral, roundings } from "./Amount.ts"
 
 /*
- * The file format of rate plans. `check` in RatePlan.ts finds what this Schema cannot express. Unknown members are
+ * The file format of rate plans. `check` in RatePlan.ts finds what this schema cannot express. Unknown members are
  * faults.
  */
 
-/** The highest factor. A larger one is a typing mistake. */
+/** The highest factor. A larger factor must be a typing mistake. */
 export const highestFactor = 100
-/** The highest base rate, addition and fee, in cents: $100,000. */
+/** The highest base rate, addition or fee, in cents: $100,000. */
 export const highestRate = 10_000_000
 
 const isFactor = (value: number): boolean =>
@@ -35,15 +35,15 @@ const Sentence = textUpTo(300, 1)
 const State = Schema.Literals(stateCodes)
 const StateList = Fact.listOf(State, { min: 1, max: stateCodes.length })
 
-/** Where a part of a plan applies: in all its states, only in some, or in all but some. */
+/** The fields that say where a part of a plan applies: in all its states, only in some, or in all but some. */
 const where = { states: Schema.optionalKey(StateList), except_states: Schema.optionalKey(StateList) }
-/** Where a part of a plan applies. */
+/** Where a part of a plan applies; in all its states if both fields are absent. */
 export interface Where {
   readonly states?: ReadonlyArray<string>
   readonly except_states?: ReadonlyArray<string>
 }
 
-/** The members of a table whose values are of one kind. */
+/** The fields of a table whose values are of one kind. */
 const table = <Value extends Schema.Top>(value: Value) => ({
   by: Schema.optionalKey(Name.annotate({ description: "The variable that selects the value" })),
   values: Schema.optionalKey(
@@ -73,7 +73,7 @@ const table = <Value extends Schema.Top>(value: Value) => ({
   unknown: Schema.optionalKey(value.annotate({ description: "If the fact is not known" }))
 })
 
-/** A table: what one variable selects. Values are factors, or amounts in cents. */
+/** A table that maps the values of one variable to factors, or to amounts in cents. */
 export interface Table {
   readonly by?: string
   readonly values?: { readonly [value: string]: number }
@@ -102,7 +102,7 @@ const Factor = Schema.Struct({
     }).annotate({ description: "The mean of what these factors give for each driver" })
   )
 })
-/** A factor of the premium: a constant, a table, or the mean of the drivers' factors. */
+/** A factor of the premium: a constant, a table, or the average of the drivers' factors. */
 export type Factor = typeof Factor.Type
 
 const Base = Schema.Struct({ cents: Schema.optionalKey(Cents), ...table(Cents) })
@@ -117,7 +117,7 @@ const Condition = Schema.Struct({
   above: Schema.optionalKey(Schema.Int),
   below: Schema.optionalKey(Schema.Int)
 })
-/** A condition on one variable. It does not hold if the variable is not known. */
+/** A condition on one variable. It does not hold if the variable's value is not known. */
 export type Condition = typeof Condition.Type
 const Conditions = Fact.listOf(Condition, { min: 1, max: 20 })
 
@@ -161,7 +161,7 @@ const Coverage = Schema.Struct({
   accident_waiting_days: Schema.optionalKey(wholeNumber(0, 365)),
   illness_waiting_days: Schema.optionalKey(wholeNumber(0, 365))
 })
-/** A plan's rules for covers. */
+/** A plan's rules for coverages. */
 export type Coverage = typeof Coverage.Type
 
 const Example = Schema.Struct({
@@ -179,10 +179,10 @@ const Example = Schema.Struct({
 /** A worked example: facts, and the premium or decline that the plan must give. */
 export type Example = typeof Example.Type
 
-/** The name of the format, for files of later versions. */
+/** The name of the format and its version, so that later versions can be told apart. */
 export const format = "quotewire-rate-plan/1"
 
-/** The rates of one carrier for one line, as in its file. Money in cents, factors as decimals. */
+/** One carrier's rates for one line, as in its file. Amounts are in cents, factors are decimals. */
 export const RatePlan = Schema.Struct({
   $schema: Schema.optionalKey(Schema.String),
   format: Schema.Literal(format),
@@ -232,7 +232,7 @@ export const RatePlan = Schema.Struct({
   examples: Fact.listOf(Example, { min: 1, max: 100 })
 }).annotate({ title: "Rate plan" })
 
-/** The rates of one carrier for one line. */
+/** One carrier's rates for one line. */
 export type RatePlan = typeof RatePlan.Type
 
 const document = Schema.toJsonSchemaDocument(forLines(RatePlan, standard), { onExcessProperty: "error" })

@@ -4,7 +4,7 @@ import type { BrokenRule } from "../wire/BrokenRule.ts"
 const maxListed = 100
 const maxPath = 200
 
-/** Collects faults, in the order in which they are found: a hundred in full, the rest as a number. */
+/** Collects faults in the order in which they are found: the first hundred in full, the rest as a number. */
 export class PlanFaults {
   readonly #listed: Array<BrokenRule> = []
   #more = 0
@@ -15,18 +15,18 @@ export class PlanFaults {
     else this.#more += 1
   }
 
-  /** Adds the fault of a field. `path` is put before the field's own path. */
+  /** Adds a field's fault. `path` is put before the field's own path. */
   addField(path: string, { allowed_values = [], message, path: field }: FieldError): void {
     this.add(path + field, allowed_values.length === 0 ? message : `Must be one of ${allowed_values.join(", ")}.`)
   }
 
-  /** Adds a fault unless a rule holds. Returns whether the rule holds. */
+  /** Adds a fault unless a rule holds. Returns whether it holds. */
   require(holds: boolean, path: string, message: string): boolean {
     if (!holds) this.add(path, message)
     return holds
   }
 
-  /** The faults. The last one says how many more there are. */
+  /** The faults. The last one says how many more there are, if any. */
   all(): ReadonlyArray<BrokenRule> {
     return this.#more === 0
       ? this.#listed

@@ -4,7 +4,10 @@ import { appliesIn, lookUp, valuesOf } from "./Table.ts"
 import { holds } from "./underwriting.ts"
 import type { Known, RatedSubject, Risk } from "./Variable.ts"
 
-/** One amount on the way to a premium, in cents: `vehicle-1.collision.driver_age`, `dwelling-1.total`, `term`. */
+/**
+ * An intermediate amount of a premium, in cents, with its name: `vehicle-1.collision.driver_age`, `dwelling-1.total`,
+ * `term`.
+ */
 export interface Step {
   readonly step: string
   readonly cents: number
@@ -22,11 +25,11 @@ export interface Premium {
 const silent: Note = () => {}
 
 /**
- * The premium of a risk by a plan, whatever the underwriting rules say.
+ * The premium that a plan gives a risk, whatever the underwriting rules say.
  *
- * For each cover of each subject the factors are applied to the base rate in their order, and the amount is rounded
- * after each. Then come the additions, the minimum of each subject, the sum, the factor for paying in full, the term,
- * the minimum of the policy, and the fees, if premiums of the line include them.
+ * For each coverage of each subject, the factors are applied to the base rate in their order, and the amount is rounded
+ * after each. Then come the additions, the minimum for each subject, the sum, the factor for paying in full, the term,
+ * the minimum for the policy and, if premiums of the line include them, the fees.
  */
 export const premiumOf = (plan: RatePlan, risk: Risk, includesFees: boolean, note: Note = silent): Premium => {
   const { minimum_cents, terms } = plan
@@ -47,7 +50,10 @@ export const premiumOf = (plan: RatePlan, risk: Risk, includesFees: boolean, not
 
 const sumOf = (amounts: ReadonlyArray<number>): number => amounts.reduce((sum, amount) => sum + amount, 0)
 
-/** A factor for one subject, in ten-thousandths: none if it does not apply, several if its variable is a list. */
+/**
+ * A factor as it applies to one subject, in ten-thousandths: empty if it does not apply, several values if its variable
+ * is a list.
+ */
 interface Applied {
   readonly name: string
   readonly covers: ReadonlyArray<string> | undefined
@@ -102,7 +108,7 @@ const factorsOf = (factor: Factor, known: Known, risk: Risk): ReadonlyArray<numb
   const highest = mean.at_most === undefined ? Number.POSITIVE_INFINITY : tenThousandths(mean.at_most)
   const applying = mean.factors.filter((one) => appliesIn(one, risk.state))
   const each = risk.drivers.map((driver) =>
-    // A product of factors is rounded to ten-thousandths, in the same way as an amount to cents.
+    // A product of factors is rounded to ten-thousandths, just as an amount is rounded to cents.
     Math.min(
       highest,
       mulAll(

@@ -14,18 +14,18 @@ import { type Ratings, ratings, ratingsWith } from "./ratings.ts"
 
 export { format, highestFactor as highest_factor, highestRate as highest_rate, RatePlan, type Table } from "./Plan.ts"
 
-/** A fault of a rate plan: the path of the member, empty for the whole file, and what is wrong with it. */
+/** A fault in a rate plan: the path of the member, empty for the whole file, and what is wrong with it. */
 export type Fault = BrokenRule
 
 /** The context of a check: the day, and the ratings of your own lines. */
 export interface CheckOptions {
-  /** Today, `YYYY-MM-DD`: a later `reviewed_on` is in the future. Without it, any day is accepted. */
+  /** Today, `YYYY-MM-DD`: a `reviewed_on` after it is a fault. Without it, any day is accepted. */
   readonly today?: string
-  /** How rate plans see lines of your own. The standard lines are known. */
+  /** How rate plans see lines of your own. The standard lines need not be listed. */
   readonly ratings?: ReadonlyArray<Rating>
 }
 
-/** The shape of `CheckOptions`. */
+/** The schema of `CheckOptions`. */
 export const Options = Schema.Struct({
   today: Schema.optional(Schema.String),
   ratings: Schema.optional(Schema.Array(AnyObject))
@@ -36,8 +36,8 @@ const checked = checker("RatePlan.check", Schema.Struct({ options: Options }))
 /**
  * Reads and checks the parsed JSON of a rate plan.
  *
- * Fails with every fault, by path, at most a hundred. Tables are checked only if the shape is right. A plan that passes
- * gives every application of its states a premium or a decline.
+ * Fails with every fault, by path, at most a hundred. Tables are checked only if the plan has the right shape. A plan
+ * that passes gives every application in its states a premium or a decline.
  */
 export const read = (input: unknown, options: CheckOptions = {}): Result.Result<RatePlan, ReadonlyArray<Fault>> => {
   checked({ options })
@@ -53,7 +53,7 @@ export const read = (input: unknown, options: CheckOptions = {}): Result.Result<
   if (rating !== undefined) {
     const context = { plan, rating, faults }
     checkPlan(context, options.today)
-    // The examples of a plan with other faults would only repeat those faults.
+    // If the plan has other faults, its examples would only repeat them.
     if (faults.all().length === 0) checkExamples(context)
   }
   const all = faults.all()
@@ -67,6 +67,9 @@ const ratedLines = (known: Ratings) => linesOf(Array.from(known.values(), ({ lin
 
 const decodeStandard = once(() => Input.decoder(forLines(RatePlan, ratedLines(ratings))))
 
-/** The faults of the parsed JSON of a rate plan, by path, at most a hundred; none if `ratePlanCarrier` takes it. */
+/**
+ * The faults in the parsed JSON of a rate plan, by path, at most a hundred; empty if `ratePlanCarrier` accepts the
+ * plan.
+ */
 export const check = (input: unknown, options: CheckOptions = {}): ReadonlyArray<Fault> =>
   Result.match(read(input, options), { onSuccess: () => [], onFailure: (faults) => faults })

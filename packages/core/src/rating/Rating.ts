@@ -7,23 +7,26 @@ import type { Risk, Variables } from "./Variable.ts"
 /** The members of a plan's `coverage` that only some lines have. */
 export type CoverageSetting = Exclude<keyof Coverage, "offered">
 
-/** How applications of a line look to rate plans. */
+/** How rate plans see applications for a line. */
 export interface Rating {
   readonly line: Line
-  /** The covers that have a base rate. */
+  /** The coverages that have a base rate. */
   readonly covers: ReadonlyArray<string>
   readonly variables: Variables
   readonly settings: ReadonlyArray<CoverageSetting>
-  /** The application as rate plans see it; null if it is of another line. `today` is the day of the quote request. */
+  /** The application as rate plans see it; null if it is for another line. `today` is the day of the quote request. */
   readonly riskOf: (application: RatedApplication, coverage: Coverage, today: string) => Risk | null
 }
 
-/** The definition of a rating. `Facts` are the complete facts of the line. */
+/** The definition of a rating. `Facts` is the type of the line's complete facts. */
 export interface Definition<Facts extends object> extends Omit<Rating, "line" | "riskOf" | "settings"> {
   readonly line: Line<string, Facts>
-  /** None by default: the settings are about standard lines. */
+  /** The fields of a plan's `coverage` that it may use; none by default, because they are about standard lines. */
   readonly settings?: Rating["settings"]
-  /** How an application looks: its state, its subjects with their covers, and the values of the variables. */
+  /**
+   * What rate plans see of an application: its state, its subjects with their coverages, and the values of the
+   * variables.
+   */
   readonly riskOf: (facts: Facts, coverage: Coverage, today: string) => Risk
 }
 

@@ -1,14 +1,14 @@
 import type { Table, Where } from "./Plan.ts"
 import type { Known, Value } from "./Variable.ts"
 
-/** The text with which tables and conditions name a value. */
+/** The text that stands for a value in tables and conditions. */
 export const keyOf = (value: Value): string => String(value)
 
 /** Whether a part of a plan applies in a state. */
 export const appliesIn = ({ states, except_states }: Where, state: string): boolean =>
   (states === undefined || states.includes(state)) && !(except_states ?? []).includes(state)
 
-/** The values of a variable: none if it is not known, several if it is a list. */
+/** The values of a variable: none if its value is not known, several if it is a list. */
 export const valuesOf = (known: Known, name: string): ReadonlyArray<Value> => {
   const value = known[name]
   if (value === undefined) return []
@@ -16,7 +16,7 @@ export const valuesOf = (known: Known, name: string): ReadonlyArray<Value> => {
 }
 
 /**
- * The entries of a table for a variable: one entry, or one for each value of a list. Entries are multiplied by `scale`
+ * The entries of a table that apply to a variable: one, or one for each value of a list. They are multiplied by `scale`
  * to get whole numbers: 1 for cents, 10,000 for factors.
  *
  * A plan that passed the check has an entry for each value that can occur in its states. Otherwise the result is empty.
@@ -39,7 +39,7 @@ const entryOf = (table: Table, value: Value, scale: number): number | undefined 
   return points === undefined ? undefined : onLine(points, value, scale)
 }
 
-/** The value between two points. Fractions are dropped. */
+/** Interpolates between two points, and drops the fraction. */
 const onLine = (points: NonNullable<Table["points"]>, at: number, scale: number): number | undefined => {
   const above = points.findIndex((point) => at <= point.at)
   const upper = points.at(above)

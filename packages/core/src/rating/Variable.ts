@@ -2,15 +2,15 @@ import type { CoverageItem } from "../carriers/Carrier.ts"
 import type { Assumption, Subject } from "../lines/Application.ts"
 import * as State from "../lines/State.ts"
 
-/** A value of a variable. Tables write it as text: `"500"`, `"true"`. */
+/** A value of a variable. Tables write it as a string: `"500"`, `"true"`. */
 export type Value = string | number | boolean
 
-/** What a variable can be: listed values, a whole number, or text of a given form, such as a ZIP code. */
+/** The values that a variable can have: listed values, whole numbers, or text in a given form, such as a ZIP code. */
 export type Domain =
   | {
       readonly kind: "values"
       readonly all: ReadonlyArray<Value>
-      /** The values that can occur in these states; all, if absent. */
+      /** The values that can occur in these states; all values if absent. */
       readonly inStates?: (states: ReadonlyArray<State.StateCode>) => ReadonlyArray<Value>
     }
   | { readonly kind: "number"; readonly minimum: number; readonly maximum: number }
@@ -21,9 +21,9 @@ export interface Variable {
   readonly domain: Domain
   /** Whether the fact can be unknown. */
   readonly may_be_unknown: boolean
-  /** Whether there can be several values at once. A table then gives one factor for each. */
+  /** Whether the fact can have several values. A table then gives one factor for each. */
   readonly is_list: boolean
-  /** The one cover that it is about. */
+  /** The one coverage that the fact is about. */
   readonly cover?: string
 }
 
@@ -43,15 +43,15 @@ export const oneOf = (all: ReadonlyArray<Value>, options: Options = {}): Variabl
 /** A variable that is true or false. */
 export const yesNo = (options: Options = {}): Variable => oneOf([true, false], options)
 
-/** A whole number. A value outside the range counts as its nearest end. */
+/** A whole number. Values outside the range count as the nearest number in it. */
 export const number = (minimum: number, maximum: number, options: Options = {}): Variable =>
   variable({ kind: "number", minimum, maximum }, options)
 
-/** The nearest number in a range. */
+/** The number in a range that is nearest to a value. */
 export const nearest = (value: number, minimum: number, maximum: number): number =>
   Math.min(maximum, Math.max(minimum, value))
 
-/** The variables of a line: of the policy, of each subject, and of each driver. */
+/** A line's variables: of the policy, of each subject, and of each driver. */
 export interface Variables {
   readonly policy: { readonly [name: string]: Variable }
   readonly subject: { readonly [name: string]: Variable }
@@ -82,7 +82,7 @@ export const sharedKnown = (
     state: address.state,
     zip: address.zip.slice(0, 5),
     zip3,
-    // Spreads neighboring ZIP codes over the groups: made-up territories for fictional plans.
+    // Spreads neighboring ZIP codes over the groups, which are made-up territories for the fictional plans.
     zip3_group: (7 * Number(zip3) + 3) % 5,
     billing_preference
   }
@@ -91,11 +91,11 @@ export const sharedKnown = (
 /** A subject as rate plans see it. */
 export interface RatedSubject {
   readonly subject: Subject
-  /** The values of its own variables and of those of the policy. */
+  /** The values of the subject's own variables and of those of the policy. */
   readonly known: Known
-  /** The covers that are bought for it. */
+  /** The coverages that are bought for the subject. */
   readonly covers: ReadonlyArray<string>
-  /** Its covers as an offer lists them. */
+  /** The subject's coverages as an offer lists them. */
   readonly coverages: ReadonlyArray<CoverageItem>
 }
 

@@ -13,7 +13,7 @@ import { offerRefPlace } from "./offer.ts"
 import type { Factor, TableFactor, Where } from "./Plan.ts"
 import type { CoverageSetting } from "./Rating.ts"
 
-/** Checks everything of a plan but its examples. */
+/** Checks everything in a plan except its examples. */
 export const checkPlan = (context: Context, today: string | undefined): void => {
   const { faults, plan } = context
   const { terms } = plan
@@ -65,7 +65,10 @@ const checkCovers = (
   }
 }
 
-/** A variable that is about one cover must be used for it alone, because it is known only if the cover is bought. */
+/**
+ * A variable that is about one coverage may be used only for it, because its value is known only if the coverage is
+ * bought.
+ */
 const checkCover = (
   { faults }: Context,
   cover: string | undefined,

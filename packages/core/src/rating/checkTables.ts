@@ -5,21 +5,22 @@ import type { Rating } from "./Rating.ts"
 import { appliesIn, keyOf } from "./Table.ts"
 import type { Domain, Value, Variable, Variables } from "./Variable.ts"
 
-/** What is checked, and where faults are collected. */
+/** What is checked, and where its faults are collected. */
 export interface Context {
   readonly plan: RatePlan
   readonly rating: Rating
   readonly faults: PlanFaults
 }
 
-/** What a variable is about. */
+/** What a variable is about: the policy, a subject or a driver. */
 export type Scope = keyof Variables
 
-/** A table lists the values of a number one by one only if there are no more than this. */
+/** A table lists the values of a number one by one only if there are at most this many. */
 const maxListedNumbers = 200
 
 /**
- * The variable of this name. Null if the line has none, or if it is not about one of these scopes; then adds the fault.
+ * The variable with this name. If the line has none, or it is not about one of these scopes, adds the fault and returns
+ * null.
  */
 export const variableAt = (
   { faults, rating }: Context,
@@ -46,7 +47,7 @@ const wrongScope: { readonly [S in Scope]: string } = {
   driver: "Is about a driver: use it inside mean_of_drivers."
 }
 
-/** The states of a plan in which a part of it applies. */
+/** The states in which a part of a plan applies. */
 export const statesOf = (plan: RatePlan, where: Where): ReadonlyArray<StateCode> =>
   plan.states.filter((state) => appliesIn(where, state))
 
@@ -60,11 +61,11 @@ const needed = (plan: RatePlan, name: string, domain: Domain, states: ReadonlyAr
   return (domain.inStates?.(states) ?? domain.all).filter((value) => offered?.includes(keyOf(value)) ?? true)
 }
 
-/** The variable that selects a table's value. */
+/** The variable by which a table selects a value. */
 interface Selector {
   readonly name: string
   readonly domain: Domain
-  /** The values that it can have; null if they cannot be listed. */
+  /** The values that the variable can have; null if they cannot be listed. */
   readonly listed: ReadonlyArray<Value> | null
 }
 
@@ -100,7 +101,7 @@ const checkRest = ({ faults }: Context, table: Table, { domain, may_be_unknown }
   else faults.require(table.unknown === undefined, `${path}.unknown`, "Must be absent: the fact is always known.")
 }
 
-/** The rule that a value breaks; null if the domain has the value. */
+/** The rule that a value breaks; null if the value is in the domain. */
 const misfit = (name: string, domain: Domain, value: Value): string | null => {
   if (domain.kind === "text") return domain.form.test(keyOf(value)) ? null : `Must be ${domain.expected}.`
   if (domain.kind === "number") {
@@ -153,7 +154,7 @@ const checkRanges = ({ faults }: Context, table: Table, { domain, listed, name }
   }
 }
 
-/** The numbers that a table must cover. */
+/** The range of numbers that a table must cover. */
 interface NumberRange {
   readonly lowest: number
   readonly highest: number
@@ -193,7 +194,7 @@ const checkPoints = (
   }
 }
 
-/** Checks conditions: that their variables exist, and can have the values. */
+/** Checks conditions: their variables must exist and be able to have the values. */
 export const checkConditions = (context: Context, conditions: ReadonlyArray<Condition>, path: string): void => {
   for (const [index, condition] of conditions.entries()) {
     const { above, below, by, is } = condition

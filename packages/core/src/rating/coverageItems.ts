@@ -2,10 +2,10 @@ import type { CoverageItem } from "../carriers/Carrier.ts"
 import { dollars } from "../wire/Money.ts"
 
 /*
- * Covers as offers list them.
+ * Coverages as offers list them.
  */
 
-/** A cover with a limit in whole US dollars. */
+/** A coverage with a limit in whole US dollars. */
 export const limited = (code: string, usd: number): CoverageItem => ({
   code,
   limit: dollars(usd),
@@ -13,7 +13,7 @@ export const limited = (code: string, usd: number): CoverageItem => ({
   included: true
 })
 
-/** A cover with a deductible in whole US dollars and no limit. */
+/** A coverage with a deductible in whole US dollars and no limit. */
 export const deductible = (code: string, usd: number): CoverageItem => ({
   code,
   limit: null,
@@ -21,7 +21,7 @@ export const deductible = (code: string, usd: number): CoverageItem => ({
   included: true
 })
 
-/** A cover that is only included or not, without limit and deductible. */
+/** A coverage that is only included or not, without limit and deductible. */
 export const plain = (code: string, included: boolean): CoverageItem => ({
   code,
   limit: null,
@@ -29,7 +29,7 @@ export const plain = (code: string, included: boolean): CoverageItem => ({
   included
 })
 
-/** A cover with a limit and a deductible, in whole US dollars; null means no limit. */
+/** A coverage with a limit and a deductible in whole US dollars; null means no limit. */
 export const limitedAbove = (code: string, limitUsd: number | null, deductibleUsd: number): CoverageItem => ({
   code,
   limit: limitUsd === null ? null : dollars(limitUsd),

@@ -13,7 +13,7 @@ import tailhavenPet from "./data/tailhaven.pet.json" with { type: "json" }
 import whiskerwellPet from "./data/whiskerwell.pet.json" with { type: "json" }
 import { RatePlan } from "./Plan.ts"
 
-/** The files of the fictional carriers, ordered by line. */
+/** The rate plan files of the fictional carriers, ordered by line. */
 export const fictionalPlanFiles: ReadonlyArray<unknown> = [
   harborlineAuto,
   pinecrestAuto,
@@ -29,8 +29,8 @@ export const fictionalPlanFiles: ReadonlyArray<unknown> = [
 ]
 
 /**
- * The rate plans of the fictional carriers. Scenarios ask them in all states, so their tables have every state,
- * whichever they serve.
+ * The rate plans of the fictional carriers. Scenarios ask these carriers in all states, so their tables have every
+ * state, even those that they do not serve.
  */
 export const fictionalPlans: () => ReadonlyArray<RatePlan> = once(() =>
   Schema.decodeUnknownSync(Schema.Array(RatePlan))(fictionalPlanFiles)

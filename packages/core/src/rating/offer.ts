@@ -5,19 +5,19 @@ import { dayMs, fromMillis } from "../wire/Timestamp.ts"
 import type { Priced } from "./Answer.ts"
 import type { RatePlan } from "./Plan.ts"
 
-/** The place of the offer's reference in the address of a plan's page. */
+/** What stands for the offer's reference in the URL of a plan's page. */
 export const offerRefPlace = "{offer_ref}"
 
 /** The carrier's own reference for its one offer. It reveals nothing about the person or the risk. */
 export const offerRefOf = (ask: CarrierAsk): string => `${ask.idempotency_key}-1`
 
-/** Merges the assumptions of both; at the same path the carrier's wins. */
+/** Merges the assumptions of the service and the carrier. If both have one for the same path, the carrier's is kept. */
 const merged = (service: ReadonlyArray<Assumption>, carrier: ReadonlyArray<Assumption>): ReadonlyArray<Assumption> => [
   ...service.filter((assumption) => !carrier.some((own) => own.path === assumption.path)),
   ...carrier
 ]
 
-/** The offer of a plan for an ask, made at `answered_at`: milliseconds of workspace time. */
+/** The offer that a plan makes for an ask, at `answeredAt` in milliseconds of workspace time. */
 export const offerOf = (plan: RatePlan, priced: Priced, ask: CarrierAsk, answeredAt: number): CarrierOffer => {
   const { premium, risk } = priced
   const offer_ref = offerRefOf(ask)

@@ -17,15 +17,15 @@ import { offerOf } from "./offer.ts"
 import { type CheckOptions, type Fault, Options, type RatePlan, read } from "./RatePlan.ts"
 import { type Ratings, ratings, ratingsWith } from "./ratings.ts"
 
-/** A rate plan cannot be served. The message lists all faults, one on each line, as `faults` does. */
+/** A rate plan that cannot be served. The message lists all faults, one on each line; `faults` has them as data. */
 export class InvalidRatePlan extends Data.TaggedError("InvalidRatePlan")<{
   readonly message: string
   readonly faults: ReadonlyArray<Fault>
 }> {}
 
-/** Options of `ratePlanCarrier`. */
+/** Options for `ratePlanCarrier`. */
 export interface RatePlanCarrierOptions extends CheckOptions {
-  /** Where the carrier is asked; `["live"]` by default. */
+  /** The environments in which the carrier is asked; `["live"]` by default. */
   readonly environments?: ReadonlyArray<Environment>
 }
 
@@ -37,10 +37,10 @@ const checked = checker(
 )
 
 /**
- * Makes a carrier from a rate plan: the parsed JSON of a file, or a list of them if it offers several lines.
+ * Makes a carrier from a rate plan: the parsed JSON of a file, or a list of them if the carrier offers several lines.
  *
- * It answers at once, without a call: with the price of the plan, or with the reason of the first underwriting rule
- * that applies. Throws an `InvalidRatePlan` with all faults if the plan does not pass `RatePlan.check`.
+ * The carrier answers immediately, without a call: with the plan's price, or with the reason in the first underwriting
+ * rule that applies. Throws an `InvalidRatePlan` with all faults if a plan does not pass `RatePlan.check`.
  */
 export const ratePlanCarrier = (plan: unknown, options: RatePlanCarrierOptions = {}): CarrierAdapter => {
   checked({ options })
@@ -72,7 +72,7 @@ const readOrThrow = (plan: unknown, options: CheckOptions, prefix: string): Rate
     invalid(faults.map(({ message, path }) => ({ path: prefix + path, message })))
   )
 
-/** A carrier that answers by its checked plans, one for each line. */
+/** A carrier that answers with its plans, which have been checked: one for each line. */
 export const carrierOf = (
   { id, name }: CarrierName,
   plans: ReadonlyArray<RatePlan>,
@@ -105,12 +105,12 @@ const lineOf = ({ states }: RatePlan): CarrierLine => ({
   attempt_timeout_ms: 5 * secondMs,
   typical_ms: 1,
   hedge_after_ms: null,
-  // No other system is called, so none can be overloaded.
+  // No other system is called, so nothing can be overloaded.
   rate_per_minute: 1_000_000,
   max_concurrent: 1_000
 })
 
-/** The answer of a plan. It uses the day of the quote request, so that a refresh gives the same price. */
+/** A plan's answer. It uses the day of the quote request, so that a refresh gives the same price. */
 const replyOf = (plan: RatePlan | undefined, ask: CarrierAsk, known: Ratings): CarrierReply => {
   const today = dayOf(ask.requested_at)
   const risk = plan === undefined ? null : riskOf(plan, ask, today, known)

@@ -5,8 +5,7 @@ import { appliesIn, keyOf, valuesOf } from "./Table.ts"
 import type { Known, Risk } from "./Variable.ts"
 
 /**
- * The reason for which a plan's underwriting rules decline a risk; null if they accept it. `today` is the day of the
- * quote request.
+ * The decline by a plan's underwriting rules; null if they accept the risk. `today` is the day of the quote request.
  */
 export const declineOf = (plan: RatePlan, risk: Risk, today: string): Decline | null => {
   if (!isServed(plan, risk)) return decline("state_not_served")
@@ -49,7 +48,7 @@ const isMet = ({ above, below, by, is }: Condition, known: Known): boolean =>
       (below === undefined || Number(value) < below)
   )
 
-/** Whether the carrier offers all covers and choices of the application. */
+/** Whether the carrier offers all coverages and choices in the application. */
 const isOffered = ({ coverage }: RatePlan, risk: Risk): boolean =>
   Object.entries(coverage?.offered ?? {}).every(([name, offered]) => {
     const choices = offered.map(keyOf)

@@ -8,17 +8,15 @@ import * as JobBatch from "./JobBatch.ts"
 import type { JobHandler } from "./JobHandler.ts"
 import * as WorkLoop from "./WorkLoop.ts"
 
-/** How many jobs are claimed at once. */
+/** How many jobs one claim takes at most. */
 const maxClaimed = 100
 
-/**
- * Commits a batch of jobs, and in the same change moves the clock to the due time of the last one (`none_due_before`).
- */
+/** Commits a batch of jobs. The same change moves the clock to the due time of the last job (`none_due_before`). */
 export type CommitBatch = (
   batch: JobBatch.BatchChange
 ) => Effect.Effect<void, VersionConflict | LeaseLost | StorageUnavailable>
 
-/** The result of one run ahead of the clock. */
+/** The result of a run ahead of the clock. */
 export interface RanAhead {
   /** How many jobs ran or failed. */
   readonly jobs: number
@@ -28,20 +26,21 @@ export interface RanAhead {
   readonly reach: number
 }
 
-/** Records by name, as the earlier jobs of the run have left them. */
+/** Records by name, as the run's earlier jobs have left them. */
 type Known = Map<string, Option.Option<StoredRecord>>
 
 /**
- * Runs the ordered jobs that come due while the clock of a workspace advances. The result is the same as if each had
- * run when it was due, but many of them share one change.
+ * Runs the ordered jobs that come due while a workspace's clock advances. The result is the same as if each job had run
+ * when it was due, but many of them share one change.
  *
- * First all claimed jobs decide concurrently, so that storage can read for all of them at once. Then they take their
- * turns in order. A job decides again in its turn if an earlier one has written a record that it had read. A job that
- * another one creates takes its turn in the same batch.
+ * First all claimed jobs decide concurrently, so that storage can read for all of them together. Then they take their
+ * turns in order. In its turn, a job decides again if an earlier job has written a record that it had read. A job that
+ * another job creates takes its turn in the same batch.
  *
  * A batch ends when it is full, or before it would write a record for the second time. The run stops at the first job
- * that is not about quoting or fails, and after a batch that storage refuses: the caller must then run that job when it
- * is due. The run never passes a call that holds the clock (`ClockHold`), not even one that a job of the run creates.
+ * that is not about quoting or fails, and after a batch that storage rejects: the caller must then run that job when it
+ * is due. The run never goes past a call that holds the clock (`ClockHold`), not even one that a job in the run
+ * creates.
  */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
@@ -53,7 +52,7 @@ export const make = Effect.gen(function* () {
     readReach: Effect.Effect<number, StorageUnavailable>,
     commitBatch: CommitBatch
   ): Effect.Effect<RanAhead, StorageUnavailable> =>
-    // Not interruptible between a claim and the run, so that every claimed job is run or released.
+    // Uninterruptible from the claim until the run begins, so that every claimed job is run or released.
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
         const { id: workspace_id } = workspace
@@ -66,7 +65,8 @@ export const make = Effect.gen(function* () {
           Effect.map(commitBatch(JobBatch.together(workspace_id, batch)), () => {
             for (const { job } of batch) done(job)
           })
-        // It keeps its lease, like a job that fails when it is due. The expired lease counts as a try.
+        // The job keeps its lease, as a job that fails when it is due does. The expired lease then counts as an
+        // attempt.
         const fail = (job: ClaimedJob, cause: WorkLoop.JobCause) =>
           Effect.map(WorkLoop.noteFailure(job, cause), () => done(job))
         const last = jobs.length === maxClaimed ? jobs.at(-1) : undefined
@@ -115,7 +115,7 @@ const decide = (handle: JobHandler, job: ClaimedJob, known: Known): Effect.Effec
     }))
   })
 
-/** Lets all claimed jobs decide concurrently, as if each were the first. */
+/** Lets all claimed jobs decide concurrently, each as if it were the first. */
 const prepare = (handle: JobHandler, jobs: ReadonlyArray<ClaimedJob>, known: Known) =>
   Effect.forEach(
     jobs,
@@ -132,7 +132,7 @@ interface Steps {
   readonly fail: (job: ClaimedJob, cause: WorkLoop.JobCause) => Effect.Effect<unknown, StorageUnavailable>
 }
 
-/** Runs claimed jobs, and those that they create before `end`, in batches, until one fails or is refused. */
+/** Runs claimed jobs, and those that they create before `end`, in batches, until a job fails or a batch is rejected. */
 const runBatches = Effect.fnUntraced(
   function* (jobs: ReadonlyArray<ClaimedJob>, end: number, { commit, fail, handle }: Steps) {
     const known: Known = new Map()

@@ -4,22 +4,23 @@ import type { JobLane, NewJob } from "../storage/Job.ts"
 import type { LaneJob } from "../storage/Storage.ts"
 
 /*
- * How far the clock of a sandbox may jump. Real carriers live in real time, so no jump passes a call to one of them.
+ * How far a sandbox's clock may jump. Real carriers live in real time, so the clock never jumps past a call to one of
+ * them.
  */
 
-/** The lane of the calls to real carriers in a sandbox. It also has the jobs that wait for a callback. */
+/** The lane for calls to real carriers in a sandbox. It also contains the jobs that wait for a callback. */
 export const lane: JobLane = { name: "real_carriers", limit: 1_000, urgent: false }
 
 /** Whether a job holds the clock. */
 export const holds = (job: Pick<NewJob, "lane">): boolean => job.lane?.name === lane.name
 
 /**
- * The latest moment to which the clock may jump from `now`, given the calls that hold it; infinity without any. All in
- * milliseconds of workspace time.
+ * The latest moment to which the clock may jump from `now`, given the calls that hold it; infinity if none does. Times
+ * are milliseconds of workspace time.
  *
  * An ask, a poll or an expected callback holds the clock where it is, even before it is due, because a pause that the
- * carrier requests is real time. The time until an offer is refreshed is the service's own: the clock jumps to the
- * refresh, and waits there as long as an attempt may take, including its wait for a connection.
+ * carrier requests is real time. When an offer is refreshed is up to the service, so the clock jumps to the refresh. It
+ * waits there as long as an attempt may take, including its wait for a connection.
  */
 export const reach = (calls: ReadonlyArray<Pick<LaneJob, "kind" | "due_at">>, now: number): number =>
   calls.reduce((least, call) => Math.min(least, reachOf(call, now)), Number.POSITIVE_INFINITY)

@@ -6,7 +6,7 @@ import type { QuotingJob } from "./JobPayload.ts"
 /** Handlers of some kinds of job. */
 export interface HandlersOf<Kind extends JobKind> {
   readonly jobs: JobHandlers<Kind>
-  /** Gives up a job that failed too often, and whatever depends on it. */
+  /** Abandons a job that failed too often, and whatever depends on it. */
   readonly abandon: JobHandler
 }
 
@@ -14,7 +14,9 @@ export interface HandlersOf<Kind extends JobKind> {
 export class Handlers extends Context.Service<
   Handlers,
   HandlersOf<JobKind> & {
-    /** The handlers of jobs that run ahead of the clock: what they read and commit passes a stage (`Staging`). */
+    /**
+     * The handlers of jobs that run ahead of the clock. Whatever they read and commit goes through a stage (`Staging`).
+     */
     readonly staged: HandlersOf<QuotingJob>
   }
 >()("@quotewire/core/Handlers") {}

@@ -6,27 +6,27 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import * as ClockHold from "./ClockHold.ts"
 import type { JobHandler } from "./JobHandler.ts"
 
-/** What a job has decided. The change is null if the job failed, or cannot run ahead of the clock. */
+/** What a job has decided. `change` is null if the job failed, or cannot run ahead of the clock. */
 export interface Decision {
   readonly change: Change.Change | null
   readonly exit: Exit.Exit<void, Effect.Error<ReturnType<JobHandler>>>
-  /** The names of the records that it has read. */
+  /** The names of the records that the job has read. */
   readonly reads: ReadonlySet<string>
 }
 
-/** A job that waits for its turn in a batch. */
+/** A job that is waiting for its turn in a batch. */
 export interface Turn {
   readonly job: ClaimedJob
-  /** The job that an earlier one of the batch creates, and that is not stored yet; null for a claimed job. */
+  /** The job as created by an earlier job in the batch, and not stored yet; null for a claimed job. */
   readonly created: NewJob | null
-  /** Its decision before the earlier jobs had their turns; null if it has not decided yet. */
+  /** What the job decided before the earlier jobs had their turns; null if it has not decided yet. */
   readonly prepared: Decision | null
 }
 
-/** Names a record of a workspace. */
+/** The name of a record within its workspace. */
 export const nameOf = ({ kind, id }: { readonly kind: string; readonly id: string }): string => `${kind} ${id}`
 
-/** A job that runs before it is stored. Nothing reads its number or its lease. */
+/** A job that runs before it is stored. Nothing reads its number or lease. */
 const unstored = (workspace_id: WorkspaceId, created: NewJob): ClaimedJob => ({
   ...created,
   workspace_id,
@@ -36,8 +36,8 @@ const unstored = (workspace_id: WorkspaceId, created: NewJob): ClaimedJob => ({
 })
 
 /**
- * Adds the ordered jobs that a change creates to the turns, by due time, behind all that are due at the same time. A
- * job that is due at `until` or later is not added: jobs in storage may come before it.
+ * Adds the ordered jobs that a change creates to the turns, by due time, each behind all that are due at the same time.
+ * A job that is due at `until` or later is not added, because jobs in storage may come before it.
  */
 const withCreated = (
   turns: ReadonlyArray<Turn>,
@@ -52,12 +52,12 @@ const withCreated = (
       return all.toSpliced(behind < 0 ? all.length : behind, 0, turn)
     }, turns)
 
-/** The turns of the jobs that are due before a time. */
+/** The turns of the jobs that are due before `until`. */
 const before = (until: number, turns: ReadonlyArray<Turn>): ReadonlyArray<Turn> =>
   turns.filter(({ job }) => job.due_at < until)
 
 /**
- * The claimed jobs that may still run: those due no later than the first job that the batch has stored, at
+ * The claimed jobs that may still run: those due no later than the first job that the batch stores, which is due at
  * `stored_due_at`.
  */
 const claimedBefore = (turns: ReadonlyArray<Turn>, storedDueAt: number): ReadonlyArray<Turn> =>
@@ -68,13 +68,13 @@ export interface Entry extends Omit<Turn, "prepared"> {
   readonly change: Change.Change
 }
 
-/** The jobs that a batch creates but does not run itself. */
+/** The jobs that a batch creates without running them itself. */
 const createdBy = (batch: ReadonlyArray<Entry>): ReadonlyArray<NewJob> => {
   const ran = new Set(batch.map(({ created }) => created))
   return batch.flatMap(({ change }) => change.jobs).filter((job) => !ran.has(job))
 }
 
-/** When the first ordered job is due among those that a batch creates but does not run itself. */
+/** When the first ordered job is due that a batch creates without running it itself. */
 const nextCreated = (batch: ReadonlyArray<Entry>): number =>
   createdBy(batch).reduce(
     (first, { due_at, ordered }) => (ordered ? Math.min(first, due_at) : first),
@@ -82,15 +82,15 @@ const nextCreated = (batch: ReadonlyArray<Entry>): number =>
   )
 
 /**
- * The change of a batch. Storage refuses it if another change has stored a job in the meantime that is due before the
- * last one.
+ * The change that a batch makes. Storage rejects it if, in the meantime, another change has stored a job that is due
+ * before the batch's last job.
  */
 export interface BatchChange extends Change.Change {
-  /** When the last job of the batch is due, in milliseconds of workspace time. */
+  /** When the batch's last job is due, in milliseconds of workspace time. */
   readonly none_due_before: number
 }
 
-/** The changes of a batch as one. */
+/** Merges the changes of a batch into one. */
 export const together = (workspaceId: WorkspaceId, batch: Array.NonEmptyReadonlyArray<Entry>): BatchChange => {
   const changes = batch.map(({ change }) => change)
   const all = Change.make(workspaceId, {
@@ -103,20 +103,20 @@ export const together = (workspaceId: WorkspaceId, batch: Array.NonEmptyReadonly
   return { ...all, none_due_before: Array.lastNonEmpty(batch).job.due_at }
 }
 
-/** How many jobs one change runs at most: those claimed, and those that they create in between. */
+/** How many jobs one change runs at most: claimed jobs, and those that they create in between. */
 const maxBatch = 200
-/** The approximate limit of the bytes that one change stores, unless a single job stores more. */
+/** About how many bytes one change stores at most, unless a single job stores more. */
 const maxBatchBytes = 4_000_000
 
 /** The approximate size of a change. A storage in memory never needs the bodies, so none is written for this. */
 const roughBytesOf = (change: Change.Change): number =>
   change.writes.reduce((sum, record) => sum + roughLengthOf(record), Change.bytesOf({ ...change, writes: [] }))
 
-/** A run of jobs in batches, between two turns. */
+/** The state of a run of jobs in batches, between two turns. */
 export interface Run {
   /** The turns that are left, in order. */
   readonly turns: ReadonlyArray<Turn>
-  /** The run ends before this time, in milliseconds of workspace time. */
+  /** When the run ends, in milliseconds of workspace time: it runs jobs that are due before this. */
   readonly until: number
   /** The jobs that have had their turns since the last commit. */
   readonly batch: ReadonlyArray<Entry>
@@ -125,11 +125,11 @@ export interface Run {
   readonly in_batch: HashSet.HashSet<string>
   /** The names of the records that the whole run has written. */
   readonly written: HashSet.HashSet<string>
-  /** Lists sort by id, so ids of events have to follow their order. */
+  /** The last event's ID. Lists sort by ID, so the IDs of events must follow their order. */
   readonly last_event_id: string
 }
 
-/** A run before its first turn. */
+/** The state of a run before its first turn. */
 export const begin = (turns: ReadonlyArray<Turn>, until: number): Run => ({
   turns,
   until,
@@ -140,7 +140,10 @@ export const begin = (turns: ReadonlyArray<Turn>, until: number): Run => ({
   last_event_id: ""
 })
 
-/** The prepared decision of a turn; null if there is none, or if an earlier job has made it outdated. */
+/**
+ * What the job of a turn decided in advance; null if it decided nothing, or if an earlier job has made the decision
+ * outdated.
+ */
 export const preparedFor = ({ last_event_id, written }: Run, { prepared }: Turn): Decision | null => {
   if (prepared === null) return null
   const { change, reads } = prepared
@@ -149,10 +152,10 @@ export const preparedFor = ({ last_event_id, written }: Run, { prepared }: Turn)
 }
 
 /**
- * Takes the next turn, in which its job has decided this change.
+ * Takes the next turn, given the change that its job has decided on.
  *
- * `flush` if the batch must be committed first: it is full, the change would write a record for the second time, or the
- * run stops at this job. `stop` if the run stops here.
+ * Returns `flush` if the batch must be committed first, because it is full, the change would write a record for the
+ * second time, or the run stops at this job. Returns `stop` if the run stops here.
  */
 export const step = (run: Run, { created, job }: Turn, change: Change.Change | null): Run | "flush" | "stop" => {
   if (change === null) return run.batch.length > 0 ? "flush" : "stop"
@@ -176,7 +179,7 @@ export const step = (run: Run, { created, job }: Turn, change: Change.Change | n
 const withAll = (set: HashSet.HashSet<string>, names: ReadonlyArray<string>): HashSet.HashSet<string> =>
   names.reduce((all, name) => HashSet.add(all, name), set)
 
-/** A run after its batch was committed. */
+/** The state of a run after its batch was committed. */
 export const committed = (run: Run): Run => ({
   ...run,
   turns: claimedBefore(run.turns, nextCreated(run.batch)),

@@ -6,30 +6,30 @@ const OfRequest = Schema.Struct({ quote_request_id: QuoteRequestId })
 
 const OfClosing = Schema.Struct({
   ...OfRequest.fields,
-  /** Whether it was late, and has yielded to asks that were late as well; false by default. */
+  /** Whether the job was late and has let asks that were late as well run first; false by default. */
   gave_way: Schema.optionalKey(Schema.Boolean)
 })
 
 const OfCarrier = Schema.Struct({
   ...OfRequest.fields,
   carrier_id: Schema.String,
-  /** Counts the tries of an ask, from 1. */
+  /** Counts the attempts at an ask, from 1. */
   attempt: Schema.Int
 })
 
 const OfAsk = Schema.Struct({
   ...OfCarrier.fields,
-  /** Whether it waits because the carrier's limits left no room; false by default. */
+  /** Whether the ask is waiting because the carrier's limits left no room; false by default. */
   had_no_room: Schema.optionalKey(Schema.Boolean),
-  /** Whether it only waits, on the sandbox's clock, to queue the ask; false by default. */
+  /** Whether the job only waits, on the sandbox's clock, before it queues the ask; false by default. */
   put_off: Schema.optionalKey(Schema.Boolean)
 })
 
 const OfAcceptedAsk = Schema.Struct({
   ...OfCarrier.fields,
-  /** The carrier's reference for the ask that it has accepted, sealed. */
+  /** The carrier's own reference for the accepted ask, sealed. */
   sealed_ref: Schema.String,
-  /** Whether an earlier poll ended with its process; false by default. */
+  /** Whether the process died during an earlier poll; false by default. */
   was_cut_off: Schema.optionalKey(Schema.Boolean)
 })
 
@@ -37,7 +37,7 @@ const OfQuote = Schema.Struct({ quote_id: QuoteId })
 
 const OfRefresh = Schema.Struct({
   ...OfQuote.fields,
-  /** Counts the tries of a refresh, from 1, which is the default. */
+  /** Counts the attempts at a refresh, from 1, which is the default. */
   attempt: Schema.optionalKey(Schema.Int)
 })
 
@@ -45,21 +45,23 @@ const OfSubscription = Schema.Struct({ subscription_id: SubscriptionId })
 
 const OfRecovery = Schema.Struct({
   recovery_id: RecoveryId,
-  /** Counts the starts of the recovery, so that a job from an earlier start does nothing. */
+  /** Counts how many times the recovery was started, so that a job from an earlier start does nothing. */
   turn: Schema.Int
 })
 
 const OfDelivery = Schema.Struct({
   ...OfSubscription.fields,
   event_id: Schema.String,
-  /** The step of the delivery's schedule; each step has its own job. Null for an attempt outside the schedule. */
+  /**
+   * The attempt's step in the delivery's schedule; each step has its own job. Null for an attempt outside the schedule.
+   */
   schedule_step: Schema.NullOr(Schema.Int),
   trigger: Schema.Literals(["manual", "scheduled"]),
-  /** How often it was postponed because its host had no free connection; 0 by default. */
+  /** How many times the attempt was postponed because its host had no free connection; 0 by default. */
   postponed: Schema.optionalKey(Schema.Int)
 })
 
-/** The payload of each kind of job: ids and counts, never facts about a person, nor unsealed text from a carrier. */
+/** The payload of each kind of job: IDs and counts, but never facts about a person or unsealed text from a carrier. */
 const payloads = {
   collect: OfRequest,
   ask_carrier: OfAsk,
@@ -75,7 +77,7 @@ const payloads = {
   recover_deliveries: OfRecovery
 } satisfies Record<JobKind, Schema.Schema<object>>
 
-/** The parts of a job that are needed to read its payload. */
+/** The fields of a job that are needed to read its payload. */
 type PayloadJob = Pick<NewJob, "kind" | "payload">
 
 /** The types of the payloads, which are JSON in `NewJob.payload`. */
@@ -90,7 +92,7 @@ const reader = <A>(schema: Schema.Schema<A>): ((payload: string) => A) => {
   }
 }
 
-/** A job with the payload of its kind. */
+/** Makes a job with the payload for its kind. */
 export const make = <K extends JobKind>(
   kind: K,
   payload: Payloads[K],
@@ -112,7 +114,7 @@ const readers: { readonly [K in JobKind]: (payload: string) => Payloads[K] } = {
   recover_deliveries: reader(payloads.recover_deliveries)
 }
 
-/** The payload of a job of this kind. It is a defect to ask for another kind. */
+/** Reads the payload of a job of this kind. Asking for another kind is a defect. */
 export const read = <K extends JobKind>(job: PayloadJob, kind: K): Payloads[K] => {
   if (job.kind !== kind) throw new Error(`A job of the kind ${job.kind} was read as ${kind}`)
   return readers[kind](job.payload)
@@ -129,7 +131,7 @@ const requestIn = Schema.decodeUnknownOption(Schema.fromJsonString(OfRequest))
 
 const carrierIn = Schema.decodeUnknownOption(Schema.fromJsonString(OfCarrier))
 
-/** The quote request and the carrier that a job is about; null if it has none. */
+/** The quote request and the carrier that a job is about; null if it is not about a carrier. */
 export const carrierOf = (job: PayloadJob): typeof OfCarrier.Type | null => Option.getOrNull(carrierIn(job.payload))
 
 const OfAny = Schema.Struct({
@@ -144,6 +146,6 @@ const anyIn = Schema.decodeUnknownSync(Schema.fromJsonString(OfAny))
 /** What a job of any kind is about. */
 export const about = (job: PayloadJob): typeof OfAny.Type => anyIn(job.payload)
 
-/** The quote request that a job of any kind refers to; null if there is none. */
+/** The quote request that a job of any kind refers to; null if it refers to none. */
 export const requestOf = (job: PayloadJob): QuoteRequestId | null =>
   Option.match(requestIn(job.payload), { onNone: () => null, onSome: ({ quote_request_id }) => quote_request_id })

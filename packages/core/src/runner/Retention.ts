@@ -17,18 +17,18 @@ export { type Periods, RetentionPeriods } from "./RetentionPeriods.ts"
 
 const batch = 1_000
 const everyMs = minuteMs
-/** Each workspace is swept in one of this many minutes. */
+/** Each workspace is swept once an hour, in one of this many slots of a minute. */
 const slotsPerHour = 60
-/** Records that are kept for minutes are swept once in this many minutes. */
+/** Records that are kept for minutes are swept once in this many slots. */
 const briefSlots = 15
 
-/** The slot of a workspace: the minute of the hour in which it is swept. Ids spread the workspaces over the hour. */
+/** The slot in which a workspace is swept: a minute of the hour. IDs spread the workspaces evenly over the hour. */
 const slotOf = (id: WorkspaceId): number =>
   Array.from(id, (letter) => letter.charCodeAt(0)).reduce((hash, code) => (31 * hash + code) % slotsPerHour, 0)
 
 /**
- * Makes the sweep of a slot, in a storage or in one of its cells. A slot that was missed, because the storage or cell
- * was unavailable, is swept together with the next one.
+ * Makes the sweep of a slot, for a storage or one of its cells. A slot that was missed because the storage or cell was
+ * unavailable is swept together with the next one.
  */
 const sweeping = <E>(
   list: StorageCell["workspaces"],
@@ -62,11 +62,11 @@ const logUnavailable = (cell: string | null) =>
 export class Retention extends Context.Service<
   Retention,
   {
-    /** Erases everything in a workspace, or in the directory, that is older than its period. */
+    /** Erases everything in a workspace, or in the directory, that is older than its retention period. */
     readonly sweep: (workspace_id: WorkspaceId) => Effect.Effect<void, StorageUnavailable>
     /**
-     * Sweeps every workspace once an hour, forever: each minute some of them, on one of the hosts. Records that are
-     * kept for minutes are swept four times an hour.
+     * Sweeps every workspace once an hour, forever: each minute one host sweeps some of them. Records that are kept for
+     * minutes are swept four times an hour.
      */
     readonly forever: Effect.Effect<never>
   }
@@ -81,7 +81,7 @@ export class Retention extends Context.Service<
       })
     )
 
-  /** Sweeps as long as the layer lives. */
+  /** Sweeps while the layer lives. */
   static readonly layerForever: Layer.Layer<never, never, Retention> = Layer.effectDiscard(
     Effect.flatMap(Retention, (retention) => Effect.forkScoped(retention.forever))
   )
@@ -100,7 +100,7 @@ const makeSweep = Effect.fnUntraced(function* (
   const workspaces = yield* Workspaces
   const periods = yield* RetentionPeriods
 
-  // The erasure of old records expects nothing, so it cannot conflict.
+  // Erasing old records expects nothing, so it cannot conflict.
   const erase = (erasure: Erasure) =>
     Effect.catchTag(storage.erase(erasure), "VersionConflict", (conflict) => Effect.die(conflict))
 
@@ -138,8 +138,7 @@ const makeForever = Effect.fnUntraced(function* (sweep: Sweep<StorageUnavailable
   const storage = yield* Storage
 
   /**
-   * Sweeps a workspace. A failure is logged and does not stop the sweep of the others, unless storage is
-   * unavailable.
+   * Sweeps a workspace. A failure is logged and does not stop the sweep of the others, unless storage is unavailable.
    */
   const sweepLogged = (workspace_id: WorkspaceId, what: What) =>
     Effect.catchDefect(sweep(workspace_id, what), (defect) =>

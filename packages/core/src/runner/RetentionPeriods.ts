@@ -1,10 +1,10 @@
 import { Context } from "effect"
 
-/** How long records are kept, in days of workspace time by default. */
+/** How long records are kept, in days of workspace time unless a field says otherwise. */
 export interface Periods {
   /** The event feed and the delivery log (api.md, Retention periods). */
   readonly events_days: number
-  /** The applicants' facts, counted from the start of their request. A request is final within two days of it. */
+  /** Applicants' facts, counted from the start of the request. Every request is final within two days of its start. */
   readonly facts_days: number
   /** Quote requests with their quotes, and the keys that started them. */
   readonly quotes_days: number
@@ -14,7 +14,7 @@ export interface Periods {
   readonly requests_days: number
   /** Reports about the API. */
   readonly feedback_days: number
-  /** The contents of exchanges with carriers; at most as long as the facts of their request. */
+  /** The contents of exchanges with carriers. They are kept at most as long as the facts of their request. */
   readonly exchanges_days: number
 }
 

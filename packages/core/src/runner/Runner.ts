@@ -7,7 +7,7 @@ import * as AheadRuns from "./AheadRuns.ts"
 import type { Handlers } from "./Handlers.ts"
 import * as WorkLoop from "./WorkLoop.ts"
 
-/** The longest wait for another runner before looking again. */
+/** The longest wait for another runner before looking again, in milliseconds. */
 const maxPeerWaitMs = 250
 
 /** The result of one run of due work. */
@@ -24,16 +24,17 @@ export class Runner extends Context.Service<
     /**
      * Runs every job that is due now, and the due jobs that those create, until none is left.
      *
-     * With a workspace: runs only its ordered jobs, and waits for those that another runner holds. Without: runs all
-     * jobs, one after another. Let callers for the same workspace take turns, because all but one would only wait.
+     * With a workspace, runs only its ordered jobs, and waits for those that another runner holds. Without one, runs
+     * all jobs, one after another. Callers for the same workspace should take turns, because all but one would only
+     * wait.
      */
     readonly runDue: (workspace_id?: WorkspaceId) => Effect.Effect<Ran, StorageUnavailable>
     /**
-     * Claims up to a hundred ordered jobs of a workspace that come due within `ahead_ms` of its clock, and runs them in
-     * order, many in one change. It runs none if another runner holds the next one, or if the next one can run only
+     * Claims up to a hundred of a workspace's ordered jobs that come due within `ahead_ms` of its clock, and runs them
+     * in order, many in one change. It runs none if another runner holds the next job, or if the next job can run only
      * when it is due.
      *
-     * It runs none that is due after the moment that `readReach` returns: how far the clock may be moved, in
+     * It runs no job that is due after the moment that `readReach` returns: how far the clock may be moved, in
      * milliseconds of workspace time. `commitBatch` commits each change, and moves the workspace's clock with it.
      */
     readonly runAhead: (
@@ -42,7 +43,10 @@ export class Runner extends Context.Service<
       readReach: Effect.Effect<number, StorageUnavailable>,
       commitBatch: AheadRuns.CommitBatch
     ) => Effect.Effect<AheadRuns.RanAhead, StorageUnavailable>
-    /** Claims and runs jobs concurrently until the scope closes. Then it finishes what runs and releases the rest. */
+    /**
+     * Claims and runs jobs concurrently until the scope closes. Then it finishes the running jobs and releases the
+     * rest.
+     */
     readonly forever: Effect.Effect<void, never, Scope.Scope>
   }
 >()("@quotewire/core/Runner") {
@@ -55,7 +59,7 @@ export class Runner extends Context.Service<
       const catchUp = yield* makeCatchUp(runAhead)
       const forever = yield* WorkLoop.make(catchUp)
 
-      // Not interruptible between a claim and the run, so that every claimed job is run or released.
+      // Uninterruptible from the claim until the run begins, so that every claimed job is run or released.
       const claimAndRun = (workspaceId?: WorkspaceId) =>
         Effect.uninterruptibleMask((restore) =>
           Effect.tap(claim(100, workspaceId), ({ jobs }) => runSequentially(jobs, (job) => restore(run(job))))
@@ -73,8 +77,8 @@ export class Runner extends Context.Service<
           if (claimed.jobs.length > 0) {
             jobs += claimed.jobs.length + (yield* catchUpBehind(claimed.jobs))
           } else if (claimed.busy) {
-            // Another runner holds jobs. Look again after each of its commits, or when the lease of a dead runner may
-            // have ended.
+            // Another runner holds jobs. Look again after each of its commits, or when a dead runner's lease may have
+            // expired.
             yield* signal.next(maxPeerWaitMs)
           } else {
             const ran: Ran = { jobs, next_due_at: claimed.next_due_at }
@@ -87,7 +91,7 @@ export class Runner extends Context.Service<
     })
   )
 
-  /** Runs jobs as long as the layer lives. */
+  /** Runs jobs while the layer lives. */
   static readonly layerForever: Layer.Layer<never, never, Runner> = Layer.effectDiscard(
     Effect.flatMap(Runner, (runner) => runner.forever)
   )
@@ -97,8 +101,8 @@ export class Runner extends Context.Service<
 const lateMs = 100
 
 /**
- * Runs the ordered jobs that are due behind a late one, many in one change, and returns how many. One at a time, each
- * would cost several round trips, and an overloaded sandbox could not catch up.
+ * Runs the ordered jobs that are due behind a late one, many in one change, and returns how many. If they ran one at a
+ * time, each would cost several round trips, and an overloaded sandbox could not catch up.
  */
 const makeCatchUp = Effect.fnUntraced(function* (runAhead: Effect.Success<typeof AheadRuns.make>) {
   const storage = yield* Storage

@@ -11,32 +11,31 @@ import { Handlers } from "./Handlers.ts"
 import type { JobHandler } from "./JobHandler.ts"
 
 /*
- * The work of a runner: claims due jobs, runs them side by side or in order, and releases what it cannot finish.
+ * The work of a runner: claims due jobs, runs them concurrently or in order, and releases those that it cannot finish.
  */
 
-/** How long a claimed job belongs to its host. After that, another host takes over the jobs of a dead one. */
+/** How long a claimed job belongs to its host. After that, another host takes over a dead host's jobs. */
 export const leaseMs = 30 * secondMs
-/** A job whose lease has expired this often is abandoned. A released job's lease has not expired. */
+/** A job whose leases have expired this many times is abandoned. Releasing a job early does not count. */
 export const maxExpiredLeases = 5
 /**
- * For this long after an outage of storage, leases may have expired because of it: two leases, one of them on another
- * host.
+ * For how long after a storage outage leases may have expired because of it: two leases, one of them on another host.
  */
 const outageShadowMs = 2 * leaseMs
-/** Storage is asked for work at least this often, even without hints. */
+/** How often storage is asked for work, at least, even without hints. */
 export const pollMs = secondMs
-/** How many jobs run at once, without those that wait for a carrier or an endpoint. */
+/** How many jobs run concurrently, not counting those that wait for a carrier or an endpoint. */
 const maxRunning = 128
-/** How many jobs are claimed at once, including those that wait for a carrier or an endpoint. */
+/** How many jobs a host holds at most, including those that wait for a carrier or an endpoint. */
 const maxClaimed = 2_000
 /** The longest pause between claims while storage is unavailable. */
 const maxBackoffMs = 15 * secondMs
 /**
- * The pause before the next claim if due work was not handed out: another host holds it, or only a newer version can do
- * it.
+ * The pause before the next claim if due work was not handed out, because another host holds it or only a newer version
+ * can do it.
  */
 const contendedPauseMs = 100
-/** How long a stop waits for running jobs. */
+/** How long shutting down waits for running jobs. */
 const stopMs = 5 * secondMs
 
 /** Claims jobs, runs a claimed job or several in turn, and releases those that were not done. */
@@ -55,8 +54,8 @@ export const claiming = Effect.gen(function* () {
   const handleBy = (handler: JobHandler, abandon: JobHandler, job: ClaimedJob, at: number): ReturnType<JobHandler> => {
     const handled = Effect.suspend(() => handler(job, at))
     if (job.expired_leases < maxExpiredLeases) return retryOnConflict(handled)
-    // An outage is not the job's fault: the job is retried, and given up only if its leases expire without an outage as
-    // well.
+    // An outage is not the job's fault: the job is retried. It is abandoned only if its leases also expire without an
+    // outage.
     const abandoned = Effect.suspend(() => abandon(job, at))
     return Effect.flatMap(outages.isRecent, (isRecent) => retryOnConflict(isRecent ? handled : abandoned))
   }
@@ -69,7 +68,7 @@ export const claiming = Effect.gen(function* () {
   }
 
   /**
-   * Runs one job, and returns whether it was done. A job that was not done comes due again, and the runner continues,
+   * Runs one job, and returns whether it was done. A job that was not done comes due again. Then the runner continues,
    * unless storage is unavailable.
    */
   const run = (job: ClaimedJob): Effect.Effect<boolean, StorageUnavailable> =>
@@ -87,7 +86,7 @@ export const claiming = Effect.gen(function* () {
   return { claim, handleAhead, run, runSequentially: sequential(release), release }
 })
 
-/** Notes when storage was unavailable, and whether that was recent. */
+/** Notes when storage is unavailable, and tells whether that was recent. */
 const noteOutages = () => {
   let lastAt = Number.NEGATIVE_INFINITY
   const note = Effect.map(Clock.currentTimeMillis, (now) => {
@@ -113,7 +112,7 @@ export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
   return Effect.gen(function* () {
     const signal = yield* wokenByJobs(storage, undefined)
     const running = new Set<ClaimedJob>()
-    // Whether the last claim was limited by room. If so, claim again as soon as there is room.
+    // Whether room limited the last claim. If so, claim again as soon as there is room.
     let isFull = false
     const makeRoom = () => {
       if (isFull) signal.wake()
@@ -137,7 +136,7 @@ export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
         ? ran.pipe(Effect.andThen(catchUp(first)), Effect.ignore, leaving(jobs))
         : Effect.ignore(ran)
     }
-    // Not interruptible between a claim and its registration, so that a stop releases every claimed job.
+    // Uninterruptible from the claim until the jobs are registered, so that shutting down releases every claimed job.
     const take = (room: number) =>
       Effect.uninterruptible(
         Effect.map(claim(room), (claimed) => {
@@ -165,7 +164,8 @@ export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
     const unlessDown = Effect.catchTag(round, "StorageUnavailable", () =>
       Effect.andThen(Effect.logWarning("Storage is unreachable; jobs wait"), Effect.sleep(pollMs))
     )
-    // Registered before the loop, so it runs after the loop was interrupted and no more jobs are claimed.
+    // Registered before the loop starts, so that it runs after the loop has been interrupted and no more jobs are
+    // claimed.
     yield* Effect.addFinalizer(() =>
       Effect.gen(function* () {
         yield* Effect.timeoutOption(FiberSet.awaitEmpty(fibers), stopMs)
@@ -219,10 +219,10 @@ const countWaiting = (left: () => void) => {
 
 /**
  * Backs off after jobs that failed because storage is unavailable: the pause before the next claim grows until a job is
- * done again. Jobs of an unavailable cell do not count: storage hands out no jobs of that cell anyway.
+ * done again. Jobs of an unavailable cell do not count, because storage hands out no jobs of that cell anyway.
  *
- * Such a job is due again at once. If claims work but results cannot be stored, as on a full disk, it would run in a
- * loop and send its webhook each time. `begin` wakes the loop, so that the pause begins at once.
+ * Such a job is due again immediately. If claims work but results cannot be stored, as on a full disk, the job would
+ * otherwise run in a loop and send its webhook each time. `begin` wakes the loop, so that the pause begins immediately.
  */
 const backOffWhenUnavailable = (begin: () => void) => {
   let isLost = false
@@ -250,13 +250,16 @@ const backOffWhenUnavailable = (begin: () => void) => {
   }
 }
 
-/** Splits jobs for concurrent runs: ordered jobs of one workspace stay together, in order; every other job is alone. */
+/**
+ * Splits jobs into groups that run concurrently: the ordered jobs of one workspace stay together, in order; every other
+ * job is a group of its own.
+ */
 const concurrentGroups = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<ReadonlyArray<ClaimedJob>> => {
   const groups = Map.groupBy(jobs, (job) => (job.ordered ? job.workspace_id : job))
   return [...groups.values()]
 }
 
-/** A signal that wakes when jobs of a workspace (or of any) were stored or finished. */
+/** A signal that wakes when jobs of a workspace (or of any workspace) were stored or finished. */
 export const wokenByJobs = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   workspaceId: WorkspaceId | undefined
@@ -288,18 +291,18 @@ export const noteFailure = (job: ClaimedJob, cause: JobCause): Effect.Effect<voi
   return error?._tag === "StorageUnavailable" ? Effect.andThen(logged, Effect.fail(error)) : logged
 }
 
-/** How jobs that were not done are released. */
+/** How releasing jobs is retried. */
 interface ReleaseRetry {
-  /** How often the release is retried while storage is unavailable, in milliseconds. */
+  /** How often a release is retried while storage is unavailable, in milliseconds. */
   readonly every_ms: number
-  /** When to stop retrying, because the leases have ended by themselves, in milliseconds. */
+  /** When to stop retrying because the leases have expired anyway, in milliseconds. */
   readonly lease_ms: number
 }
 
-/** Releases jobs that were not done, at once or when storage is back. */
+/** Releases jobs that were not done, immediately or when storage is available again. */
 type Release = (jobs: ReadonlyArray<ClaimedJob>) => Effect.Effect<void>
 
-/** Releases jobs as long as the scope lives. So only jobs of a dead process wait for the end of their lease. */
+/** Releases jobs while the scope lives, so that only a dead process's jobs wait until their leases expire. */
 const releasing = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   retry: ReleaseRetry
@@ -323,13 +326,13 @@ type SequentialJobs = <R>(
 
 /**
  * Runs claimed jobs one after another. If it is interrupted, or storage is unavailable, it releases the jobs that were
- * not done. If an ordered job was not done, it also releases the ordered jobs behind it, which must wait for that one.
+ * not done. If an ordered job was not done, it also releases the ordered jobs behind it, which must wait for that job.
  */
 const sequential =
   (release: Release): SequentialJobs =>
   (jobs, runOne) => {
     const [first] = jobs
-    // The common case: one job, and nothing behind it.
+    // The common case: a single job.
     if (first !== undefined && jobs.length === 1) return Effect.onError(runOne(first), () => release(jobs))
     return Effect.suspend(() => {
       const left = new Set(jobs)

@@ -11,11 +11,11 @@ import * as HeldClock from "./HeldClock.ts"
 import { isHeld } from "./HeldClock.ts"
 import type { Progress } from "./Progress.ts"
 
-/** The clock position that an advance must reach. A reset cancels it. */
+/** The clock position that an advance must reach. A reset cancels the advance. */
 export const Goal = Schema.Struct({ clock_target_ms: Schema.Int, reset_count: Schema.Int })
 export type Goal = typeof Goal.Type
 
-/** Targets in storage, by ids derived from their calls. */
+/** The accepted advances in storage, by IDs derived from their calls. */
 export const kind = Kind.make({
   name: "advance",
   schema: Goal,
@@ -52,8 +52,8 @@ const makeMoves = Effect.gen(function* () {
   }
 
   /**
-   * Moves the clock to a moment, or to the target if that is earlier. It stays if it has moved since it was `seen`, or
-   * if a job that is due before then was stored since: the next step looks again.
+   * Moves the clock to a moment, or to the target if that is earlier. The clock stays where it is if it has moved since
+   * `seen`, or if a job that is due before then has been stored since: then the next step looks again.
    */
   const moveTo = Effect.fnUntraced(
     function* (seen: Workspace, target: Goal, at: number) {
@@ -69,7 +69,7 @@ const makeMoves = Effect.gen(function* () {
   return { runAhead, moveTo, holdOf }
 })
 
-/** An advance while this process carries it out. */
+/** The state of an advance that this process carries out. */
 export interface AdvanceRun {
   readonly workspace_id: WorkspaceId
   readonly target: Goal
@@ -92,15 +92,15 @@ const makeAccept = Effect.gen(function* () {
     acceptOnce({ storage, workspaces }, kind, { workspace_id, id: `${seconds} ${key}` }, ({ workspace, now }) => {
       const advanced = withLaterTarget(workspace, seconds, now - workspace.clock_offset_ms)
       const { clock_target_ms, reset_count } = advanced
-      // Dated at the target, because an advance of a year must not make its own record a year old.
+      // Dated at the target, because the record of a one-year advance must not be a year old right after it.
       const at = now + clock_target_ms - workspace.clock_offset_ms
       return Effect.succeed({ value: { clock_target_ms, reset_count }, workspace: advanced, at })
     })
 })
 
 /**
- * Takes one step to the target. It runs the next jobs ahead of the clock, which moves with them. If no job is left,
- * it moves the clock to the target, or as far as calls to carriers let it. If the next job cannot run ahead of its
+ * Takes one step towards the target. It runs the next jobs ahead of the clock, which moves with them. If no job is
+ * left, it moves the clock to the target, or as far as calls to carriers allow. If the next job cannot run ahead of its
  * time, it runs all jobs that are due, and then moves the clock to the next due time or to the target.
  */
 const makeStep = Effect.fnUntraced(function* ({ holdOf, moveTo, runAhead }: Moves) {
@@ -136,10 +136,9 @@ const makeStep = Effect.fnUntraced(function* ({ holdOf, moveTo, runAhead }: Move
 })
 
 /**
- * Waits until no call to a carrier holds the clock where it is. Meanwhile real time passes, and jobs that come due
- * run.
+ * Waits until no call to a carrier holds the clock where it is. Meanwhile real time passes, and jobs that come due run.
  *
- * If the clock of the process stands still, as in tests, a pause counts as passed once it has been waited out.
+ * If the process's clock stands still, as in tests, a pause counts as elapsed once it has been waited out.
  */
 const makeWait = Effect.fnUntraced(function* ({ holdOf, moveTo }: Moves) {
   const workspaces = yield* Workspaces
@@ -175,10 +174,7 @@ const addJobs =
 const isEnded = (workspace: Workspace, target: Goal): boolean =>
   workspace.clock_offset_ms >= target.clock_target_ms || workspace.reset_count !== target.reset_count
 
-/**
- * The next version of the workspace, with its clock at the due time of a job; never moved back, and not beyond the
- * target.
- */
+/** The next version of the workspace, with its clock at a job's due time, but never moved back or beyond the target. */
 const movedTo = (workspace: Workspace, target: Goal, dueAt: number, realNow: number): Workspace => {
   const reach = Math.max(workspace.clock_offset_ms, dueAt - realNow)
   return {
@@ -192,7 +188,7 @@ const movedTo = (workspace: Workspace, target: Goal, dueAt: number, realNow: num
 /** The longest wait before looking again at what holds the clock, because hints can be lost. */
 const lookAgainMs = secondMs
 
-/** How long to wait before looking again: until the next call or ordered job is due. In milliseconds of real time. */
+/** How long to wait before looking again: until the next call or ordered job is due, in milliseconds of real time. */
 const pauseOf = ({ first_due_at, now }: HeldClock.Hold, orderedInMs: number): number => {
   const callInMs = first_due_at > now ? first_due_at - now : Number.POSITIVE_INFINITY
   return Math.max(1, Math.min(lookAgainMs, callInMs, orderedInMs))

@@ -17,11 +17,11 @@ export const make = Effect.gen(function* () {
   const workspaces = yield* Workspaces
   const retention = yield* Retention
   const advance = yield* Advance.make
-  // The steps of concurrent advances take turns within a process. Otherwise each would read a clock that another one
-  // moves.
+  // Within a process, the steps of concurrent advances take turns. Otherwise each would read a clock that another
+  // advance is moving.
   const inTurn = yield* makeKeyedMutex<WorkspaceId>()
 
-  /** Logs the progress of an advance: not before `firstMs`, and then at most every ten seconds. */
+  /** Logs the progress of an advance: after `firstMs` at the earliest, and then at most every ten seconds. */
   const logging = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
     progress: Ref.Ref<Progress.Progress>,
@@ -56,7 +56,8 @@ export const make = Effect.gen(function* () {
   }, Effect.scoped)
 
   /**
-   * Advances the clock, and returns when it has reached the target. The target is decided once, under the key.
+   * Advances the clock, and returns when it has reached the target. The target is decided once for each idempotency
+   * key.
    *
    * Refuses with `conflict` (`wait`) if that takes too long, and reports the progress.
    */
@@ -73,15 +74,15 @@ export const make = Effect.gen(function* () {
 })
 
 /**
- * How long an advance may take before it is refused. Longer than a lease, so that it can take over work of a dead host;
- * shorter than the timeouts of callers and proxies.
+ * How long an advance may take before it is refused: longer than a lease, so that it can take over the work of a dead
+ * host, and shorter than the timeouts of callers and proxies.
  */
 const longestAdvanceMs = 45 * secondMs
 
 /** How often a long advance is logged. */
 const logEveryMs = 10 * secondMs
 
-/** An advance that carriers delay by less than this is not logged, such as one in a test whose clock stands still. */
+/** An advance that carriers delay by less than this is not logged, for example in a test whose clock stands still. */
 const logWaitAfterMs = secondMs
 
 const stillAdvancing = Effect.fnUntraced(function* (progress: Ref.Ref<Progress.Progress>) {

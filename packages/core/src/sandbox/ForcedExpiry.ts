@@ -8,7 +8,7 @@ import * as Kind from "../storage/Kind.ts"
 import { commit, eachPage, retryOnConflict, Storage } from "../storage/Storage.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 
-/** When quotes must expire, in milliseconds of workspace time. A reset cancels it. */
+/** When quotes must expire, in milliseconds of workspace time. A reset cancels the expiry. */
 export const ForcedExpiry = Schema.Struct({ at: Schema.Int, reset_count: Schema.Int })
 export type ForcedExpiry = typeof ForcedExpiry.Type
 
@@ -27,7 +27,7 @@ export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const lines = yield* Lines
 
-  /** Accepts a forced expiry of all present quotes. */
+  /** Accepts a forced expiry of all quotes that exist now. */
   const accept = (workspace_id: WorkspaceId, key: string | null) =>
     acceptOnce({ storage, workspaces }, kind, { workspace_id, id: `${key}` }, ({ workspace, now: at }) =>
       Effect.succeed({
@@ -43,7 +43,7 @@ export const make = Effect.gen(function* () {
       Effect.forEach(page, ({ id }) => retryOnConflict(expire(workspace_id, id, expiry)), { discard: true })
     )
 
-  /** Expires one quote, unless another host has done it already. */
+  /** Expires one quote, unless another host has already done so. */
   const expire = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
     id: string,
@@ -51,7 +51,7 @@ export const make = Effect.gen(function* () {
   ) {
     const quote = Option.getOrNull(yield* storage.get({ workspace_id, kind: Quote.kind.name, id }))
     if (quote === null || quote.status !== "active" || quote.created_at > at) return
-    // Read the workspace after the quote. A quote that a reset has erased must not be written again.
+    // The workspace is read after the quote, because a quote that a reset has erased must not be written again.
     const { workspace } = yield* workspaces.moment(workspace_id)
     if (workspace.reset_count !== reset_count) return
     yield* commit(

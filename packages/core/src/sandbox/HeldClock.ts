@@ -7,24 +7,24 @@ import * as JobPayload from "../runner/JobPayload.ts"
 import { type LaneJob, readOne, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** How far the clock of a sandbox may be moved, and what holds it. Times in milliseconds of workspace time. */
+/** How far a sandbox's clock may be moved, and what holds it. Times are milliseconds of workspace time. */
 export interface Hold {
   readonly now: number
   /** The latest moment to which the clock may be moved. */
   readonly reach: number
   /** When the first call that holds the clock is due. */
   readonly first_due_at: number
-  /** The carriers whose answers it waits for, each once. */
+  /** The carriers whose answers the clock is waiting for, without repeats. */
   readonly carriers: ReadonlyArray<CarrierName>
 }
 
-/** Whether the clock must not be moved now. */
+/** Whether the clock cannot be moved now. */
 export const isHeld = ({ now, reach }: Hold): boolean => reach <= now
 
-/** How many calls are looked at. If there are more, the clock is not moved beyond the last of them. */
+/** How many calls are read. If there are more, the clock is not moved beyond the last one that was read. */
 const maxCalls = 100
 
-/** A call that a request still waits for. The carrier is null if an offer is refreshed. */
+/** A call that a request is still waiting for. The carrier is null for the refresh of an offer. */
 interface AwaitedCall {
   readonly job: LaneJob
   readonly carrier: CarrierName | null

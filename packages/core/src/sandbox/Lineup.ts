@@ -7,13 +7,13 @@ import type { RatePlan } from "../rating/RatePlan.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 import lineup from "./data/lineup.json" with { type: "json" }
 
-/** A fictional carrier and how it answers. */
+/** A fictional carrier, and how it answers. */
 export interface FictionalCarrier {
   readonly id: string
   readonly name: string
   readonly mode: "sync" | "poll" | "callback"
   readonly uses_credit: boolean
-  /** Its plans, one for each line that it offers. */
+  /** The carrier's rate plans, one for each line that it offers. */
   readonly plans: ReadonlyArray<RatePlan>
 }
 
@@ -36,11 +36,11 @@ const characters: { readonly [carrier_id: string]: Character } = {
 
 /** What scenarios need to know about a line. */
 const PlayedLine = Schema.Struct({
-  /** The usual latencies of its carriers, in seconds. */
+  /** The usual latencies of the line's carriers, in seconds, by carrier ID. */
   latency_s: Schema.Record(Schema.String, Schema.Int),
-  /** The reason that carriers give in scenarios in which they decline. */
+  /** The reason for carriers' declines in scenarios in which they decline. */
   scripted_decline: Schema.Literals(declineReasons),
-  /** The questions that a carrier asks in the scenario `action_required`. */
+  /** The questions that a carrier asks in the `action_required` scenario. */
   questions: Schema.Array(Question)
 })
 /** What scenarios need to know about a line. */
@@ -48,10 +48,10 @@ export type PlayedLine = typeof PlayedLine.Type
 
 const lines = new Map(Object.entries(Schema.decodeUnknownSync(Schema.Record(Schema.String, PlayedLine))(lineup)))
 
-/** What scenarios need to know about a line; undefined if it has no fictional carriers. */
+/** What scenarios need to know about a line; undefined if no fictional carrier offers it. */
 export const playedLine = (line: string): PlayedLine | undefined => lines.get(line)
 
-/** The carriers of a line and their places in its scenarios, fastest first. */
+/** A line's carriers, with their parts in its scenarios, fastest first. */
 const lineupOf = (line: string, { latency_s }: PlayedLine): ReadonlyMap<string, Part> => {
   const sorted = Object.entries(latency_s).toSorted(([, a], [, b]) => a - b)
   return new Map(
@@ -64,10 +64,10 @@ const lineupOf = (line: string, { latency_s }: PlayedLine): ReadonlyMap<string, 
 
 const parts = new Map(Array.from(lines, ([line, played]) => [line, lineupOf(line, played)]))
 
-/** A carrier's place in the scenarios of a line; undefined if it does not offer the line. */
+/** A carrier's part in a line's scenarios; undefined if it does not offer the line. */
 export const partOf = (carrierId: string, line: string): Part | undefined => parts.get(line)?.get(carrierId)
 
-/** Every fictional carrier once, ordered by line, then by latency. */
+/** All fictional carriers, each once, ordered by line and then by latency. */
 export const fictionalCarrierList: () => ReadonlyArray<FictionalCarrier> = once(() =>
   Object.entries(characters).flatMap(([id, character]) => {
     const plans = fictionalPlans().filter(({ carrier }) => carrier.id === id)

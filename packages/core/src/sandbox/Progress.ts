@@ -1,16 +1,16 @@
 import type { CarrierName } from "../carriers/Carrier.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 
-/** How far a call has advanced the clock of a sandbox. Times in milliseconds. */
+/** How far a call has advanced a sandbox's clock. Times are milliseconds. */
 export interface Progress {
-  /** In monotonic time, as the moment of each look. */
+  /** When the call began, in monotonic time, as are all moments here. */
   readonly began_at: number
-  /** How far the clock was ahead of real time at the last look, and how far it must be at the end. */
+  /** How far the clock was ahead of real time when it was last read, and how far it must be at the end. */
   readonly clock_offset_ms: number
   readonly clock_target_ms: number
   /** How many jobs the call has run. */
   readonly jobs: number
-  /** The carriers whose answers it waits for. */
+  /** The carriers whose answers the call is waiting for. */
   readonly carriers: ReadonlyArray<CarrierName>
 }
 
@@ -36,7 +36,7 @@ const counted = (jobs: number): string => `${numeral(jobs)} ${jobs === 1 ? "job"
 const secondsAreLeft = (seconds: number): string =>
   seconds === 1 ? "1 second is left" : `${numeral(seconds)} seconds are left`
 
-/** The progress as sentences: what is left, how fast it goes, and whom it waits for. */
+/** The progress in sentences: how much is left, how fast it goes, and which carriers it is waiting for. */
 export const sentences = (progress: Progress, nowMs: number): string => {
   const left = `The clock is still advancing: ${secondsAreLeft(leftSeconds(progress))}.`
   const pace = `This call has run ${counted(progress.jobs)}, ${numeral(jobsPerSecond(progress, nowMs))} a second.`
@@ -44,7 +44,7 @@ export const sentences = (progress: Progress, nowMs: number): string => {
   return [left, pace, ...(names.length === 0 ? [] : [`It waits for the answers of ${names.join(", ")}.`])].join(" ")
 }
 
-/** The progress as fields of a log line. */
+/** The progress as fields of a log entry. */
 export const fields = (progress: Progress, nowMs: number) => ({
   left_seconds: leftSeconds(progress),
   jobs: progress.jobs,

@@ -23,7 +23,7 @@ export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
 
-  /** Accepts a reset: returns the clock to real time, and marks the data for erasure. */
+  /** Accepts a reset: sets the clock back to real time, and marks the data for erasure. */
   const accept = (workspace_id: WorkspaceId, key: string | null) =>
     acceptOnce({ storage, workspaces }, kind, { workspace_id, id: `${key}` }, ({ workspace, now }) => {
       const emptied: Workspace = {
@@ -39,7 +39,7 @@ export const make = Effect.gen(function* () {
     })
 
   /**
-   * Erases the data of an accepted reset and records that in the workspace, unless another host has done it already.
+   * Erases the data of an accepted reset and records that in the workspace, unless another host has already done so.
    *
    * The erasure expects the workspace version that was read here. So a host that was paused in the meantime erases
    * nothing that was written after the reset.

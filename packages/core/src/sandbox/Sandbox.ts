@@ -21,7 +21,7 @@ export class Sandbox extends Context.Service<
   Sandbox,
   {
     readonly get: (call: Call) => Effect.Effect<Json.Json<SandboxWorkspace>, StorageUnavailable>
-    /** Sets the default scenario of later starts. */
+    /** Sets the default scenario for later starts. */
     readonly selectScenario: (
       call: Call,
       scenario: string

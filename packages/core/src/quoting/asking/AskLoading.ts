@@ -20,7 +20,7 @@ import { toMillis } from "../../wire/Timestamp.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 import * as Start from "../Start.ts"
 
-/** An ask without an answer yet, with everything that a reply is checked against. */
+/** An ask that has no answer yet, with everything that a reply is checked against. */
 export interface PendingAsk {
   readonly workspace_id: WorkspaceId
   readonly request: QuoteRequest.QuoteRequest
@@ -28,15 +28,15 @@ export interface PendingAsk {
   readonly candidate: Candidate
   readonly assumed: Assumed
   readonly ask: CarrierAsk
-  /** How this carrier's jobs are queued. */
+  /** How the carrier's jobs are queued. */
   readonly queue: JobQueue
-  /** Whether the carrier was certainly not asked, and will not be; false by default. */
+  /** Whether it is certain that the carrier was not asked and will not be; false by default. */
   readonly never_asked?: boolean
-  /** The recording of this exchange so far; null for a fictional carrier. */
+  /** The record of this exchange so far; null for a fictional carrier. */
   readonly draft: Draft.Draft | null
 }
 
-/** A request with its opened facts. */
+/** A request with its unsealed facts. */
 export interface OpenedRequest {
   readonly workspace_id: WorkspaceId
   readonly request: QuoteRequest.QuoteRequest
@@ -51,7 +51,7 @@ const make = Effect.gen(function* () {
   const { open, askFor, isAppointed } = yield* makeAsks
   const recorder = yield* Recorder.Recorder
 
-  /** The carriers of a request, fastest first. If it plays a scenario, they play their parts in it. */
+  /** A request's carriers, fastest first. In a scenario, they play their parts in it. */
   const carriersOf = (request: QuoteRequest.QuoteRequest): ReadonlyArray<Candidate> => {
     const scenario = QuoteRequest.scenarioOf(request)
     return scenario === null
@@ -59,13 +59,13 @@ const make = Effect.gen(function* () {
       : cast(adapters, request.line, scenario)
   }
 
-  /** Reads a request; null if it was erased. */
+  /** Reads a request; null if it has been erased. */
   const readRequest = (workspace_id: WorkspaceId, id: QuoteRequestId) =>
     Effect.map(storage.get({ workspace_id, kind: QuoteRequest.kind.name, id }), (stored) =>
       Option.isNone(stored) ? null : QuoteRequest.kind.value(stored.value)
     )
 
-  /** The ask to a carrier of this request, whatever its outcome; null if it cannot be rebuilt. */
+  /** The ask to one of a request's carriers, whatever its outcome; null if the ask cannot be rebuilt. */
   const pending = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
     request: QuoteRequest.QuoteRequest,
@@ -120,7 +120,7 @@ const makeAsks = Effect.gen(function* () {
   const lines = yield* Lines
   const connections = yield* Connections
 
-  /** The organization's values for its connection to a carrier; null if it has none, or the carrier needs none. */
+  /** The organization's values for its connection to a carrier; null if it has none, or if the carrier needs none. */
   const connectionTo = ({ workspace_id }: OpenedRequest, { adapter }: Candidate) =>
     adapter.connection === undefined ? Effect.succeed(null) : connections.of(workspace_id, adapter.carrier.id)
 
@@ -128,7 +128,7 @@ const makeAsks = Effect.gen(function* () {
   const isAppointed = (opened: OpenedRequest, candidate: Candidate) =>
     Effect.map(connectionTo(opened, candidate), (values) => !isRequired(candidate) || values !== null)
 
-  /** Opens the facts of a request; null if they can no longer be read. */
+  /** Unseals a request's facts; null if they can no longer be read. */
   const open = Effect.fnUntraced(function* (workspace_id: WorkspaceId, request: QuoteRequest.QuoteRequest) {
     const line = lines.get(request.line)
     if (line === undefined) {
@@ -150,7 +150,7 @@ const makeAsks = Effect.gen(function* () {
     return opened
   })
 
-  /** The content of one ask. Times in milliseconds of workspace time. */
+  /** The content of one ask. Times are milliseconds of workspace time. */
   const askFor = Effect.fnUntraced(function* (
     opened: OpenedRequest,
     candidate: Candidate,
@@ -179,22 +179,22 @@ const makeAsks = Effect.gen(function* () {
 const isRequired = ({ adapter }: Candidate): boolean => adapter.connection !== undefined
 
 /**
- * Whether an ask lacks its connection, because it was removed after the collection began. Then the adapter is not
- * called.
+ * Whether an ask lacks its connection, because the connection was removed after the collection began. Then the adapter
+ * is not called.
  */
 export const lacksConnection = ({ candidate, ask }: PendingAsk): boolean =>
   isRequired(candidate) && ask.connection === undefined
 
 /**
- * How a carrier's jobs are queued. In a sandbox, jobs of a simulated carrier are ordered with the workspace's timers,
- * and jobs of a real one hold the clock.
+ * How a carrier's jobs are queued. In a sandbox, a simulated carrier's jobs are ordered with the workspace's timers,
+ * and a real carrier's jobs hold the clock.
  */
 export const queueOf = (candidate: Candidate, { environment }: QuoteRequest.QuoteRequest): JobQueue => {
   if (environment === "live") return { ordered: false }
   return candidate.adapter.simulation === undefined ? { ordered: false, lane: ClockHold.lane } : { ordered: true }
 }
 
-/** The subject of an ask's record. */
+/** What the record of an ask's exchange is about. */
 export const subjectOf = ({ ask, request, workspace_id }: PendingAsk): Recorder.Subject => ({
   workspace_id,
   quote_request_id: request.id,
@@ -206,7 +206,7 @@ export const subjectOf = ({ ask, request, workspace_id }: PendingAsk): Recorder.
   connection: ask.connection ?? {}
 })
 
-/** The payload of a job that retries the ask or polls for the answer. */
+/** The payload of a job that retries the ask or polls for its answer. */
 export const payloadOf = ({ request, candidate, ask }: PendingAsk): JobPayload.Payloads["ask_carrier"] => ({
   quote_request_id: request.id,
   carrier_id: candidate.adapter.carrier.id,
@@ -222,9 +222,8 @@ export const job = <K extends JobKind>(
 ): NewJob => JobPayload.make(kind, payload, { due_at, ...pending.queue })
 
 /**
- * Runs a call to an adapter, or a check of its answer, and records it. Adds the carrier and the quote request to
- * every log
- * line, including the adapter's own.
+ * Runs a call to an adapter, or a check of its answer, and records it. Adds the carrier and the quote request to every
+ * log entry, including the adapter's own.
  */
 export const logged = <A, E, R>({ candidate, draft, request }: PendingAsk, call: Effect.Effect<A, E, R>) =>
   Effect.annotateLogs(Draft.during(draft)(call), {
@@ -232,7 +231,9 @@ export const logged = <A, E, R>({ candidate, draft, request }: PendingAsk, call:
     quote_request_id: request.id
   })
 
-/** Logs that a carrier is not called, because its answer is no longer needed. The line does not identify the person. */
+/**
+ * Logs that a carrier is not called because its answer is no longer needed. The log entry does not identify the person.
+ */
 export const logNotCalled = (exchange: JobExchange, carrier_id: string, quote_request_id: string) =>
   Effect.logInfo(notCalled[exchange]).pipe(Effect.annotateLogs({ carrier_id, quote_request_id }))
 
@@ -245,6 +246,6 @@ const notCalled: { readonly [Exchange in JobExchange]: string } = {
   callback: "A late answer was dropped"
 }
 
-/** Logs that an answer came too late and is dropped. The line does not identify the person. */
+/** Logs that an answer came too late and is dropped. The log entry does not identify the person. */
 export const logLate = (carrier_id: string, quote_request_id: string) =>
   Effect.logInfo("A late answer was dropped").pipe(Effect.annotateLogs({ carrier_id, quote_request_id }))

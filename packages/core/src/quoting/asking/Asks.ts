@@ -43,16 +43,16 @@ export class Asks extends Context.Service<Asks, Effect.Success<typeof make>>()("
   > = Layer.effect(Asks, make)
 }
 
-/** The beginning and the end of every ask job. */
+/** How every ask job begins and ends. */
 const makeJobs = Effect.gen(function* () {
   const storage = yield* Storage
   const loading = yield* AskLoading.AskLoading
 
-  /** Finishes a job together with its changes. */
+  /** Finishes a job in the same change as its results. */
   const finish = (job: ClaimedJob, part: Partial<Part> & Partial<Pick<Change.Change, "expects">> = {}) =>
     storage.commit(Change.make(job.workspace_id, { ...part, finishes: [job] }))
 
-  /** The pending ask of a job. Null if it is no longer pending; the job is then finished. */
+  /** The pending ask of a job. If the ask is no longer pending, finishes the job and returns null. */
   const load = Effect.fnUntraced(function* (
     job: ClaimedJob,
     { quote_request_id, carrier_id, attempt }: JobPayload.Payloads["ask_carrier"],
@@ -79,7 +79,7 @@ const makeJobs = Effect.gen(function* () {
 /**
  * Applies a reply and commits the changes; `job` is null for a callback from outside.
  *
- * After a conflict it decides again here, because rerunning the job would ask the carrier again.
+ * After a conflict this decides again by itself, because rerunning the job would ask the carrier again.
  */
 const makeApply = Effect.gen(function* () {
   const storage = yield* Storage
@@ -102,10 +102,10 @@ const makeApply = Effect.gen(function* () {
     const attempt = Effect.gen(function* () {
       const request = known ?? (yield* loading.request(pending.workspace_id, pending.request.id))
       known = null
-      // If the request was erased in the meantime, there is nothing to answer.
+      // If the request has been erased in the meantime, nothing is left to answer.
       const part: Partial<Part> =
         request === null ? {} : yield* applyReply({ ...pending, request }, { ...arrived, reply: checked })
-      // An erasure ends the request before it erases the facts. No record of them may follow.
+      // An erasure ends the request before it erases the facts. After that, no record about the facts may be added.
       const records = request === null || QuoteRequest.isFinal(request) ? [] : recorded
       const notes = request === null ? [] : noteOf(pending, at)
       const change = {
@@ -122,12 +122,12 @@ const makeApply = Effect.gen(function* () {
   })
 })
 
-/** What asks and polls share. */
+/** What jobs for asks and polls share. */
 interface Jobs extends Effect.Success<typeof makeJobs> {
   readonly applyAndCommit: Effect.Success<typeof makeApply>
 }
 
-/** When an answer came: the job's due time if its jobs are ordered, otherwise now, because real time has passed. */
+/** When an answer came: at the due time of an ordered job; otherwise now, because real time has passed. */
 const makeAnsweredAt = Effect.map(
   Workspaces,
   (workspaces) => (pending: PendingAsk, at: number) =>
@@ -144,11 +144,12 @@ const makeAsk = Effect.fnUntraced(function* ({ applyAndCommit, finish, load }: J
     const payload = JobPayload.read(job, "ask_carrier")
     const pending = yield* load(job, payload, at)
     if (pending === null) return
-    // A call is made outside the clock's own jobs, because those can be decided more than once.
+    // The call is left to a job of its own, outside the sandbox's ordered jobs, because those can be decided more than
+    // once.
     if (payload.put_off === true) {
       return yield* finish(job, { jobs: [AskLoading.job(pending, "ask_carrier", AskLoading.payloadOf(pending), at)] })
     }
-    // An earlier claim of this job, or an earlier try, may have asked.
+    // An earlier claim of this job, or an earlier attempt, may have asked.
     const unasked = { ...pending, never_asked: payload.attempt === 1 && job.lease === 1 }
     if (isTooLate(pending)) {
       return yield* applyAndCommit(unasked, { reply: payload.had_no_room === true ? notNow.no_room : silence, at }, job)
@@ -207,17 +208,18 @@ const makePoll = Effect.fnUntraced(function* ({ applyAndCommit, finish, load }: 
     const now = yield* answeredAt(pending, at)
     const waitMs = pauseAfterPoll(pending, reply, now)
     if (waitMs === null) return yield* applyAndCommit(pending, { reply, at: now }, job)
-    // The carrier has accepted the ask. A poll that fails temporarily is not an answer, and the next poll may succeed.
+    // The carrier has accepted the ask. A poll that fails temporarily is not an answer, because the next poll may
+    // succeed.
     const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failedPollAfterMs }
     yield* applyAndCommit(pending, { reply: again, at: now, again_after_ms: waitMs }, job)
   })
 })
 
 /**
- * For a carrier that cannot recognize a retry: commits that the ask begins. Returns whether the ask may be made.
+ * For a carrier that cannot recognize a repeated ask: commits that the ask begins. Returns whether the ask may be made.
  *
- * If an earlier run has already begun this try, nobody knows whether the carrier was asked. Such an ask is never made
- * twice.
+ * If an earlier run has already begun this attempt, nobody knows whether the carrier was asked. Such an ask is never
+ * made twice.
  */
 const makeBegin = Effect.map(
   Storage,
@@ -232,7 +234,7 @@ const makeBegin = Effect.map(
     }
 )
 
-/** Whether an answer still counts. It does not if its request has ended, for example because it was erased. */
+/** Whether an answer would still be used. It would not if the request has ended, for example because it was erased. */
 const makeIsWanted = Effect.map(
   Storage,
   (storage) =>
@@ -244,15 +246,15 @@ const makeIsWanted = Effect.map(
 )
 
 /**
- * Whether an earlier run of a call to a carrier ended without a result, because its process died or hangs. The answer
- * may be the cause, and would have the same effect on this process.
+ * Whether an earlier run of a call to a carrier has no result, because its process died or hangs. The answer may be the
+ * cause, and would have the same effect on this process.
  */
 const wasCutOff = ({ expired_leases }: ClaimedJob, { candidate }: PendingAsk): boolean =>
   expired_leases > 0 && candidate.adapter.simulation === undefined
 
 /**
- * How long a call that was cut off waits after its lease. The calls of a dead process are spread over this time, so
- * that a call that kills the next process as well takes few others with it.
+ * How long a call that was cut off waits after its lease has expired. This spreads the calls of a dead process, so that
+ * a call that kills the next process as well takes few others with it.
  */
 const pauseAfterDeath = Random.nextIntBetween(secondMs, 10 * secondMs)
 
@@ -268,9 +270,9 @@ const cutOff = Reply.unavailable("carrier_error")
 const failedPollAfterMs = 10_000
 
 /**
- * How long to wait before a carrier is polled again after a failed poll; null if this reply counts, because it is an
- * answer or a final failure, or no time is left for another poll. If the carrier also calls back, its callback may
- * still come.
+ * How long to wait before a carrier is polled again after a failed poll. Null if the reply counts, because it is an
+ * answer or a final failure, or because no time is left for another poll. If the carrier also calls back, its callback
+ * may still come.
  */
 const pauseAfterPoll = (
   { ask, candidate: { adapter } }: PendingAsk,
@@ -282,15 +284,15 @@ const pauseAfterPoll = (
   return now + waitMs < ask.deadline || adapter.callback !== undefined ? waitMs : null
 }
 
-/** The reply for an ask that cannot be made, or may have been made before. */
+/** The reply for an ask that cannot be made, or that may have been made before. */
 const silence = Reply.unavailable("timeout")
 
 const logWithout = Effect.logWarning("Did not ask a carrier: its connection was removed after the request began")
 
-/** The replies for a carrier that cannot be asked in the time that is left. */
+/** The replies for a carrier that cannot be asked in the time left. */
 const notNow = { no_room: Reply.unavailable("rate_limited"), closed: Reply.unavailable("maintenance") } as const
 
-/** Whether an answer can still be expected if the carrier is asked after a wait. */
+/** Whether an answer can still be expected if the carrier is asked after this wait. */
 const hasTimeAfter = ({ candidate: { line }, ask }: PendingAsk, waitMs: number): boolean =>
   ask.deadline - ask.now - waitMs >= line.typical_ms
 
@@ -298,12 +300,12 @@ const hasTimeAfter = ({ candidate: { line }, ask }: PendingAsk, waitMs: number):
 const isTooLate = (pending: PendingAsk): boolean =>
   pending.candidate.adapter.simulation === undefined && !hasTimeAfter(pending, 0)
 
-/** The maximum number of tries of an ask while the carrier rate-limits it. */
+/** The most attempts at an ask while the carrier rate-limits it. */
 const maxTries = 5
 
 /**
- * How long to wait before an ask is retried: at least as long as the carrier requests. Null if it is not retried, or
- * too little time is left.
+ * How long to wait before an ask is retried: at least as long as the carrier requests. Null if the ask is not retried,
+ * or if too little time is left.
  */
 const pauseBeforeRepeat = Effect.fnUntraced(function* (pending: PendingAsk, reply: CarrierReply, now: number) {
   if (reply.kind !== "unavailable" || !mayRepeat(pending, reply)) return null
@@ -316,7 +318,7 @@ const pauseBeforeRepeat = Effect.fnUntraced(function* (pending: PendingAsk, repl
 
 /**
  * Whether an ask may be retried after this reply: after a `rate_limited` that names a wait, because the carrier did not
- * accept the ask; and once after a transient failure, if the carrier recognizes retries.
+ * accept the ask; and once after a transient failure, if the carrier recognizes repeated asks.
  */
 const mayRepeat = (
   { ask, candidate: { line } }: PendingAsk,
@@ -330,7 +332,7 @@ const mayRepeat = (
 
 const isAnswer = ({ kind }: CarrierReply): boolean => kind !== "pending" && kind !== "unavailable"
 
-/** The note of an ask that has changed the circuit of its carrier; none if it has not. */
+/** The note about an ask that has changed its carrier's circuit; empty if it has not. */
 const noteOf = ({ ask, candidate, draft, request }: PendingAsk, at: number) => {
   const change = draft?.circuit_change ?? null
   if (change === null) return []
@@ -339,6 +341,6 @@ const noteOf = ({ ask, candidate, draft, request }: PendingAsk, at: number) => {
   return [CircuitNote.toStored(about, change.to, change)]
 }
 
-/** The call to the adapter that a job makes. */
+/** The kind of call to the adapter that a job makes. */
 const exchangeOf = ({ kind }: ClaimedJob): AskLoading.JobExchange =>
   kind === "poll_carrier" ? "poll" : kind === "carrier_callback" ? "callback" : "ask"

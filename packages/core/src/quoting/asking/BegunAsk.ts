@@ -3,14 +3,14 @@ import type { StoredRecord } from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import { QuoteRequestId } from "../../wire/Ids.ts"
 
-/** The mark that one try of the ask to one carrier for one request has begun. */
+/** The mark that one attempt at a request's ask to one carrier has begun. */
 export const kind = Kind.make({
   name: "begun_ask",
   schema: Schema.Struct({ quote_request_id: QuoteRequestId }),
   listing: ({ quote_request_id }) => ({ parent: quote_request_id })
 })
 
-/** The stored mark. Only the host that makes the ask writes it, once. */
+/** The stored mark. Only the host that makes the ask writes it, and only once. */
 export const toStored = (
   quote_request_id: QuoteRequestId,
   carrierId: string,

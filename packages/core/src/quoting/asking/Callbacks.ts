@@ -56,8 +56,8 @@ export const make = Effect.gen(function* () {
   })
 
   /**
-   * Plays the carrier's side of a simulated callback. From there on it is handled like any other. For a real carrier it
-   * does nothing: the job has only held the clock until now.
+   * Plays the carrier's side of a simulated callback, which is then handled like any other. For a real carrier it does
+   * nothing: the job has only held the clock until now.
    */
   const play = Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
     if (ClockHold.holds(job)) return yield* finish(job)
@@ -70,7 +70,7 @@ export const make = Effect.gen(function* () {
       () => (ref === null ? null : adapter.simulation?.callback(pending.ask, ref)) ?? Effect.succeed(null)
     )
     const sent = yield* AskLoading.logged(pending, orIfThrown(() => null)(played))
-    // The carrier and its callback are in this process, so its reference cannot be early.
+    // The carrier plays its callback in this process, so the reference is known by now.
     const found =
       sent === null
         ? null
@@ -81,7 +81,7 @@ export const make = Effect.gen(function* () {
   return { callback, play }
 })
 
-/** Reads the reply in a callback, and the request that it is for; null if the callback is not genuine. */
+/** Reads the reply in a callback, and the request that the callback is for; null if the callback is not genuine. */
 const makeRead = Effect.gen(function* () {
   const adapters = yield* CarrierAdapters
   const refs = yield* CarrierReferences.CarrierReferences
@@ -89,7 +89,7 @@ const makeRead = Effect.gen(function* () {
 
   const readBy = Effect.fnUntraced(function* (adapter: CarrierAdapter, sent: CarrierCallback) {
     const read = yield* Effect.suspend(() => adapter.callback?.(sent) ?? Effect.succeed(null)).pipe(
-      // Anybody can send a callback, so one that the adapter never finishes reading must not be held forever.
+      // Anybody can send a callback, so one that the adapter never finishes reading must not be kept waiting forever.
       Effect.timeoutOrElse({
         duration: maxAttemptMs,
         orElse: () => Effect.as(Effect.logWarning("A carrier's callback was not read in time"), null)
@@ -115,7 +115,7 @@ const makeRead = Effect.gen(function* () {
       const draft = yield* recorder.beginCallback(adapter, sent)
       const found = yield* Draft.during(draft)(Draft.watched(null, answerOf, readBy(adapter, sent)))
       if (found !== null) return { ...found, draft }
-      // Nobody knows which request it is for, so it is only counted and reported.
+      // The callback's request is not known, so the exchange is only counted and reported.
       yield* recorder.end(draft, null)
       return null
     },
@@ -125,7 +125,7 @@ const makeRead = Effect.gen(function* () {
 
 const answerOf = (found: { readonly reply: CarrierReply } | null) => found?.reply ?? ({ kind: "refused" } as const)
 
-/** The subject of a callback that came after its ask was answered. */
+/** What a callback is about that came after its ask was answered. */
 const lateSubject = (workspace_id: WorkspaceId, request: QuoteRequest, at: number): Recorder.Subject => ({
   workspace_id,
   quote_request_id: request.id,

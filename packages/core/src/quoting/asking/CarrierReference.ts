@@ -8,11 +8,11 @@ export const CarrierReference = Schema.Struct({ workspace_id: WorkspaceId, quote
 export type CarrierReference = typeof CarrierReference.Type
 
 /**
- * Carriers' own references in the directory, because a callback does not say whose ask it answers. They are listed by
- * their quote requests, with which they are erased.
+ * Carriers' own references, stored in the directory because a callback does not say whose ask it answers. They are
+ * listed by quote request, and erased with it.
  *
- * A carrier chooses its references, and can put anything into them. So only a keyed hash of a reference is stored here,
- * and the reference itself is sealed.
+ * A carrier chooses its references, and can put anything into them. So only a keyed hash of the reference identifies
+ * the record, and the reference itself is sealed.
  */
 export const kind = Kind.make({
   name: "carrier_reference",
@@ -22,13 +22,13 @@ export const kind = Kind.make({
   listing: ({ quote_request_id }) => ({ parent: quote_request_id })
 })
 
-/** The stored record of a reference. Times in milliseconds of real time. */
+/** The stored record of a reference. Times are milliseconds of real time. */
 export const toStored = (value: CarrierReference, meta: Kind.RecordMeta): StoredRecord => kind.record(value, meta)
 
 /** The purpose of the keyed hash of a carrier's reference. */
 export const purposeOf = (carrierId: string): string => `carrier_reference ${carrierId}`
 
-/** The storage id of a carrier's reference, from its keyed hash. */
+/** The record ID of a carrier's reference, made from its keyed hash. */
 export const idOf = (carrierId: string, mac: string): string => `${carrierId} ${mac}`
 
 const form = /^[^\p{C}]{1,200}$/u

@@ -13,7 +13,7 @@ import * as AskLoading from "./AskLoading.ts"
 import * as CarrierReference from "./CarrierReference.ts"
 import * as EarlyCallback from "./EarlyCallback.ts"
 
-/** A genuine callback names an ask that is not known yet. The carrier must send it again. */
+/** A genuine callback names an ask that is not known yet. The carrier must send the callback again. */
 export class CallbackTooEarly extends Data.TaggedError("CallbackTooEarly")<{ readonly retry_after_seconds: number }> {}
 
 const retryAfterSeconds = 5
@@ -25,7 +25,7 @@ const makeRecords = Effect.gen(function* () {
   const at = (id: string) => ({ workspace_id: directoryWorkspace, kind: CarrierReference.kind.name, id })
 
   /**
-   * Where a reference is stored, and its record. A record that was stored before a rotation is found with the older
+   * Where a reference is stored, and its record. A record that was stored before a key rotation is found with the older
    * seal key.
    */
   const load = Effect.fnUntraced(function* (carrierId: string, ref: string) {
@@ -56,8 +56,8 @@ const makeRecords = Effect.gen(function* () {
   })
 
   /**
-   * Marks an unknown reference on its first callback. The reference then counts as early for a while, and later as
-   * unknown.
+   * Marks an unknown reference at its first callback. For a minute after that, callbacks with it count as too early;
+   * later ones are not genuine.
    */
   const early = Effect.fnUntraced(function* (carrierId: string, ref: string) {
     const mac = yield* seal.mac(CarrierReference.purposeOf(carrierId), ref)
@@ -71,7 +71,7 @@ const makeRecords = Effect.gen(function* () {
     if (decision === "mark") {
       const writes = [EarlyCallback.toStored(carrierId, { mac, seen_at: now }, before)]
       const marking = commit(storage, Change.make(directoryWorkspace, { writes }))
-      // A concurrent write has marked this reference or a different one, and the carrier tries again.
+      // A concurrent write has marked this reference, or a different one. The carrier will send the callback again.
       yield* Effect.catchTag(marking, "VersionConflict", () => Effect.void)
     }
     return yield* new CallbackTooEarly({ retry_after_seconds: retryAfterSeconds })
@@ -91,7 +91,7 @@ const make = Effect.gen(function* () {
       (request) => request !== null && isPending(request, carrierId)
     )
 
-  /** Remembers a reference for an ask; false if it belongs to another ask that is still pending. */
+  /** Remembers which ask a reference stands for; false if it already stands for another ask that is still pending. */
   const remember = Effect.fnUntraced(function* (
     { candidate, workspace_id, request }: AskLoading.PendingAsk,
     ref: string
@@ -108,8 +108,8 @@ const make = Effect.gen(function* () {
   /**
    * Remembers the reference with which a carrier accepts an ask and promises to call back.
    *
-   * A reference that is invalid, or that belongs to another pending ask, makes the reply unreadable: a callback could
-   * reach the wrong person.
+   * A reference that is invalid, or that belongs to another pending ask, makes the reply unreadable, because a callback
+   * could reach the wrong person.
    */
   const accept = Effect.fnUntraced(function* (
     pending: AskLoading.PendingAsk,
@@ -122,7 +122,7 @@ const make = Effect.gen(function* () {
     return isTaken ? reply : yield* Effect.as(AnswerRules.log([notOwn]), Reply.unavailable("unreadable_answer"))
   })
 
-  /** The ask with this reference; null if there is none. */
+  /** The ask that a reference stands for; null if the reference is unknown. */
   const find = Effect.fnUntraced(function* (carrierId: string, ref: string) {
     const tokens = askTokens(carrierId)
     if (tokens.isLike(ref)) return yield* tokens.read(seal, ref)
@@ -152,13 +152,13 @@ const notOwn = {
     "Must be 1 to 200 characters without control characters, and different from the ref of every other pending ask to this carrier."
 }
 
-/** The ask of a request to a carrier. */
+/** Identifies a request's ask to a carrier. */
 type Ask = Pick<JobPayload.Payloads["ask_carrier"], "quote_request_id" | "carrier_id">
 
 const sealedFor = (workspaceId: WorkspaceId, { carrier_id, quote_request_id }: Ask): string =>
   `accepted_ref ${workspaceId} ${quote_request_id} ${carrier_id}`
 
-/** Seals the reference of an accepted ask, as jobs of the ask store it. */
+/** Seals the reference of an accepted ask, in the form in which the ask's jobs store it. */
 export const sealAccepted = (
   sealer: Seal["Service"],
   workspaceId: WorkspaceId,
@@ -166,7 +166,7 @@ export const sealAccepted = (
   ref: string
 ): Effect.Effect<string> => sealer.seal(sealedFor(workspaceId, ask), ref)
 
-/** The reference in a job of the ask; null if it was altered. */
+/** Opens the reference in a job of the ask; null if it was altered. */
 export const openAccepted = (
   sealer: Seal["Service"],
   workspaceId: WorkspaceId,

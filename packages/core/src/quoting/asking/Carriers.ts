@@ -19,8 +19,8 @@ export class Carriers extends Context.Service<
   Carriers,
   {
     /**
-     * Applies a carrier's callback; false if it is not genuine. A repeated or late callback changes nothing. One that
-     * came before the ask was stored fails with `CallbackTooEarly`.
+     * Applies a carrier's callback; false if it is not genuine. A repeated or late callback changes nothing. A callback
+     * that comes before its ask is stored fails with `CallbackTooEarly`.
      */
     readonly callback: (
       carrier_id: string,

@@ -6,24 +6,24 @@ import { QuoteRequestId } from "../../wire/Ids.ts"
 import { fromMillis, Timestamp } from "../../wire/Timestamp.ts"
 
 /**
- * How a carrier's circuit and a quote request affected each other: the circuit blocked the ask, or its result
+ * How a carrier's circuit and a quote request affected each other: the circuit blocked the ask, or the ask's result
  * changed the circuit.
  */
 const CircuitNote = Schema.Struct({
   quote_request_id: QuoteRequestId,
   carrier_id: Schema.String,
-  /** In workspace time. */
+  /** When that happened, in workspace time. */
   at: Timestamp,
   circuit: Schema.Literals(["kept_out", "opened", "stays_open", "closed"]),
   /** When the circuit opened, in real time. */
   since: Timestamp,
-  /** Until when it blocks asks, in real time; null if it is closed. */
+  /** Until when the circuit blocks asks, in real time; null if it is closed. */
   until: Schema.NullOr(Timestamp),
   why: Schema.String
 })
 export type CircuitNote = typeof CircuitNote.Type
 
-/** Notes in storage, listed by quote request. They hold nothing about a person. */
+/** Notes in storage, listed by quote request. They contain nothing about a person. */
 export const kind = Kind.make({
   name: "circuit_note",
   schema: CircuitNote,
@@ -31,16 +31,16 @@ export const kind = Kind.make({
   listing: ({ quote_request_id }) => ({ parent: quote_request_id })
 })
 
-/** Which ask a note is about, and its moment in milliseconds of workspace time. */
+/** Which ask a note is about, and when it was, in milliseconds of workspace time. */
 interface About {
   readonly quote_request_id: QuoteRequestId
   readonly carrier_id: string
-  /** Which try of the ask; 0 if it was not asked. */
+  /** Which attempt at the ask; 0 if the carrier was not asked. */
   readonly attempt: number
   readonly at: number
 }
 
-/** The stored note about a request that a circuit blocked, or that changed the circuit. */
+/** The stored note about a request that a circuit blocked, or that changed a circuit. */
 export const toStored = (
   { at, attempt, carrier_id, quote_request_id }: About,
   circuit: CircuitNote["circuit"],

@@ -45,8 +45,8 @@ const unreadable = Effect.logError(
 )
 
 /**
- * The job of a carrier's first ask. A simulated carrier's job is due when its answer arrives, in workspace time. A
- * scenario can put off the ask to a real one.
+ * Makes the job of a carrier's first ask. A simulated carrier's job is due when its answer arrives, in workspace time.
+ * A scenario can delay the ask to a real carrier.
  */
 const makeFirstAsk = Effect.gen(function* () {
   const { askFor } = yield* AskLoading.AskLoading

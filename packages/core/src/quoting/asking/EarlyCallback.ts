@@ -4,7 +4,7 @@ import type { StoredRecord } from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import { minuteMs } from "../../wire/Timestamp.ts"
 
-/** A reference in a callback that belongs to no ask yet: its keyed hash, and when it first arrived. */
+/** A reference in a callback for which no ask is known yet: its keyed hash, and when it first arrived. */
 export const EarlyCallback = Schema.Struct({
   mac: Schema.String,
   seen_at: Schema.Int.annotate({ description: "Milliseconds of real time" })
@@ -12,8 +12,7 @@ export const EarlyCallback = Schema.Struct({
 export type EarlyCallback = typeof EarlyCallback.Type
 
 /**
- * The marks of such references in the directory. Anybody may send callbacks, so each carrier has only 64 slots for
- * marks.
+ * Marks for such references in the directory. Anybody may send callbacks, so each carrier has only 64 slots for marks.
  */
 export const kind = Kind.make({
   name: "early_callback",
@@ -21,13 +20,16 @@ export const kind = Kind.make({
   kept_for: { minutes: 30, clock: "real" }
 })
 
-/** The slot of a reference among those of its carrier: one of 64, from its keyed hash. */
+/** The slot for a reference: one of its carrier's 64, chosen by the keyed hash. */
 export const idOf = (carrierId: string, mac: string): string => `${carrierId} ${partsOfMac(mac).tag.charAt(0)}`
 
-/** How long a callback with an unknown reference counts as early. Any ask in progress ends within this time. */
+/** How long a callback with an unknown reference counts as too early. Any ask in progress ends within this time. */
 const earlyMs = minuteMs
 
-/** What to do about a callback: request it again, mark it first, or refuse it. `mark` is what its slot holds. */
+/**
+ * What to do about a callback with an unknown reference: have it sent again, mark it first, or refuse it. `mark` is
+ * what its slot contains.
+ */
 export const decide = (mark: EarlyCallback | null, mac: string, now: number): "again" | "mark" | "unknown" => {
   const isOver = mark === null || now - mark.seen_at >= earlyMs
   if (mark?.mac === mac) return isOver ? "unknown" : "again"
@@ -35,7 +37,7 @@ export const decide = (mark: EarlyCallback | null, mac: string, now: number): "a
   return isOver ? "mark" : "again"
 }
 
-/** The stored mark, as the version after `before`. It gets a new date, so that its retention starts again. */
+/** The stored mark, as the version after `before`. It gets a new date, so that its retention period starts again. */
 export const toStored = (carrierId: string, mark: EarlyCallback, before: StoredRecord | null): StoredRecord =>
   kind.record(mark, {
     id: idOf(carrierId, mark.mac),

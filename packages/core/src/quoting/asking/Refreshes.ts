@@ -107,7 +107,7 @@ const makeNewVersion = Effect.gen(function* () {
   })
 })
 
-/** The offer of a quote at the higher price of a scenario. */
+/** A quote's offer at the higher price that a scenario plays. */
 const raised = (quote: Quote.Quote, record: Quote.OfferRecord): CarrierOffer => {
   const offer = Quote.offerOf(quote, record)
   if (offer.premium === null) return offer
@@ -115,10 +115,10 @@ const raised = (quote: Quote.Quote, record: Quote.OfferRecord): CarrierOffer => 
   return { ...offer, premium, reason: "price_updated" }
 }
 
-/** The maximum number of tries of a refresh while the carrier is unreachable. */
+/** The most attempts at a refresh while the carrier is unreachable. */
 const maxTries = 3
 
-/** How long to wait before a failed refresh is retried; null if it is not retried, and the quote stays unchanged. */
+/** How long to wait before a failed refresh is retried; null if it is not retried and the quote stays unchanged. */
 const pauseAfterRefresh = (found: CarrierRefresh, attempt: number): number | null =>
   found.kind === "unavailable" && Failure.mayAnswerLater(found) && attempt < maxTries
     ? Math.max(minuteMs * 2 ** (attempt - 1), found.retry_after_ms ?? 0)

@@ -22,18 +22,18 @@ import * as CarrierReferences from "./CarrierReferences.ts"
 
 /** The shortest and the longest wait between two polls. */
 const pollBetweenMs = { least: 2 * secondMs, most: 10 * secondMs } as const
-/** A question that stays unanswered for this long ends the request. */
+/** How long a question may stay unanswered before the request ends. */
 const actionMs = dayMs
-/** At most this many offers of a carrier are used for one request; the rest is dropped. */
+/** How many of a carrier's offers are used for one request at most. The rest are dropped. */
 const maxOffers = 10
 
-/** At most this many questions of a carrier are used; the rest is dropped. */
+/** How many of a carrier's questions are used at most. The rest are dropped. */
 const maxQuestions = 20
 
 /**
- * Checks a reply, normalizes its offers, and strips its texts of markup and of secrets that the carrier was sent. If an
- * offer breaks a rule, if there is no offer, or if the adapter cannot fetch the answer of a `pending` reply, the whole
- * reply counts as unreadable, and the broken rule is logged.
+ * Checks a reply, normalizes its offers, and removes markup and secrets that the carrier was sent from its texts. If an
+ * offer breaks a rule, if there is no offer, or if the adapter has no function to get the answer of a `pending` reply,
+ * the whole reply counts as unreadable, and the broken rule is logged.
  */
 export const checkReply = (
   pending: PendingAsk,
@@ -105,19 +105,19 @@ const checkOffer = (pending: PendingAsk, offer: CarrierOffer, secrets: SecretFor
     is_simulated: pending.candidate.adapter.simulation !== undefined
   })
 
-/** A carrier's reply, as it arrived. */
+/** A carrier's reply as it arrived, with its time. */
 export interface ArrivedReply<R extends CarrierReply = CarrierReply> {
   readonly reply: R
   /** Milliseconds of workspace time. */
   readonly at: number
   /**
-   * The wait before an unavailable carrier is asked or polled again. Null if it is not, or if the next poll is due when
-   * the carrier says.
+   * How long to wait before an unavailable carrier is asked or polled again. Null if it is not, or if the carrier says
+   * when the next poll is due.
    */
   readonly again_after_ms?: number | null
 }
 
-/** Applies carriers' replies, whose offers are already checked: returns what a reply adds to a change. */
+/** Applies carriers' replies whose offers have already been checked: returns what a reply adds to a change. */
 export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const seal = yield* Seal
@@ -147,7 +147,7 @@ export const make = Effect.gen(function* () {
         queue: pending.queue
       })
     )
-    // Events of quotes come first, so that a reader of the feed knows a quote before the request refers to it.
+    // Quote events come first, so that a reader of the feed knows a quote before the request refers to it.
     return stepPart(pending, { outcome: "quoted", quote_ids }, now, parts)
   })
 
@@ -183,7 +183,7 @@ export const make = Effect.gen(function* () {
   }
 })
 
-/** Loads what an offer needs to become a quote with a given id. */
+/** Loads what is needed to turn an offer into a quote with a given ID. */
 export const makeOriginLoader = Effect.gen(function* () {
   const seal = yield* Seal
   const baseUrl = yield* PublicUrl
@@ -196,7 +196,7 @@ export const makeOriginLoader = Effect.gen(function* () {
   ): Effect.fn.Return<Quote.Origin> {
     const base_url = yield* baseUrl
     const { adapter } = pending.candidate
-    // In the scenario without a price, an adapter that makes links at the click gets none either.
+    // In the `price_unknown` scenario, an adapter that makes a fresh link for each click gets no link either.
     const isHidden = pending.ask.scenario === "price_unknown" && offer.premium === null
     const hasLink = !isHidden && (offer.handoff_url !== null || adapter.handoff !== undefined)
     const token = hasLink ? yield* goTokens.write(seal, pending.workspace_id, id) : null
@@ -217,7 +217,7 @@ export const makeOriginLoader = Effect.gen(function* () {
 const repeat = (pending: PendingAsk, dueAt: number): NewJob =>
   job(pending, "ask_carrier", { ...payloadOf(pending), attempt: pending.ask.attempt + 1 }, dueAt)
 
-/** Makes the step of an outcome, with its parts. Empty if the request no longer waits for this answer. */
+/** Makes the step for an outcome, with its parts. Empty if the request no longer waits for this answer. */
 type StepPart = (
   pending: PendingAsk,
   outcome: QuoteRequest.AskOutcome,
@@ -229,7 +229,8 @@ const steppingWith =
   (ids: Ids["Service"]): StepPart =>
   (pending, outcome, now, before = []) => {
     const { ask, candidate, request } = pending
-    // "The carrier was never asked" is never too late: hosts that were down discover it only after the deadline.
+    // It is never too late to say that the carrier was never asked: hosts that were down discover that only after the
+    // deadline.
     const isLate = now > ask.deadline && !(outcome.outcome === "no_answer" && outcome.never_asked === true)
     const step = isLate ? null : QuoteRequest.answer(request, candidate.adapter.carrier.id, outcome, now)
     if (step === null) return Quote.emptyPart
@@ -276,8 +277,7 @@ const joined = (parts: ReadonlyArray<Quote.Part>): Quote.Part => ({
 
 /**
  * The job that follows an accepted ask: a poll, or the callback of a simulated carrier. If a real carrier may call
- * back, the job holds the clock of a sandbox for the carrier's typical time or the longest attempt, whichever is
- * longer.
+ * back, the job holds the sandbox's clock for the carrier's typical time or the longest attempt, whichever is longer.
  */
 const followUps = (
   pending: PendingAsk,

@@ -5,9 +5,10 @@ import { Storage } from "../../storage/Storage.ts"
 import type { QuoteRequestId, WorkspaceId } from "../../wire/Ids.ts"
 
 /**
- * Finds the real carriers of a sandbox's request whose first ask no host has begun, by their ids.
+ * Finds the real carriers of a sandbox request whose first ask no host has begun, by their IDs.
  *
- * An advance closes a request at its deadline even if no host runs jobs. After the deadline, no host asks them.
+ * An advance closes a request at its deadline even if no host runs jobs, and after the deadline no host asks these
+ * carriers.
  */
 export const make = Effect.map(
   Storage,

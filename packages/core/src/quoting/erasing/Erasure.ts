@@ -9,8 +9,8 @@ import * as Quote from "../Quote.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 
 /**
- * A request to erase one quote request. Finds none if the quote request does not belong to the given organization and
- * environment.
+ * The input for erasing one quote request. Nothing is found if the quote request does not belong to the given
+ * organization and environment.
  */
 export const RequestTarget = Schema.Struct({
   quote_request_id: textUpTo(128, 1),
@@ -19,7 +19,7 @@ export const RequestTarget = Schema.Struct({
 })
 
 /**
- * A request to erase every quote request that was started with a receipt of consent, in one environment of an
+ * The input for erasing every quote request that was started with a consent receipt, in one environment of an
  * organization.
  */
 export const ReceiptTarget = Schema.Struct({
@@ -28,7 +28,7 @@ export const ReceiptTarget = Schema.Struct({
   environment: Environment
 })
 
-/** What to erase, as sent: one quote request, or every one that was started with a receipt of consent. */
+/** What to erase, as sent: one quote request, or every one that was started with a consent receipt. */
 export type ErasureTarget = typeof RequestTarget.Encoded | typeof ReceiptTarget.Encoded
 
 const By = textUpTo(200, 1).check(Schema.isPattern(/\S/u, { expected: "non-blank text" }))
@@ -36,37 +36,40 @@ const By = textUpTo(200, 1).check(Schema.isPattern(/\S/u, { expected: "non-blank
 /** How to erase. */
 export const ErasureOptions = Schema.Struct({
   /**
-   * Who erases, or the ticket that requests it: 1 to 200 characters. It is kept for years, so it must not name the
-   * person.
+   * Who erases, or the ticket that requests the erasure: 1 to 200 characters. This is kept for years, so it must not
+   * name the person.
    */
   by: By,
-  /** Reports what would be erased, and changes nothing. */
+  /** If true, reports what would be erased, and changes nothing. */
   dry_run: Schema.optionalKey(Schema.Boolean)
 })
 
 /** The options of a dry run. */
 export const DryRunOptions = Schema.Struct({ by: Schema.optionalKey(By), dry_run: Schema.Literal(true) })
 
-/** The options of an erasure. A dry run keeps nothing, so `by` is optional. */
+/** The options of an erasure. A dry run stores nothing, so `by` is optional for it. */
 export type ErasureOptions = typeof ErasureOptions.Type | typeof DryRunOptions.Type
 
-/** The record that a person's data was erased. It outlives the quote request, and holds nothing about the person. */
+/** The record that a person's data was erased. It outlives the quote request, and contains nothing about the person. */
 export const ErasureRecord = Schema.Struct({
   quote_request_id: QuoteRequestId,
   application_id: ApplicationId,
   /** `begun` if the facts may still be there, because the process that erased them was stopped. */
   state: Schema.Literals(["begun", "done"]),
-  /** In workspace time. */
+  /** When the data was erased, in workspace time. */
   erased_at: Timestamp,
   by: Schema.String,
-  /** Whether the request was still in progress, and was ended by the erasure. */
+  /** Whether the request was still in progress and the erasure ended it. */
   ended: Schema.Boolean,
   /** How many quotes the request has. */
   quotes: Schema.Int
 })
 export type ErasureRecord = typeof ErasureRecord.Type
 
-/** Records of erasures in storage, by the ids of their quote requests. They have no parent, so that they outlive it. */
+/**
+ * Records of erasures in storage, by the IDs of their quote requests. They have no parent, so that they outlive the
+ * requests.
+ */
 export const kind = Kind.make({
   name: "erasure",
   schema: ErasureRecord,
@@ -98,23 +101,23 @@ export const begin = (
 /** What an erasure did, or would do, with one quote request. */
 export interface ErasedRequest {
   readonly quote_request_id: QuoteRequestId
-  /** `to_erase` in a dry run. */
+  /** `to_erase` is the outcome in a dry run. */
   readonly outcome: "erased" | "already_erased" | "to_erase"
-  /** RFC 3339, in workspace time; null if it is not erased yet. */
+  /** When the request was erased, as RFC 3339 in workspace time; null if it is not erased yet. */
   readonly erased_at: Timestamp | null
-  /** Who erased it, in their own words; null if it is not erased yet. */
+  /** Who erased the request, in their own words; null if it is not erased yet. */
   readonly by: string | null
-  /** Whether the request was still in progress, and ends with the erasure. */
+  /** Whether the request was still in progress, so that the erasure ends it. */
   readonly ended: boolean
-  /** How many quotes it has. Their prices remain. */
+  /** How many quotes the request has. Their prices remain. */
   readonly quotes: number
 }
 
 /** What an erasure did, or would do. Finding nothing is not an error: all counts are 0. */
 export interface ErasureReport {
-  /** How many quote requests were erased now. */
+  /** How many quote requests this call erased. */
   readonly erased: number
-  /** How many were erased before. */
+  /** How many had been erased before. */
   readonly already_erased: number
   /** How many would be erased, in a dry run. */
   readonly to_erase: number
@@ -122,7 +125,7 @@ export interface ErasureReport {
   readonly requests: ReadonlyArray<ErasedRequest>
 }
 
-/** The result of one request, from the record of its erasure. */
+/** The result for one request, from the record of its erasure. */
 export const resultOf = (record: ErasureRecord, outcome: ErasedRequest["outcome"]): ErasedRequest => ({
   quote_request_id: record.quote_request_id,
   outcome,
@@ -145,8 +148,8 @@ export const add = (report: ErasureReport, result: ErasedRequest): ErasureReport
 })
 
 /**
- * The last step of a request: one that is in progress fails, and what carriers wrote about the person is removed. Null
- * if a final request holds nothing to remove.
+ * The last step of a request: a request in progress fails, and what carriers wrote about the person is removed. Null if
+ * a final request contains nothing to remove.
  */
 export const endRequest = (request: QuoteRequest.QuoteRequest, at: number): QuoteRequest.Step | null => {
   const carriers = request.carriers.map(withoutCarrierText)
@@ -159,8 +162,8 @@ export const endRequest = (request: QuoteRequest.QuoteRequest, at: number): Quot
 }
 
 /**
- * A result without the carrier's own text. If the carrier was not asked, its missing facts come from its declaration,
- * and stay.
+ * A result without the carrier's own text. If the carrier was not asked, the missing facts stay, because they come from
+ * its declaration.
  */
 const withoutCarrierText = (result: QuoteRequest.CarrierResult): QuoteRequest.CarrierResult => {
   const missing_facts = result.outcome === "not_asked" ? result.missing_facts : []
@@ -169,13 +172,13 @@ const withoutCarrierText = (result: QuoteRequest.CarrierResult): QuoteRequest.Ca
     : { ...result, message: null, missing_facts }
 }
 
-/** The last version of a quote, and the event that it makes. */
+/** The last version of a quote, and its event. */
 export interface LastVersion {
   readonly quote: Quote.Quote
   readonly event: "quote.expired" | "quote.updated"
 }
 
-/** The code of a fee in place of the carrier's own. */
+/** The code that replaces a carrier's own code for a fee. */
 const feeCode = "fee"
 
 /**

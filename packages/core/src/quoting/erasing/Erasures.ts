@@ -26,7 +26,7 @@ import * as Start from "../Start.ts"
 import * as Erasure from "./Erasure.ts"
 
 const pageSize = 100
-/** How many workspaces are searched at once. */
+/** How many workspaces are searched concurrently. */
 const searchedAtOnce = 10
 
 /** Erases the data of a person, for operators. */
@@ -34,14 +34,16 @@ export class Erasures extends Context.Service<
   Erasures,
   {
     /**
-     * Erases what is known about a person from one quote request, or from every request of a receipt.
+     * Erases what is known about a person from one quote request, or from every request that was started with a
+     * receipt.
      *
      * A request in progress ends first: it fails with `consent_withdrawn`, and no further carrier is asked. Facts, read
      * handle and offers are erased, with everything else that is sealed and belongs to the request. Prices, statuses,
-     * events, and the record of consent remain, and a record of the erasure. Erasing again changes nothing and says so.
+     * events and the record of consent remain, and a record of the erasure is added. Erasing again changes nothing and
+     * says so.
      *
      * If this fails or is stopped, call it again: it continues where it stopped. `invalid_input` names the wrong field,
-     * and `not_found` means that there is no such organization. For an unknown request or receipt the report lists
+     * and `not_found` means that the organization does not exist. For an unknown request or receipt the report lists
      * nothing.
      */
     readonly erase: (
@@ -96,7 +98,7 @@ const readDryRun = Input.reader(Erasure.DryRunOptions)
 const readRequest = Input.reader(Erasure.RequestTarget)
 const readReceipt = Input.reader(Erasure.ReceiptTarget)
 
-/** Finds the workspace of a request; null if none has it, or if it is not the one that was named. */
+/** Finds a request's workspace; null if no workspace has the request, or a different one than the target names. */
 const makeWorkspaceOf = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -109,7 +111,7 @@ const makeWorkspaceOf = Effect.gen(function* () {
     return false
   })
 
-  /** The workspace that has a request; null if none has it. */
+  /** The workspace that has a request; null if no workspace has it. */
   const holderOf = Effect.fnUntraced(function* (id: string) {
     let after: WorkspaceId | null = null
     do {
@@ -139,13 +141,14 @@ const makeWorkspaceOf = Effect.gen(function* () {
   })
 })
 
-/** Finds every request of a consent receipt. */
+/** Finds every request that was started with a consent receipt. */
 const makeEachOfReceipt = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
 
   /**
-   * The labels under which consents with a receipt may be stored: one for each seal key, and one for the service's own.
+   * The labels under which consents with this receipt may be stored: one for each seal key, and one in case the service
+   * itself recorded the receipt.
    */
   const labelsOf = Effect.fnUntraced(function* (workspaceId: WorkspaceId, receipt: string) {
     const purpose = Start.purposeOfReceipt(workspaceId)
@@ -173,7 +176,7 @@ const makeEachOfReceipt = Effect.gen(function* () {
   })
 })
 
-/** Erases one request. Null if there is none and there is no record of its erasure. */
+/** Erases one request. Null if the request does not exist and no erasure of it is recorded. */
 const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
   const storage = yield* Storage
   const begin = yield* makeBegin
@@ -181,11 +184,11 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
 
   const eraseKind = (of: Omit<Extract<StorageErasure, { readonly what: "children" }>, "what">) =>
     Effect.catchTag(storage.erase({ what: "children", ...of }), "VersionConflict", (conflict) =>
-      // It expects nothing, so it cannot conflict.
+      // This erasure expects nothing, so it cannot conflict.
       Effect.die(conflict)
     )
 
-  /** Erases everything that is sealed and has this parent. For quotes, erases only the older versions. */
+  /** Erases everything that is sealed and has this parent. Of quotes, erases only the older versions. */
   const eraseChildren = (workspace_id: WorkspaceId, parent: string) =>
     Effect.forEach(
       sealed,
@@ -196,7 +199,7 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
 
   /**
    * Erases what belongs to the request, including its application, and then what belongs to the application. After
-   * that, no change that expects the application can add anything, and carriers' references to its asks lead nowhere.
+   * that, no change that expects the application can add anything, and carriers' references no longer lead to its asks.
    */
   const eraseAll = Effect.fnUntraced(function* (
     workspaceId: WorkspaceId,
@@ -207,7 +210,7 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
     yield* eraseKind({ workspace_id: directoryWorkspace, kind: CarrierReference.kind.name, parent, versions: "all" })
   })
 
-  /** Notes that nothing is left, unless another process has just noted it. */
+  /** Records that nothing is left, unless another process has just done so. */
   const finish = (workspaceId: WorkspaceId, record: Erasure.ErasureRecord) =>
     Effect.catchTag(
       commit(storage, Change.make(workspaceId, { writes: [Erasure.toStored({ ...record, state: "done" })] })),
@@ -218,7 +221,7 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
   return Effect.fnUntraced(function* (
     workspaceId: WorkspaceId,
     id: string,
-    // Only a dry run may omit `by`, and its record is not stored.
+    // Only a dry run may omit `by`, and it stores no record.
     { by = "", dry_run = false }: Erasure.ErasureOptions
   ) {
     const record = yield* retryOnConflict(begin(workspaceId, id, by, dry_run))
@@ -236,7 +239,7 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
 
 /**
  * Ends a request with its quotes and stores the record of its erasure, in one change. From then on nothing about the
- * person is added. Returns that record, or an earlier one if it exists. A dry run stores nothing.
+ * person is added. Returns that record, or an earlier one if there is one. A dry run stores nothing.
  */
 const makeBegin = Effect.gen(function* () {
   const storage = yield* Storage
@@ -278,7 +281,7 @@ const makeBegin = Effect.gen(function* () {
           ...(step === null ? [] : [QuoteRequest.toStored(step.request)]),
           Erasure.toStored(record)
         ],
-        // A carrier's answer that is stored in the meantime raises the version of the request.
+        // If a carrier's answer is stored in the meantime, it raises the request's version, and this change conflicts.
         expects: [
           ...expectationsOf(moment),
           ...(step === null ? [{ kind: QuoteRequest.kind.name, id, version: stored.value.version }] : [])

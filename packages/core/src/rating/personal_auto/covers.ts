@@ -4,19 +4,19 @@ import type { PersonalAutoFacts, VehicleFacts } from "../../lines/personal_auto/
 import * as State from "../../lines/State.ts"
 import { deductible, limited, plain } from "../coverageItems.ts"
 
-/** Limits of a bodily injury cover in whole US dollars. */
+/** The limits of a bodily injury coverage, in whole US dollars. */
 export interface InjuryLimits {
   readonly per_person: number
   readonly per_accident: number
 }
 
-/** The damage covers of one vehicle: deductibles in whole US dollars, null for a cover that is not bought. */
+/** The damage coverages of one vehicle: deductibles in whole US dollars, null for a coverage that is not bought. */
 export interface DamageCovers {
   readonly comprehensive: number | null
   readonly collision: number | null
 }
 
-/** The covers that have a base rate, by name. */
+/** The coverages that have a base rate, by name. */
 export const baseCovers = [
   "bodily_injury",
   "property_damage",
@@ -28,10 +28,10 @@ export const baseCovers = [
   "collision",
   "rental_and_roadside"
 ] as const
-/** A cover that has a base rate. */
+/** A coverage that has a base rate. */
 export type BaseCover = (typeof baseCovers)[number]
 
-/** The covers of a car policy, limits in whole US dollars. */
+/** The coverages of a car policy, with limits in whole US dollars. */
 export interface AutoCovers {
   readonly bodily_injury: InjuryLimits
   readonly property_damage: number
@@ -39,7 +39,7 @@ export interface AutoCovers {
   readonly medical_payments: number
   readonly personal_injury_protection: boolean
   readonly property_protection: number | null
-  /** Rental reimbursement and roadside assistance. */
+  /** Whether rental reimbursement and roadside assistance are included. */
   readonly extras: boolean
   readonly vehicles: ReadonlyArray<DamageCovers>
   readonly assumptions: ReadonlyArray<Assumption>
@@ -64,13 +64,13 @@ const minimumOf = ({ liability_minimum: minimum }: State.State): Limits => ({
 const michiganPropertyProtectionUsd = 1_000_000
 const rentalUsd = { per_day: 40, maximum: 1_200 }
 
-/** The limits that were sent, which always come in pairs, otherwise those of the level. */
+/** The limits that were sent, which always come in pairs; otherwise those of the level. */
 const injuryOf = ({ coverage }: PersonalAutoFacts, level: InjuryLimits): InjuryLimits => {
   const { bodily_injury_per_person_usd: per_person, bodily_injury_per_accident_usd: per_accident } = coverage
   return per_person === undefined || per_accident === undefined ? level : { per_person, per_accident }
 }
 
-/** The assumptions about a vehicle whose details neither the facts nor the VIN provide. */
+/** What is assumed about a vehicle if neither the facts nor the VIN provide the details. */
 const vehicleAssumptions = (vehicle: VehicleFacts, index: number): ReadonlyArray<Assumption> => {
   const unknown = (name: string, label: string): Assumption => ({
     path: `application.vehicles.${index}.${name}`,
@@ -84,7 +84,7 @@ const vehicleAssumptions = (vehicle: VehicleFacts, index: number): ReadonlyArray
   ]
 }
 
-/** The covers of a car policy: the limits that were sent, otherwise those of the level. */
+/** The coverages of a car policy: the limits that were sent; otherwise those of the level. */
 export const autoCovers = (facts: PersonalAutoFacts): AutoCovers => {
   const { coverage, vehicles } = facts
   const state = State.get(facts.garaging_address.state)
@@ -106,7 +106,7 @@ export const autoCovers = (facts: PersonalAutoFacts): AutoCovers => {
   }
 }
 
-/** Limits the uninsured motorist cover to the policy's own injury limits. */
+/** Caps the limits of the uninsured motorist coverage at the policy's own injury limits. */
 const notAbove = (limits: InjuryLimits, bound: InjuryLimits): InjuryLimits => ({
   per_person: Math.min(limits.per_person, bound.per_person),
   per_accident: Math.min(limits.per_accident, bound.per_accident)
@@ -120,7 +120,9 @@ const injuryItems = (prefix: string, limits: InjuryLimits): ReadonlyArray<Covera
 const damageItem = (code: string, usd: number | null): CoverageItem =>
   usd === null ? plain(code, false) : deductible(code, usd)
 
-/** The covers of one vehicle as an offer lists them. Covers of the whole policy are repeated on every vehicle. */
+/**
+ * The coverages of one vehicle as an offer lists them. Coverages of the whole policy are repeated for every vehicle.
+ */
 export const autoCoverageItems = (covers: AutoCovers, damage: DamageCovers): ReadonlyArray<CoverageItem> => {
   const uninsured = "uninsured_motorist_bodily_injury"
   return [
@@ -146,7 +148,7 @@ export const autoCoverageItems = (covers: AutoCovers, damage: DamageCovers): Rea
   ]
 }
 
-/** The covers of one vehicle that are bought. */
+/** The coverages that are bought for one vehicle. */
 export const boughtCovers = (covers: AutoCovers, damage: DamageCovers): ReadonlyArray<BaseCover> => {
   const bought: { readonly [C in BaseCover]: boolean } = {
     bodily_injury: true,

@@ -32,7 +32,7 @@ const oldestVehicleYears = 99
 const mostDrivers = 6
 const mostIncidents = 60
 
-/** A liability limit: those that can be sent, and the minimums of the states. */
+/** A variable for a liability limit: its values are those that can be sent, and the minimums of the states. */
 const limit = (fact: keyof State.LiabilityMinimum, cover: BaseCover): Variable => {
   const minimumOf = (state: State.StateCode) => State.get(state).liability_minimum[fact]
   const all = [...new Set([...limits[fact], ...State.servedStates.map(minimumOf)])].sort((a, b) => a - b)
@@ -90,7 +90,7 @@ const driverVariables = {
   incidents: oneOf(values.incident_types, { is_list: true })
 } as const satisfies Variables["driver"]
 
-/** The kinds of the incidents of a driver that are recent enough to count. */
+/** The kinds of a driver's incidents that are recent enough to count. */
 const recentIncidents = ({ incidents }: DriverFacts, today: string): ReadonlyArray<string> =>
   incidents.filter(({ month }) => monthsBetween(month, today) <= incidentMonths).map(({ type }) => type)
 
@@ -100,7 +100,7 @@ const priorInsurance = ({ prior_insurance: prior }: PersonalAutoFacts): string =
   if (prior.status === "never_insured") return "never_insured"
   const months = prior.months_continuous ?? 12
   if (months >= 12) return "continuous_12_months"
-  // Less than six months of continuous insurance is rated like a short lapse.
+  // Less than six months of continuous insurance is rated as a short lapse.
   return months >= 6 ? "continuous_6_months" : "lapse_under_30_days"
 }
 
@@ -162,7 +162,7 @@ const vehicleKnown = (
   }
 }
 
-/** How applications for car insurance look to rate plans. */
+/** How rate plans see applications for car insurance. */
 export const personalAuto = Rating.make<PersonalAutoFacts>({
   line,
   covers: baseCovers,

@@ -78,7 +78,7 @@ const knownOf = (facts: RentersFacts): Known<keyof typeof policyVariables> => {
 
 const covers = ["policy"] as const
 
-/** How applications for renters insurance look to rate plans. */
+/** How rate plans see applications for renters insurance. */
 export const renters = Rating.make<RentersFacts>({
   line,
   covers,
