@@ -12,7 +12,7 @@ export interface Table {
   readonly title: string
   readonly columns: ReadonlyArray<string>
   readonly rows: ReadonlyArray<ReadonlyArray<string>>
-  /** How often and how long it was measured; null if it used the rounds and seconds of the command line. */
+  /** How many times and for how long it was measured; null if the rounds and seconds of the command line were used. */
   readonly how: string | null
   /** The numbers behind the rows. */
   readonly numbers: unknown

@@ -56,7 +56,7 @@ const makeHost = Effect.fnUntraced(function* (callsOf: (base_url: string) => Cal
   return Host.of({ base_url, call: callsOf(base_url), newOrganization })
 })
 
-// The same for every host of a process, because some share a storage.
+// All hosts of a process use the same keys, because some of them share a storage.
 const sealKeys = Layer.succeed(Seal.SealKeys, {
   keys: [Redacted.make(crypto.getRandomValues(new Uint8Array(Seal.keyBytes)))]
 })
@@ -104,9 +104,9 @@ export const start = Effect.fnUntraced(function* <E>(layer: Layer.Layer<Host, E>
   return { base_url, newOrganization, stop: Scope.close(scope, Exit.void) }
 })
 
-/** The same host, called through its tools where an operation has a tool. */
+/** An HTTP host that is called through its tools, and over REST for operations without a tool. */
 export const tools = <E>(storage: Layer.Layer<Storage.Storage, E>, options?: HostOptions) =>
   host(storage, (baseUrl) => AsTools.make(baseUrl, Rest.make(baseUrl)), options)
 
-/** The same host, called through the client library. */
+/** An HTTP host that is called through the client library. */
 export const connected = <E>(storage: Layer.Layer<Storage.Storage, E>) => host(storage, AsClient.make)

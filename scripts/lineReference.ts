@@ -131,7 +131,7 @@ const factTable = ({ path, schema }: Place): ReadonlyArray<string> => {
 
 const meaningOf = ({ description, title }: Schema): string => [title, description].filter(Predicate.isString).join(". ")
 
-/** The most values that a cell lists. */
+/** The maximum number of values that a cell lists. */
 const mostValues = 12
 
 const valuesOf = (fact: Schema): string => {

@@ -23,7 +23,7 @@ import { connection } from "./carrier.ts"
 export interface Settings {
   readonly carriers: ReadonlyArray<Carrier.CarrierAdapter>
   readonly recorded: CarrierExchange.RecordedExchanges
-  /** The most connections to one carrier. */
+  /** The maximum number of connections to one carrier. */
   readonly connections: number
 }
 

@@ -11,7 +11,7 @@ import * as sameRows from "./sameRows.ts"
 import * as start from "./start.ts"
 import * as turns from "./turns.ts"
 
-/** How changes are written. */
+/** How a contender writes changes. */
 interface Way {
   readonly name: string
   readonly by: Writing["by"] | "pgbench"

@@ -1,7 +1,7 @@
 import { Client } from "pg"
 import { counted, workspaceOf } from "./start.ts"
 
-/** What to copy, and how often. */
+/** What to copy, and how many times. */
 export interface Filling {
   readonly url: string
   /** The workspace whose rows are repeated. */

@@ -17,7 +17,7 @@ export const idOf = (mode: Mode): string => `mga:${mode}`
 
 const modeOf = (id: string): Mode | undefined => modes.find((mode) => idOf(mode) === id)
 
-/** How often, and after how long, a callback that no host accepts is retried. */
+/** How many times a callback that no host accepts is retried, and the pause between retries in milliseconds. */
 const callbackTries = 200
 const callbackPauseMs = 300
 const onceTakesMs = 300
@@ -30,7 +30,7 @@ export interface ReadQuote {
 
 /** Opens the carriers. */
 export const open = async () => {
-  /** How often each carrier was asked for each person. */
+  /** How many times each carrier was asked for each person. */
   const asks = new Map<string, number>()
   const offered = new Map<number, Mode>()
   let lastCents = 10_000

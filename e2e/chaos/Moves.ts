@@ -83,8 +83,8 @@ const runOrUndo = (move: Move, isUndoing: boolean): Promise<Ended> =>
   isUndoing ? undo(move) : move.service.command("cells", "move", move.name).ended
 
 /**
- * Undoes a move while no fault affects a server or a link: an undo leaves objects that it cannot reach for manual
- * cleanup.
+ * Undoes a move while no fault affects a server or a link. An undo that cannot reach a server leaves objects there for
+ * manual cleanup.
  */
 const undo = ({ name, service: { command, servers } }: Move): Promise<Ended> => {
   const alone = ([first, ...others]: ReadonlyArray<Lock>): Promise<Ended> =>

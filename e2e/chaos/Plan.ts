@@ -5,7 +5,7 @@ import { linkFaults } from "./LinkFaults.ts"
 import { moves } from "./Moves.ts"
 import { serverFaults } from "./ServerFaults.ts"
 
-/** All faults. */
+/** Every fault that a cycle can play. */
 export const allFaults: ReadonlyArray<Fault> = [...hostFaults, ...linkFaults, ...serverFaults, ...moves]
 
 /** What a service runs on: a server with a synchronous standby, or two servers with a cell each. */
@@ -83,7 +83,7 @@ export const draw = ({ cycles, cycles_per_round, faults, grounds: on, seed }: Dr
   return rounds
 }
 
-/** How often each fault was played, and how often two faults struck at the same time. */
+/** How many times each fault was played, and how many times two faults struck at the same time. */
 export const countsOf = (cycles: ReadonlyArray<Cycle>): ReadonlyMap<string, number> => {
   const counts = new Map(allFaults.map(({ name }) => [name, 0]))
   counts.set("two at once", cycles.filter(({ faults }) => faults.length > 1).length)

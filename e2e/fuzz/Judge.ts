@@ -10,7 +10,7 @@ import { marker } from "./Values.ts"
 export interface Judge {
   /** The problems with the answer to a case; empty if there are none. */
   readonly problemsOf: (one: Case) => Promise<ReadonlyArray<string>>
-  /** How often each status was returned, by `operation status`. */
+  /** How many times each status was returned, by `operation status`. */
   readonly tally: ReadonlyMap<string, number>
   readonly close: () => Promise<void>
 }

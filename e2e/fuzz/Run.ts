@@ -8,7 +8,7 @@ import * as Judge from "./Judge.ts"
 export interface Found {
   readonly seed: number
   readonly requests: number
-  /** How often each status was returned, by `operation status`. */
+  /** How many times each status was returned, by `operation status`. */
   readonly tally: ReadonlyMap<string, number>
   /** The smallest failing case, and what is wrong with its answer; null if none failed. */
   readonly failure: { readonly smallest: Case | undefined; readonly problems: string } | null

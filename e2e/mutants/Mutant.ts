@@ -45,7 +45,7 @@ export const inPackage =
       all.map((mutant) => ({ ...mutant, file: `packages/${name}/src/${file}` }))
     )
 
-/** How often the text that a mutant replaces occurs in its file. */
+/** How many times the text that a mutant replaces occurs in its file. */
 export const matches = ({ from }: Mutant, text: string): number => text.split(from).length - 1
 
 /** The broken file of a mutant. Null if the mutant is outdated, because its text does not occur exactly once. */

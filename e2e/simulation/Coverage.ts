@@ -88,7 +88,7 @@ export const gaps = (reached: Reached, seeds: number): ReadonlyArray<string> => 
   ...[...reached.keys()].filter((name) => !isListed(name)).map((name) => `${name} (reached, but not listed)`)
 ]
 
-/** How often each state, transition or fault was reached, one per line. */
+/** How many times each state, transition or fault was reached, one per line. */
 export const tableOf = (reached: Reached): ReadonlyArray<string> =>
   [...new Set([...expected, ...reached.keys()])]
     .toSorted()

@@ -13,7 +13,7 @@ import * as World from "./World.ts"
  * Hosts that share a storage. Each answers calls, runs due jobs and consumes events, in its own process, which can die.
  */
 
-/** The parts of hosts. */
+/** What the hosts of a story need. */
 export interface HostParts {
   readonly machine: Machine
   readonly chance: Chance.Chance

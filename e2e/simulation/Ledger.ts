@@ -109,7 +109,7 @@ export interface Ledger {
   readonly accepted: Array<Accepted>
   readonly subscribed: Array<Subscribed>
   readonly received: Array<Received>
-  /** How often each event was sent to each address, including receivers that are gone. */
+  /** How many times each event was sent to each address, including receivers that are gone. */
   readonly attempts: Map<string, number>
   readonly committed: Array<Committed>
   readonly begun: Array<Begun>

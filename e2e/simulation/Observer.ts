@@ -131,7 +131,7 @@ const wholeFeed = Effect.fnUntraced(function* (service: Service, key: string) {
   return feed[0] ?? []
 })
 
-/** How often everything is read again because something changed in the meantime, such as a refreshed offer. */
+/** How many times everything may be read again because something changed in the meantime, such as a refreshed offer. */
 const mostReadings = 10
 
 /** The feed, and the requests as of its end. */

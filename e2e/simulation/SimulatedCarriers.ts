@@ -42,7 +42,7 @@ const terms: Carrier.CarrierLine = {
 /** How many concurrent calls the low-capacity carrier accepts. */
 export const narrowRoom = 2
 
-/** How often the low-capacity carrier may be asked per minute, in a story with limits. */
+/** How many times per minute the low-capacity carrier may be asked, in a story with limits. */
 export const narrowRate = 3
 
 const termsOf: { readonly [id in CarrierId]: Carrier.CarrierLine } = {

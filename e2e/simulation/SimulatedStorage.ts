@@ -158,7 +158,7 @@ export interface Fence {
   readonly finished: (leases: ReadonlyArray<Job.Lease>) => void
 }
 
-/** A fence that records in the ledger what wrongly passes it. */
+/** A fence that records in the ledger every wrong use of a lease. */
 export const makeFence = ({ ledger }: StorageParts): Fence => {
   const newest = new Map<string, number>()
   const nameOf = ({ number, workspace_id }: Job.Lease) => `${workspace_id} ${number}`

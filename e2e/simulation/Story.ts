@@ -40,7 +40,7 @@ export interface Behaviour {
   readonly answer: Answer
   /** How long each of its answers takes, in milliseconds. */
   readonly takes_ms: number
-  /** How often it is polled before it answers, or how often it sends its callback. */
+  /** How many times it is polled before it answers, or how many times it sends its callback. */
   readonly times: number
 }
 

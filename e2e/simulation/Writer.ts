@@ -13,7 +13,7 @@ import {
 } from "./Story.ts"
 import { type WorkspaceName, workspaceNames } from "./World.ts"
 
-/** Options of a story. */
+/** How to write a story. */
 export interface StoryOptions {
   readonly requests: number
 }

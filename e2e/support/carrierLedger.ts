@@ -22,7 +22,7 @@ export interface Entry {
 /** What an endpoint knows about an ask. */
 interface Asked {
   readonly zip: string
-  /** How often this carrier has been asked for this request, including this ask. */
+  /** How many times this carrier has been asked for this request, including this ask. */
   readonly nth: number
 }
 
@@ -37,7 +37,7 @@ interface Answer {
 /** The throttled carrier's `Retry-After`, in seconds. */
 export const retryAfterSeconds = 1
 
-/** How often a callback that is not accepted is retried at most, and the pause between attempts. */
+/** How many times a callback that is not accepted is sent, and the pause between attempts. */
 const callbackTries = 100
 const callbackPauseMs = 50
 

@@ -112,7 +112,7 @@ interface Read {
   readonly quotes: ReadonlyArray<{ readonly price: { readonly premium: { readonly amount_minor: number } | null } }>
 }
 
-/** How often each carrier may be asked for one request, if more than once. */
+/** How many times each carrier may be asked for one request, if more than once. */
 const asksAtMost: { readonly [N in Name]?: number } = { throttled: 2, fails_once: 2 }
 
 const compare = (entries: ReadonlyArray<Entry>, { quote_request, quotes }: Read): Told => {

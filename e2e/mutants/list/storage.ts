@@ -120,5 +120,5 @@ const ofPostgres = inPackage("storage-pg")({
   ]
 })
 
-/** The storages. */
+/** The mutants of both storages. */
 export const storage = [...ofMemory, ...ofPostgres]

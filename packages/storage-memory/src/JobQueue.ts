@@ -10,7 +10,7 @@ interface StoredJob {
   /** In workspace time, so that moving the workspace's clock changes no job. */
   readonly due_at: number
   readonly payload: string
-  /** How often it has been claimed. */
+  /** How many times it has been claimed. */
   lease: number
   expired_leases: number
   /** In real time. Changes only while the job is not leased. */
@@ -94,7 +94,7 @@ export class JobQueue {
   private readonly workspaces = new Map<Ids.WorkspaceId, WorkspaceJobs>()
   /** Lanes with waiting jobs that are not full. */
   private readonly ready = new SortedList<ReadyTime, Lane>(byReadyTime)
-  /** The same for urgent lanes, which are claimed first. */
+  /** Like `ready`, for urgent lanes, which are claimed first. */
   private readonly urgent = new SortedList<ReadyTime, Lane>(byReadyTime)
   private readonly leased = new SortedList<LeaseEnd, StoredJob>(byLeaseEnd)
   /** Jobs that were claimed and not released, by number. They can still be finished after their lease has ended. */

@@ -6,13 +6,13 @@ export interface CarrierIds {
   readonly live: ReadonlyArray<string>
 }
 
-/** The most carriers named for each environment. Further ones are only counted. */
+/** The maximum number of carriers named for each environment. Further ones are only counted. */
 const maxNamed = 20
 
 /** Two lines for people: how many carriers each environment has, and their ids. */
 export const text = ({ live, sandbox }: CarrierIds): string => `sandbox: ${listed(sandbox)}\nlive: ${listed(live)}`
 
-/** The same as a log entry. */
+/** Logs the ids of the carriers in each environment. */
 export const log = ({ live, sandbox }: CarrierIds): Effect.Effect<void> =>
   Effect.logInfo("The carriers of this host").pipe(
     Effect.annotateLogs({ sandbox: listed(sandbox), live: listed(live) })

@@ -21,7 +21,7 @@ export type Profiles = ReadonlyMap<string, Profile>
 /** The name of the default profile. */
 export const defaultName = "default"
 
-/** The most profiles in the file. */
+/** The maximum number of profiles in the file. */
 const maxProfiles = 100
 
 const Stored = Schema.Struct({

@@ -12,7 +12,7 @@ const reached = Effect.promise(() => import("./Reached.ts"))
 export const withAccess: typeof Reached.withAccess = (settings, use) =>
   Effect.flatMap(reached, (services) => services.withAccess(settings, use))
 
-/** Creates a key. */
+/** Creates a key, on a host or in a database. */
 export const createKey: typeof Reached.createKey = (settings, options) =>
   Effect.flatMap(reached, (services) => services.createKey(settings, options))
 

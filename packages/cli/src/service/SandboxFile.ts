@@ -5,7 +5,7 @@ import { CommandFailed } from "../settings/CommandErrors.ts"
 import * as PrivateFile from "../settings/PrivateFile.ts"
 
 /*
- * The file `sandbox.json` in the folder of `quotewire dev --data`: the secrets that are needed to read its database.
+ * The `sandbox.json` file in the folder of `quotewire dev --data`: the secrets that are needed to read its database.
  * Only the owner can read it.
  */
 

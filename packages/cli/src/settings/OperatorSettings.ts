@@ -40,7 +40,7 @@ export interface ReachSettings extends StorageSettings.DatabaseSettings {
   readonly base_url: Option.Option<string>
 }
 
-/** The same, with the seal keys that a database needs. */
+/** The values of these flags, with the seal keys that a database needs. */
 export interface SealedReachSettings extends ReachSettings {
   readonly seal_keys: Option.Option<StorageSettings.SealKeys>
 }

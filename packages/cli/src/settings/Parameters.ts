@@ -6,7 +6,7 @@ export class WrongParameters extends Data.TaggedError("WrongParameters")<{
   readonly errors: ReadonlyArray<CliError.CliError>
 }> {}
 
-/** The same parameter with a different parser. */
+/** Copies a parameter, but with a different parser. */
 export const parsedAs = <P extends Param.Any>(param: P, parse: P["parse"]): P =>
   new Proxy(param, { get: (of, name) => (name === "parse" ? parse : Reflect.get(of, name)) })
 

@@ -269,11 +269,10 @@ export const otlpUrl = baseAddress("otlp-url", "OpenTelemetry collector that rec
   Flag.optional
 )
 
-/** The log formats. */
 const logFormats = ["auto", "text", "logfmt", "json"] as const
 export type LogFormat = (typeof logFormats)[number]
 
-/** The most processes of one command. */
+/** The maximum number of processes of one command. */
 const maxProcesses = 64
 
 const readProcesses = (text: string): Option.Option<number | "auto"> => {

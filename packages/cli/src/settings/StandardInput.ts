@@ -1,7 +1,7 @@
 import { ByteSize, Console, Effect, Stdio, Stream } from "effect"
 import { CommandFailed } from "./CommandErrors.ts"
 
-/** The most that is read, in bytes. */
+/** How many bytes are read at most. */
 const maxBytes = 256 * 1_024
 
 /**

@@ -65,7 +65,7 @@ export interface DatabaseSettings {
 /** The keys that encrypt secrets at rest. */
 export type SealKeys = Seal.SealKeys["Service"]["keys"]
 
-/** Parses a list of keys, newest first; none if one of them is not a key. */
+/** Parses a list of keys, newest first; `None` if one of them is not a key. */
 const readSealKeys = (text: string): Option.Option<SealKeys> => {
   const keys = text.split(",").map(Seal.readKey)
   const [newest, ...older] = keys.filter((key) => key !== null)

@@ -119,7 +119,7 @@ const bodyOf = (line: string, scenario: string | null, facts: string): object | 
   }
 }
 
-/** The same call, to paste elsewhere. The key comes from an environment variable. */
+/** The call as code to paste elsewhere. The key comes from an environment variable. */
 const Copies = ({ body }: { readonly body: object }) => {
   const json = JSON.stringify(body, null, 2)
   const quoted = json.replaceAll("'", "'\\''")

@@ -3,7 +3,7 @@ import { duration } from "../words/format.ts"
 import type { Tone } from "../words/states.ts"
 import { usePlaced } from "./basics.tsx"
 
-/** Something on a lane, in milliseconds since the start. A mark without an end is a point. */
+/** A mark on a lane, in milliseconds since the start. Without an end it is a point. */
 export interface Mark {
   readonly from: number
   readonly to?: number

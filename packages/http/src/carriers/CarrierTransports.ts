@@ -25,8 +25,8 @@ export interface Settings {
   /** Resolves names for `public_addresses_only`; by default with the machine's settings. */
   readonly resolver?: Destinations.Resolver
   /**
-   * The most connections to one origin; 32 by default. Further requests wait up to ten seconds. That time does not
-   * count toward timeouts, because the carrier did not cause it.
+   * The maximum number of connections to one origin; 32 by default. Further requests wait up to ten seconds. That time
+   * does not count toward timeouts, because the carrier did not cause it.
    */
   readonly connections_per_origin?: number
   /** How long an idle connection is kept, in milliseconds, unless the carrier asks for less time; 4,000 by default. */

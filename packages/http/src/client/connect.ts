@@ -24,7 +24,7 @@ export interface ConnectOptions {
   readonly key: string
   /** Sends the requests; by default the `fetch` of the platform. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
-  /** How often a failed call is retried if it is safe to retry: 4 by default, at most 20; 0 turns retries off. */
+  /** How many times a failed call is retried if it is safe to retry: 4 by default, at most 20; 0 turns retries off. */
   readonly max_retries?: number
   /**
    * How long one attempt may take, in milliseconds: 15,000 by default, at most an hour. The time that the contract

@@ -6,8 +6,9 @@ import type { Read } from "./Route.ts"
 /** Limits the memory for bodies that are still arriving. */
 export interface Limits {
   /**
-   * The most bytes that the arriving bodies of all callers may occupy together. Above that, the body that began to
-   * arrive first is refused with `service_unavailable`. At least 256 KiB, the size of one body; 64 MiB by default.
+   * The maximum number of bytes that the arriving bodies of all callers may occupy together. Above that, the body that
+   * began to arrive first is refused with `service_unavailable`. At least 256 KiB, the size of one body; 64 MiB by
+   * default.
    */
   readonly max_arriving_bytes?: number
 }

@@ -12,8 +12,8 @@ export interface Limits {
    */
   readonly read_timeout_ms?: number
   /**
-   * The most bytes that all callers together may leave unread: answers that they have not read, and requests that wait
-   * for that. Above it, the connections with the most unread bytes are closed. 256 MiB by default.
+   * The maximum number of bytes that all callers together may leave unread: answers that they have not read, and
+   * requests that wait for that. Above it, the connections with the most unread bytes are closed. 256 MiB by default.
    */
   readonly max_unread_bytes?: number
 }

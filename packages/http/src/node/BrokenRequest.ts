@@ -3,7 +3,6 @@ import { ApiError } from "@quotewire/core"
 import { Predicate } from "effect"
 import type { Answer } from "../host/Answer.ts"
 
-/** Makes the answer of a refusal. */
 type Refuse = (error: ApiError.ApiError) => Answer
 
 /**

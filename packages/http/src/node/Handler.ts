@@ -123,7 +123,6 @@ interface Connections<R> {
   readonly offer: (pending: Pending<R>, bytes: number) => void
 }
 
-/** Sends answers. */
 interface Sender<R> {
   readonly sendTo: (pending: Pending<R>, exchange: Answering.Exchange, answer: Answer.Answer) => void
   /** Sends what a route has answered, at the end of this turn of the event loop. */

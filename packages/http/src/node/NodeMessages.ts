@@ -180,7 +180,7 @@ export const send = (
   linger(request, () => response.end())
 }
 
-/** The rest of an answer that was begun. */
+/** How to write and end an answer that has begun. */
 interface Begun {
   readonly write: (text: string) => void
   readonly end: () => void

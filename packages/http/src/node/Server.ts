@@ -29,8 +29,8 @@ export interface Settings {
   /** How long a request may take to arrive, in milliseconds; 30,000 by default. */
   readonly request_timeout_ms?: number
   /**
-   * The most open connections; 10,000 by default. Further connections are closed without an answer. Idle connections
-   * are closed after 75 seconds.
+   * The maximum number of open connections; 10,000 by default. Further connections are closed without an answer. Idle
+   * connections are closed after 75 seconds.
    */
   readonly connections?: number
   /** Receives connections that another process accepts; replaces `host` and `port`. By default this process listens. */

@@ -40,8 +40,8 @@ export const readInSlices = (server: Server | SecureServer): void => {
 
 /**
  * Leaves reading to Node until one connection is suspicious, then reads all connections of the server in slices. Slices
- * make a read a tenth more expensive. If many connections send bursts, the first whole chunk that Node parses makes
- * this one switch to slices.
+ * make a read a tenth more expensive. Even if many connections send bursts, Node parses only one of their chunks whole
+ * before the server switches to slices.
  *
  * Call `beware` for a connection whose request takes long to parse, and `hold` for one with too many requests at a
  * time.
@@ -63,7 +63,7 @@ export const hold = (socket: Socket): void => {
 /** Resumes parsing a connection. */
 export const release = (socket: Socket): void => inlets.get(socket)?.release()
 
-/** The connections of a server that Node reads by itself. */
+/** The connections of a server that Node reads without slices. */
 class Watch {
   private readonly sockets = new Set<Socket>()
   private wary_until_ms = 0

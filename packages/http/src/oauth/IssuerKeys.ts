@@ -36,7 +36,10 @@ export interface IssuerKeys {
    * for up to an hour.
    */
   readonly current: Effect.Effect<KeySet, KeysUnavailable>
-  /** A newer set than this one, for a token whose key is not in it. The same set if it is too early to reload. */
+  /**
+   * Returns a set newer than this one, for a token whose key is missing from it; the same set if it is too early to
+   * reload.
+   */
   readonly newerThan: (set: KeySet) => Effect.Effect<KeySet>
 }
 

@@ -22,7 +22,7 @@ const isService = (value: unknown): value is Service =>
 /** The shape of the service that a handler is given. */
 export const Service = Schema.declare(isService, { message: "Must be the service that embed returns." })
 
-/** The most requests that wait for a service to start. Further ones are refused. */
+/** The maximum number of requests that wait for a service to start. Further ones are refused. */
 export const maxWaiting = 1_000
 
 /**

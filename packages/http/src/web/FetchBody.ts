@@ -30,7 +30,7 @@ const streamed = (stream: ReadableStream<Uint8Array>, limit: number, bodies: Arr
         collect(reader, body).catch(() => body.finish(Effect.interrupt))
         return Effect.sync(() => body.forget())
       }),
-    // Nobody needs the rest. A stream that has failed cannot be cancelled, which does not matter.
+    // Cancels the rest, which nobody needs. A failed stream cannot be cancelled, so errors are ignored.
     (reader) => Effect.sync(() => void reader.cancel().catch(() => {}))
   )
 

@@ -243,7 +243,7 @@ const maxHanging = 10_000
 /** The largest size of an answer's headers, in bytes. Larger ones break the connection. */
 const maxHeaderBytes = 16 * 1_024
 
-/** The most bytes that are read for one answer, including those outside headers and body. */
+/** The maximum number of bytes that are read for one answer, including those outside headers and body. */
 const maxWireBytes = 256 * 1_024
 
 /** How many characters are needed to read the status of an answer: `HTTP/1.1 200` and one more. */

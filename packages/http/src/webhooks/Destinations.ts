@@ -54,7 +54,7 @@ export const make = (policy: WebhookAddress.Policy, resolver: Resolver, lookUpLi
   }
 }
 
-/** The most addresses that a name may have. */
+/** The maximum number of addresses that a name may have. */
 const maxAnswers = 32
 /** How long name servers may take, in milliseconds. */
 const defaultLimitMs = 5_000

@@ -16,9 +16,9 @@ export interface Settings {
   readonly resolver?: Destinations.Resolver
   /** How long a lookup may take, in milliseconds; 5,000 by default. */
   readonly look_up_limit_ms?: number
-  /** The most connections to one origin, which many subscriptions can share; 256 by default. */
+  /** The maximum number of connections to one origin, which many subscriptions can share; 256 by default. */
   readonly connections_per_host?: number
-  /** The most connections in all; 4,096 by default. */
+  /** The maximum number of connections in all; 4,096 by default. */
   readonly connections?: number
   /** How long an idle connection is kept, in milliseconds; 10,000 by default. */
   readonly idle_ms?: number
@@ -118,9 +118,9 @@ const makeConnections = (settings: Settings, policy: WebhookAddress.Policy) =>
     (connections) => Effect.sync(() => connections.close())
   )
 
-/** The most bytes of a body that are read. After that the connection is closed. */
+/** The maximum number of bytes of a body that are read. After that the connection is closed. */
 const maxBodyBytes = 16 * 1_024
-/** The most interim answers, such as 103, before the final one. */
+/** The maximum number of interim answers, such as 103, before the final one. */
 const maxInterim = 16
 /** How many addresses of a host one POST tries. */
 const maxAddresses = 3

@@ -56,7 +56,7 @@ const short = ({
   })
 })
 
-/** The texts that a schema allows at a path; none if it also allows others or too many to list. */
+/** The texts that a schema allows at a path; empty if it also allows other values, or too many texts to list. */
 const textsAt = (schema: unknown, [name, ...names]: ReadonlyArray<string>): ReadonlyArray<string> => {
   if (!Predicate.isObject(schema)) return []
   if (name === undefined) {

@@ -8,7 +8,7 @@ const advice: { readonly [code in ApiError.ErrorCode]?: string } = {
   not_found: "Check the id, and the read_handle where the tool takes one."
 }
 
-/** The advice for a refusal; none if the person was already asked in a form and must not be asked again. */
+/** The advice for a refusal; undefined if the person was already asked in a form and must not be asked again. */
 const adviceOf = ({ code, retry_action }: ApiError.ErrorEnvelope["error"]): string | undefined =>
   code === "needs_information" && retry_action.type === "none" ? undefined : advice[code]
 

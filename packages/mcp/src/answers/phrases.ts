@@ -1,6 +1,6 @@
 import * as Dollars from "./Dollars.ts"
 
-/** The most items of a list that a summary includes. */
+/** The maximum number of items of a list that a summary includes. */
 export const maxItems = 6
 
 /** Joins the first items of a list, and says how many more exist. */

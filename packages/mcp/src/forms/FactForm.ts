@@ -5,7 +5,7 @@ import { words } from "../answers/phrases.ts"
 import type { Form, FormField, Value } from "../protocol/Form.ts"
 import type { Fields } from "../protocol/JsonRpc.ts"
 
-/** The most fields of a form. If more facts are missing, the model asks for them in the conversation. */
+/** The maximum number of fields of a form. If more facts are missing, the model asks for them in the conversation. */
 const maxFields = 12
 
 /** The longest text that an answer can contain. Longer texts are dropped, because no fact is that long. */

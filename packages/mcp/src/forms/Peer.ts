@@ -47,7 +47,7 @@ export const show = <R>(
   )
 }
 
-/** The most forms open at once, so that calls waiting for a person leave room for others. */
+/** The maximum number of open forms, so that calls waiting for a person leave room for others. */
 const maxOpen = 16
 
 /** Makes the peer of a transport. */

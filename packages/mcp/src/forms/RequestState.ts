@@ -48,7 +48,7 @@ export const write = Effect.fnUntraced(function* <R>(
 })
 
 /**
- * Reads the name and the state of the question; none if the text belongs to a different call, was altered or has
+ * Reads the name and the state of the question; `None` if the text belongs to a different call, was altered or has
  * expired.
  */
 export const read = Effect.fnUntraced(function* <R>({ isSigned, open }: Crypto<R>, subject: Subject, text: string) {

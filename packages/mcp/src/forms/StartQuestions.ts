@@ -10,7 +10,7 @@ import * as FactForm from "./FactForm.ts"
  * for a different reason.
  */
 
-/** The most forms that one call shows. */
+/** The maximum number of forms that one call shows. */
 const maxRounds = 4
 
 const State = Schema.Struct({

@@ -42,8 +42,8 @@ const formRetries = { schedule: Schedule.exponential("1 second"), times: 6 }
 const isTemporary = (status: number): boolean => status >= 500 || status === 408 || status === 429
 
 /**
- * The most requests from a host to answer during one call. A host sends a few forms; a hostile one could send any
- * number.
+ * The maximum number of requests from a host to answer during one call. A host sends a few forms; a hostile one could
+ * send any number.
  */
 const maxReplies = 16
 
@@ -51,8 +51,8 @@ const maxReplies = 16
 const maxId = 512
 
 /**
- * The most forms of one call that may be open or being answered at the same time. A host sends them one at a time; a
- * hostile one could send any number, and each would hold its answer until the host accepts it.
+ * The maximum number of forms of one call that may be open or being answered at the same time. A host sends them one at
+ * a time; a hostile one could send any number, and each would hold its answer until the host accepts it.
  */
 const maxForms = 4
 

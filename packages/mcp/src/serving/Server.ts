@@ -258,8 +258,8 @@ const askDuringCall = Effect.fnUntraced(function* <R>(tool: Tool<R>, call: ToolC
 })
 
 /**
- * The same JSON with all non-ASCII characters escaped. Node sends ASCII text as it is, but encodes any other text on
- * every send, which nearly halves the throughput for the cached list of tools.
+ * Escapes all non-ASCII characters in JSON. Node sends ASCII text as it is, but encodes any other text on every send,
+ * which nearly halves the throughput for the cached list of tools.
  */
 const inAscii = <A>({ text }: Json.Json<A>): Json.Json<A> =>
   Json.fromText(text.replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`))

@@ -15,7 +15,7 @@ export interface Settings<R> {
   readonly wake: Effect.Effect<void, never, R>
 }
 
-/** The most calls that run concurrently. At the limit, the next line is read only when a call ends. */
+/** The maximum number of calls that run concurrently. At the limit, the next line is read only when a call ends. */
 const maxRunning = 1_024
 
 /** The longest line, in bytes; the same as the limit of a body over HTTP. */

@@ -2,13 +2,13 @@ import type { Line, Lines } from "@quotewire/core"
 import { type JsonSchema, Predicate } from "effect"
 
 /*
- * The argument `application` as `tools/list` declares it: the facts of all lines in one object. Agent programs convert
+ * The `application` argument as `tools/list` declares it: the facts of all lines in one object. Agent programs convert
  * declarations to what their model accepts. Many drop or refuse unions, but all keep the fields of an object. The
  * declaration is short, because models read it in every conversation. The service itself checks the facts, with the
  * schema that `get_capabilities` returns.
  */
 
-/** The JSON Schema of the argument `application` on a host with these lines. */
+/** The JSON Schema of the `application` argument on a host with these lines. */
 export const of = (lines: Lines.LineSet): JsonSchema.JsonSchema => {
   const all = [...lines.values()]
   return {

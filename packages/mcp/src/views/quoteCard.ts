@@ -1,7 +1,10 @@
 import type { View } from "../protocol/View.ts"
 import { html } from "./quoteCard.generated.ts"
 
-/** The quotes of a request side by side, in the order of the answer, never ranked. Its sources are in `card/`. */
+/**
+ * The page that shows a request's quotes side by side, in the order of the answer, never ranked. Its sources are in
+ * `card/`.
+ */
 export const quoteCard: View = {
   uri: "ui://quotewire/quotes",
   name: "quotes",

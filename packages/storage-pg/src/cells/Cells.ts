@@ -137,7 +137,7 @@ const releasing = (cellOf: CellOf): Port["release"] => {
   })
 }
 
-/** The due jobs of one cell; none if it cannot be asked, as `cells` says. */
+/** The due jobs of one cell; empty if the cell cannot be asked, which `cells` reports. */
 const backlogIn = (cell: CellState, query: Storage.BacklogQuery) =>
   CellSet.storageOf(cell).pipe(
     Effect.flatMap(({ backlog }) => (backlog === undefined ? Effect.succeed([]) : backlog(query))),

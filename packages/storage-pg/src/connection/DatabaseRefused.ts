@@ -39,7 +39,7 @@ export type RefusalReason =
   | "folder"
   /** Another process uses the folder. */
   | "in_use"
-  /** A database in a folder needs the package `@electric-sql/pglite`, which is not installed. */
+  /** A database in a folder needs the `@electric-sql/pglite` package, which is not installed. */
   | "not_installed"
   /** Any other server error. */
   | "server"

@@ -25,7 +25,7 @@ const Backend = Schema.Struct({
 const readBackend = someRowsReader(Backend)
 const backend = query("backend")
 
-/** How often two connections are asked in alternation for their server processes. */
+/** How many times two connections are asked in alternation for their server processes. */
 const turns = 3
 
 const refused = (message: string) => new DatabaseRefused({ reason: "pooler", message })

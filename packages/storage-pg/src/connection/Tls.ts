@@ -46,8 +46,8 @@ const read = Effect.fnUntraced(function* (params: URLSearchParams): Effect.fn.Re
 /**
  * Decides how to encrypt the connections of an address; undefined leaves that to its `sslmode`.
  *
- * `sslmode` is as in libpq, except that `require` also verifies the certificate. Fails with the reason `tls` if files
- * cannot be read or settings conflict. No message repeats a path, a key or a password.
+ * `sslmode` is as in libpq, except that `require` also verifies the certificate. Fails with `tls` if files cannot be
+ * read or settings conflict. No message repeats a path, a key or a password.
  */
 export const tlsOf = Effect.fnUntraced(function* (options: {
   readonly url: Redacted.Redacted<string>

@@ -59,7 +59,7 @@ export const byComment: Naming = {
 
 interface Options {
   readonly call_ms: number
-  /** The most statements that can run concurrently. */
+  /** The maximum number of statements that can run concurrently. */
   readonly connections: number
   readonly naming: Naming
   /** Sends a query to the server. */

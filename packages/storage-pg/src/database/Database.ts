@@ -58,7 +58,7 @@ interface Current {
   readonly scope: Scope.Closeable
 }
 
-/** How often a statement is retried if its tables are not found. */
+/** How many times a statement is retried if its tables are not found. */
 const maxRetries = 3
 /** The pause before retrying an action of `atEachPlace`, in milliseconds. */
 const retryUseMs = 1_000

@@ -85,7 +85,7 @@ const makeReport = () => {
   }
 }
 
-/** How long a call may wait, in milliseconds. The database answers immediately. */
+/** The longest that a call may wait, in milliseconds. Usually the database answers immediately. */
 const callMs = 10_000
 
 /** Opens the database in a folder until the scope closes, and creates it in a new or an empty folder. */

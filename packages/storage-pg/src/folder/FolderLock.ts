@@ -148,6 +148,6 @@ const acquire = Effect.fnUntraced(function* (folder: string) {
 const release = (folder: string, number: number) =>
   Effect.ignore(attempt(folder, () => truncateSync(fileOf(folder, number))))
 
-/** Locks a folder until the scope closes. Fails with the reason `in_use` if another process, or this one, holds the lock. */
+/** Locks a folder until the scope closes. Fails with `in_use` if another process, or this one, holds the lock. */
 export const lock = (folder: string): Effect.Effect<void, DatabaseRefused, Scope.Scope> =>
   Effect.asVoid(Effect.acquireRelease(acquire(folder), (number) => release(folder, number)))

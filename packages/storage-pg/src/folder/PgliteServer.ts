@@ -39,7 +39,7 @@ const settings = [
   "log_min_error_statement=panic"
 ].flatMap((setting) => ["-c", setting])
 
-/** The most lines of the server's log that are kept. */
+/** The maximum number of lines of the server's log that are kept. */
 const maxLines = 20
 
 const otherVersion = /initialized by PostgreSQL version (\S+), which is not compatible with this version (\d+)/

@@ -79,7 +79,7 @@ export const steps: DatabaseSchema.Steps = {
  * wait and then find nothing to do. Does not change a newer schema.
  *
  * A migration waits half a second for a table that another session has locked, and retries for half a minute. Then it
- * fails with the reason `locked`.
+ * fails with `locked`.
  *
  * A dry run does the same and rolls it back: it shows whether the migrations would run, and takes their locks
  * meanwhile.

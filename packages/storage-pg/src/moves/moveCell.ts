@@ -19,9 +19,9 @@ import * as Target from "./Target.ts"
  */
 export type Outcome = "moved" | "undone" | "nothing" | "kept_at_new" | "kept_at_old"
 
-/** The most times that everything is copied. */
+/** The maximum number of times that everything is copied. */
 const maxCopies = 5
-/** How often a hold is attempted, and the pause between attempts in milliseconds. */
+/** How many times a hold is attempted, and the pause between attempts in milliseconds. */
 const maxHolds = 20
 const betweenHoldsMs = 1_000
 

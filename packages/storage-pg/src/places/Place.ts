@@ -44,7 +44,7 @@ export const read = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<Pla
 
 const placeTable = statements("place_table.sql")
 
-/** Creates the table `place` and the table of move marks if they do not exist. */
+/** Creates the `place` table and the table of move marks if they do not exist. */
 export const makePlaceTable = (run: Run): Effect.Effect<void, SqlError> =>
   Effect.forEach(placeTable, (statement) => run(statement), { discard: true })
 

@@ -56,7 +56,7 @@ const pageBytes = 80_000
 const bytesOf = (wanted: Wanted): number =>
   isKey(wanted) ? recordBytes : Math.min(pageBytes, recordBytes * wanted.most)
 
-/** Looks up many at once. Identical lookups are read once. */
+/** Looks up many keys and parents in one statement. Identical lookups are read once. */
 const lookUpMany = (database: Database, wanted: ReadonlyArray<Wanted>) => {
   const places = new Map<string, number>()
   const keys: Array<Columns.Row<typeof keyColumns>> = []

@@ -16,7 +16,7 @@ export interface DatabaseFunction<Values extends Columns, Rows extends Readonly<
   ) => ReadonlyArray<PgTypes.Parameter>
 }
 
-/** Describes a function in the schema `quotewire` and its parameters. */
+/** Describes a function in the `quotewire` schema, and its parameters. */
 export const make = <Values extends Columns, Rows extends Readonly<Record<string, Columns>>>(
   name: string,
   values: Values,

@@ -11,7 +11,7 @@ create schema if not exists quotewire;
 create table if not exists quotewire.place (
   only_one boolean primary key default true check (only_one),
   state text not null check (state in ('live', 'leaving', 'held', 'left', 'arriving')),
-  -- How often the cell had moved when it arrived here.
+  -- How many times the cell had moved when it arrived here.
   epoch integer not null,
   -- The current move; null if there is none.
   move_id text,

@@ -7,7 +7,6 @@ import * as OwnerOrOperator from "../../remote/OwnerOrOperator.ts"
 import { reportAllErrors } from "../../settings/Parameters.ts"
 import * as Output from "../../terminal/Output.ts"
 
-/** A new link. */
 interface NewLink {
   readonly token: string
   readonly shared_id: string

@@ -15,7 +15,7 @@ export const element = <K extends keyof HTMLElementTagNameMap>(
   return made
 }
 
-/** A list. */
+/** An unordered list, with one entry for each item. */
 export const list = (className: string, items: ReadonlyArray<ReadonlyArray<Child>>): HTMLUListElement =>
   element("ul", className, ...items.map((item) => element("li", "", ...item)))
 

@@ -32,7 +32,7 @@ create table quotewire.record (
   status text collate "C",
   line text collate "C",
   labels text[] collate "C" not null,
-  -- The ids of what it is about. The indexes find at most two.
+  -- The ids of the resources that the record is about. The indexes find only the first two.
   about text[] collate "C" not null,
   created_at bigint not null,
   updated_at bigint not null,
@@ -64,7 +64,7 @@ create table quotewire.event (
   number bigint not null,
   id text collate "C" not null,
   occurred_at bigint not null,
-  -- The ids of what it is about. The indexes find at most two.
+  -- The ids of the resources that the event is about. The indexes find only the first two.
   about text[] collate "C" not null,
   body text not null,
   primary key (workspace_id, number),

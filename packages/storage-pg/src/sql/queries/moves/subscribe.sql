@@ -1,4 +1,4 @@
--- Subscribes to the address in the setting `move.source`, without starting to copy. Reraises a failure from here,
+-- Subscribes to the address in the `move.source` setting, without starting to copy. Reraises a failure from here,
 -- because the server would log the failed statement with the password in the address. `others` does not include a
 -- cancelled query. By default, a subscription's workers commit asynchronously, so a crash could lose the record of a
 -- table's copy long after its slot is gone. Local commits leave only a short moment in which that can happen
