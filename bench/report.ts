@@ -31,7 +31,7 @@ export const rivalCells = (row: Result): ReadonlyArray<string> => [
   exact(row.cpu_ratio, 2)
 ]
 
-/** Servers side by side. */
+/** The results of several servers side by side. */
 export const ofPeers = (name: string, title: string, base: string, rows: ReadonlyArray<Row>): Table => ({
   name,
   title,

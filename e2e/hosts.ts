@@ -48,7 +48,7 @@ const on = (rows: ReadonlyArray<Row>) => (name: string, journeys: Journeys) =>
 /** Journeys by operation name: over REST and through tools on every storage, and through the client. */
 export const onEveryHost = on([...overRest, ...byTools, ...byClient])
 
-/** Journeys by operation name: on every host, and inside programs of others. */
+/** Journeys by operation name: on every host, and mounted in other servers. */
 export const everywhere = on([...overRest, ...byTools, ...byClient, ...inPrograms])
 
 /** Journeys over REST only, on every storage. */

@@ -52,7 +52,7 @@ const failuresOf = (all: ReadonlyArray<Packed>, version: string, repository: str
       ]
 }
 
-/** What the linters of packages find in the tarballs. */
+/** What package linters find in the tarballs. */
 const lintFailures = async (all: ReadonlyArray<Packed>, out: string): Promise<ReadonlyArray<string>> => {
   const failures: Array<string> = []
   for (const { manifest, tarball } of all) {

@@ -69,7 +69,7 @@ export const Text = Schema.Union([
 export const plain = (text: typeof Text.Type): string =>
   typeof text === "string" ? text : text.map((part) => part.text ?? "").join("\n")
 
-/** A complete answer. */
+/** A complete answer as JSON. */
 export const whole = (value: unknown): Answer => ({ type: "application/json", body: JSON.stringify(value) })
 
 /** An answer as server-sent events, named if the API names them. */

@@ -181,7 +181,7 @@ export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
   }
 }
 
-/** The rows as printed. */
+/** The results as a table. */
 export const tableOf = (rows: ReadonlyArray<Row>): Table => ({
   name: "carriers",
   title: `Asks of a carrier over HTTP, from the claim to the committed quote (${atOnce} connections)`,

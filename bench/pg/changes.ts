@@ -88,7 +88,7 @@ export const run = async ({ rounds, seconds }: Flags): Promise<Result> => {
   }
 }
 
-/** The rows as printed. */
+/** The results as a table. */
 export const tableOf = ({ rival, all }: Result): Table => {
   const base = turns.named(all, rival)
   const lone = turns.named(all, `${rival}, one at a time`)

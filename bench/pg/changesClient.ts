@@ -26,7 +26,7 @@ export interface Writing {
   readonly from: number
 }
 
-/** The result. */
+/** How many changes were written per second, and the median time of each. */
 export interface Written {
   readonly per_second: number
   readonly p50_ms: number

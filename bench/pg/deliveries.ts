@@ -94,7 +94,7 @@ export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns
   }
 }
 
-/** The rows as printed. */
+/** The results as a table. */
 export const tableOf = (all: ReadonlyArray<turns.Measured<Delivered>>): Table => {
   const one = turns.named(all, oneProcess)
   const perSecond = (delivered: Delivered) => delivered.per_second

@@ -77,7 +77,7 @@ export const run = (flags: Flags): Promise<ReadonlyArray<AtLevel>> =>
     )
   )
 
-/** The rows as printed: next to each number its ratio to the first level's. */
+/** The results as a table: next to each number its ratio to the first level's. */
 export const tableOf = (levels: ReadonlyArray<AtLevel>): Table => {
   const [first] = levels
   const ratio = (level: AtLevel, pick: (level: AtLevel) => number) =>

@@ -25,7 +25,7 @@ export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns
   }
 }
 
-/** The rows as printed. */
+/** The results as a table. */
 export const tableOf = (all: ReadonlyArray<turns.Measured<Worked>>): Table => {
   const ours = turns.named(all, "Quotewire")
   const perSecond = (worked: Worked) => worked.per_second

@@ -13,7 +13,7 @@ export interface Working {
   readonly jobs: number
 }
 
-/** The result. */
+/** How many jobs were finished per second. */
 export interface Worked {
   readonly per_second: number
 }

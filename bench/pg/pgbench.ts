@@ -18,7 +18,7 @@ export const isThere = (): Promise<boolean> =>
     () => false
   )
 
-/** How pgbench writes. */
+/** What pgbench writes, and for how long. */
 export interface Load {
   readonly url: string
   readonly sample: Change.Change

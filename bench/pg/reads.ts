@@ -78,7 +78,7 @@ export const run = ({ rounds, seconds, quick }: Flags): Promise<ReadonlyArray<tu
     )
   )
 
-/** The rows as printed. */
+/** The results as a table. */
 export const tableOf = (all: ReadonlyArray<turns.Measured<Loaded>>): Table => ({
   name: "pg_reads",
   title: "PostgreSQL: reads over HTTP with 1,000,000 events stored",

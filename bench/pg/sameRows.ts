@@ -2,7 +2,7 @@ import type { Change } from "@quotewire/core"
 import { escapeLiteral } from "pg"
 import { counted } from "./start.ts"
 
-/** The counter for the changes of a database. */
+/** A sequence that numbers the changes of a database. */
 export const counter = "create sequence change_number cache 100"
 
 /** Creates the workspace rows in which each change is counted. */

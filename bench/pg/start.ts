@@ -38,7 +38,7 @@ export const counted = 12
 /** The identifier of copy n. */
 const idOf = (id: string, n: number): string => id.slice(0, -counted) + String(n).padStart(counted, "0")
 
-/** The workspaces that are written to. */
+/** The id of workspace n, which changes are written to. */
 export const workspaceOf = (n: number): Ids.WorkspaceId => Ids.WorkspaceId.make(`wks_${String(n).padStart(26, "0")}`)
 
 /**

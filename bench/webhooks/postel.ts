@@ -34,7 +34,7 @@ interface Outbox {
   }
 }
 
-/** Its configuration. */
+/** The configuration of Postel. */
 export interface Settings {
   /** Null for the default number. */
   readonly workers: number | null

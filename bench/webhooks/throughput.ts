@@ -227,7 +227,7 @@ export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
   }
 }
 
-/** The rows as printed. */
+/** The results as a table. */
 export const tableOf = (rows: ReadonlyArray<Row>): Table => ({
   name: "deliveries",
   title: `Signed webhook deliveries (${Buffer.byteLength(body)} bytes, ${atOnce} at a time)`,

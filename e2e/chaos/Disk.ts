@@ -51,7 +51,7 @@ export class Disk {
     throw new Error("The disk could not be filled")
   }
 
-  /** Frees the disk again. */
+  /** Gives the disk its full size again. */
   free(): void {
     if (!this.resize(sizeBytes)) throw new Error(`No disk of ${sizeBytes} bytes`)
   }

@@ -11,7 +11,7 @@ import { readQuotes, settle, standsStillMs } from "./settle.ts"
 
 /** What happened in a round. */
 export interface Story {
-  /** The cycles played. */
+  /** The cycles that were played. */
   readonly cycles: ReadonlyArray<Cycle>
   readonly accepted: number
   readonly events: number

@@ -17,7 +17,7 @@ import { environmentOf, type WorkspaceName, type Workspaces } from "./World.ts"
 /** The result of a deed that cannot happen now, or that does not belong to callers and operators. */
 export const nothing = "nothing"
 
-/** What deeds need. */
+/** What performing a deed requires. */
 export interface DeedParts {
   readonly machine: Machine
   readonly ledger: Ledger.Ledger

@@ -103,7 +103,7 @@ export type FeedEvent = Answer<"list_events">["events"][number]
 /** What a reader that follows a feed has seen, split where it started over because its cursor had expired. */
 export type Followed = Array<Array<FeedEvent>>
 
-/** Everything that was seen. */
+/** Everything that the outside world has seen in a story. */
 export interface Ledger {
   readonly asks: Array<Ask>
   readonly accepted: Array<Accepted>

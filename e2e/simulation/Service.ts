@@ -9,7 +9,7 @@ import type { Machine, Process } from "./Machine.ts"
  * The service as callers see it: they call one host after another until one answers, as the guides tell them to.
  */
 
-/** How a caller calls. */
+/** How a caller makes a call. */
 export interface CallOptions {
   readonly key: string
   readonly idempotency_key?: string

@@ -127,7 +127,7 @@ export type Deed =
 /** An action and its time: milliseconds after the beginning. */
 export type Action = Deed & { readonly at: number }
 
-/** All actions. */
+/** Everything that happens in a story. */
 export interface Story {
   /** Determines the order of steps, and how long messages take. */
   readonly seed: number

@@ -13,7 +13,7 @@ export const shrink = (story: Story, fails: (story: Story) => boolean): Story =>
       if (fails({ ...story, actions: fewer })) actions = fewer
       else from += size
     }
-    // Without one action, another one may no longer be needed either.
+    // After one action is left out, others may no longer be needed either.
     if (size > 1) size = Math.ceil(size / 2)
     else if (actions.length === before) size = 0
   }

@@ -62,7 +62,7 @@ const linkOf = (path: string): string | null => {
 /** The number of descriptors of a process, of any type. */
 export const countOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length
 
-/** The total number. */
+/** The total number of descriptors. */
 export const count = (descriptors: Descriptors): number =>
   Object.values(descriptors).reduce((sum, number) => sum + number, 0)
 

@@ -9,7 +9,7 @@ export interface Load {
   readonly calls: () => number
   /** The number of received webhooks. */
   readonly webhooks: () => number
-  /** How long after their commit events of live work arrive, in the feed and as webhooks, in milliseconds. */
+  /** The delay between the commit of a live event and its arrival in the feed or as a webhook, in milliseconds. */
   readonly lags: { readonly feed: Lags.Lags; readonly webhook: Lags.Lags }
   /** The port that receives webhooks. */
   readonly receiver: number

@@ -68,7 +68,7 @@ export interface Crowd {
   readonly after: Holding
 }
 
-/** What a host holds. */
+/** The descriptors and the memory that a host holds. */
 export interface Holding {
   readonly descriptors: number
   readonly heap: number

@@ -116,7 +116,7 @@ export class JobQueue {
     return this.find(lease) !== undefined
   }
 
-  /** Removes a job. */
+  /** Removes a finished job. Ignores a lost lease. */
   finish(lease: Job.Lease): void {
     const job = this.find(lease)
     if (job === undefined) return
@@ -150,7 +150,7 @@ export class JobQueue {
     if (lane === undefined) return false
     const numbers = new Set(finished.map(({ number }) => number))
     const isOpen = ({ due_at, number }: DueTime) => due_at < dueBefore && !numbers.has(number)
-    // Usually the first one is open, so the rest is not read.
+    // Usually the first job is unfinished, so the loop ends there.
     for (const job of lane.waiting.downwards({ due_at: dueBefore, number: 0 })) if (isOpen(job)) return true
     return [...lane.leased].some(isOpen)
   }
@@ -207,7 +207,7 @@ export class JobQueue {
     return [...byKind.values()].sort((one, other) => compareText(one.kind, other.kind))
   }
 
-  /** The jobs of lanes that are not full, in real time. */
+  /** The jobs of lanes that are not full, due at or before this real time. */
   private *dueJobs(now: number): Generator<Pick<StoredJob, "kind" | "due_at">> {
     for (const lanes of [this.urgent, this.ready]) {
       for (const { ready_at, waiting, workspace } of lanes.upwards()) {

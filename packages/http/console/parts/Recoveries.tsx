@@ -23,7 +23,7 @@ export interface Choice {
 
 /** The calls about the recoveries of one endpoint, by its owner or by an operator. */
 export interface RecoveryCalls {
-  /** The endpoint. */
+  /** The id of the endpoint. */
   readonly id: string
   /** The fastest rate that the caller may choose. */
   readonly maxPerMinute: number

@@ -28,7 +28,7 @@ const decoded = (part: string): string => {
   }
 }
 
-/** The current place. */
+/** The place that the console shows now. */
 export const place = signal<Place>(read(location))
 
 /** The address of a page, for links. */

@@ -5,7 +5,7 @@
 /** How a state looks: good, odd (waiting, or worth a look), bad, or neither. */
 export type Tone = "good" | "odd" | "bad" | "none"
 
-/** A state in words. */
+/** How to show a state: its tone and its text. */
 export interface State {
   readonly tone: Tone
   readonly text: string

@@ -59,7 +59,7 @@ const groups: Readonly<Record<string, string>> = {
 export const tags = (names: ReadonlyArray<string>) =>
   [...new Set(names)].map((name) => ({ name, description: groups[name] ?? `${name}.` }))
 
-/** The answer headers. */
+/** The headers that answers can have. */
 export const headers = (
   served: Revision.Served
 ): Readonly<Record<string, { description: string; required: boolean; schema: object }>> => ({

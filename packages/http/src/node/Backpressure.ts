@@ -85,7 +85,7 @@ export class Backpressure<P extends PipelinedRequest> {
   private readonly read_timeout_ms: number
   private readonly max_unread_bytes: number
   private unread_bytes = 0
-  /** Answers a request. */
+  /** The function that answers a request. */
   private readonly start: (pipelined: P) => void
 
   constructor(

@@ -94,7 +94,7 @@ const whole = (request: IncomingMessage, limit: number): Read => {
 const arriving = (request: IncomingMessage, limit: number, bodies: ArrivingBodies): Read =>
   Effect.callback((resume) => {
     const body = bodies.begin(limit, (outcome) => {
-      // Further data is dropped.
+      // Drops further data.
       stop()
       resume(outcome)
     })

@@ -44,7 +44,7 @@ interface Waiter {
 /** The state in which a POST leaves its connection: reusable, broken, or waiting for an answer until the deadline. */
 export type ConnectionState = "reusable" | "broken" | "hung"
 
-/** The limits of connections. */
+/** How many connections are kept open, and for how long. */
 export interface Bounds {
   readonly per_host: number
   readonly total: number

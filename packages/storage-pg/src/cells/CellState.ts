@@ -11,7 +11,7 @@ export interface CellSource<E> {
   readonly open: Effect.Effect<Port, E, Scope.Scope>
 }
 
-/** An open cell. */
+/** An open cell: its name and its storage. */
 export interface NamedStorage {
   readonly name: string
   readonly storage: Port

@@ -14,7 +14,7 @@ export interface Placements {
   readonly place: (workspace_id: Ids.WorkspaceId) => Effect.Effect<string, Storage.StorageUnavailable>
 }
 
-/** Options of placements. */
+/** What placements need: the first cell, and which cells are usable. */
 export interface Options {
   /** The first cell, which stores the placements. */
   readonly home: Storage.Storage["Service"]

@@ -1,6 +1,6 @@
 import { Redacted } from "effect"
 
-/** Where a schema is. */
+/** Where a schema is: the address of its database, and its name. */
 export interface Address {
   readonly url: Redacted.Redacted<string>
   readonly schema?: string

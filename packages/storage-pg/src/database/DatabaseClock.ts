@@ -35,7 +35,7 @@ const steady = (own: Clock.Clock, onJump: () => void) => {
   }
   correct(0)
 
-  /** Follows the wall clock through small steps, by which the system corrects it, and undoes larger ones. */
+  /** Follows small corrections of the wall clock, and undoes larger jumps. */
   const millis = (): number => {
     const jumpMs = Math.round(lead() - leadMs)
     if (Math.abs(jumpMs) > toleranceMs) {

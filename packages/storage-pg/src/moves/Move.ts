@@ -30,7 +30,7 @@ export type Progress =
   | { readonly step: "switched"; readonly held_ms: number }
   /** The new database does not answer during an undo: its schema and subscription must be dropped manually. */
   | { readonly step: "unreachable" }
-  /** Another step is done. */
+  /** Another step of the move is done. */
   | { readonly step: "begun" | "arriving" | "published" | "subscribed" | "settled" | "unsubscribed" | "cleared" }
 
 /** A move of a cell: from where, and to where. */

@@ -21,7 +21,7 @@ const PlaceRow = Schema.Struct({
 /** What is known about a place. */
 export type Place =
   | typeof PlaceRow.Type
-  /** The place is empty. */
+  /** The place has no tables. */
   | { readonly state: "empty" }
   /** A cell that has never moved. */
   | { readonly state: "settled" }

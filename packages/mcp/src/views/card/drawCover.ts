@@ -17,7 +17,7 @@ export const drawCover = (
     ]
   })
 
-/** Names with amounts. */
+/** A description list of names with amounts. */
 export const amounts = (pairs: ReadonlyArray<readonly [name: Child, amount: string]>): HTMLElement =>
   element(
     "dl",

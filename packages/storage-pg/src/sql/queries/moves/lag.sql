@@ -1,7 +1,7 @@
--- The replication lag of the slot $1 in bytes of the log, the position that the new database has confirmed, the sum of the
--- positions that it has confirmed for the slots $2 of tables that it has copied but not caught up with, and whether the
--- server has invalidated the slot and removed its log. The slot of a table that is still being copied does not count: a
--- copy that fails begins again with a new slot at a later position.
+-- How far the new database is behind, by the slot $1: the lag in bytes of the log, the confirmed position, the sum of
+-- the confirmed positions of the slots $2 (for tables that are copied but not caught up), and whether the server has
+-- invalidated the slot and removed its log. The slot of a table that is still being copied does not count: a copy that
+-- fails begins again with a new slot at a later position.
 select pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed)::bigint as bytes,
   pg_wal_lsn_diff(s.confirmed, '0/0')::bigint as confirmed,
   coalesce((
