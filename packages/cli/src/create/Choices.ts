@@ -29,7 +29,7 @@ export const wordsOf = ({ carrier, docker, line, place, receiver }: Choices): Re
   ])
 
 /** All words of all choices. */
-export const allWords: ReadonlySet<string> = new Set([
+const allWords: ReadonlySet<string> = new Set([
   ...places,
   ...carriers.filter((carrier) => carrier !== "none"),
   "docker",

@@ -98,7 +98,7 @@ export interface StorageSettings extends DatabaseSettings {
 }
 
 /** An organization, given by its id. */
-export const organizationNamed = (name: string, description: string) =>
+const organizationNamed = (name: string, description: string) =>
   textSetting(name, description).pipe(
     Flag.filterMap(Schema.decodeUnknownOption(Ids.OrganizationId), () => settingError(name, "be an id such as org_01…"))
   )

@@ -176,7 +176,7 @@ export const failed = (consumer: Consumer, now: number, policy: RetryPolicy): Co
 }
 
 /** The pause after this many failures in a row: it doubles with each, up to `max_backoff_ms`. */
-export const backoffOf = (failures: number, { backoff_ms, max_backoff_ms }: RetryPolicy): number =>
+const backoffOf = (failures: number, { backoff_ms, max_backoff_ms }: RetryPolicy): number =>
   Math.min(max_backoff_ms, backoff_ms * 2 ** Math.min(failures - 1, 30))
 
 /** Whether the next event, which has just failed, is parked. */

@@ -16,7 +16,7 @@ export class InvalidXml extends Data.TaggedError("InvalidXml")<{ readonly messag
 /** The deepest nesting of elements. */
 export const maxDepth = 64
 /** The most elements of a document. Each takes memory, however short it is written. */
-export const maxElements = 20_000
+const maxElements = 20_000
 /** How much of a text is read at a time, in characters. */
 const chunkCharacters = 16 * 1_024
 

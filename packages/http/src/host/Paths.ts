@@ -49,7 +49,7 @@ const withoutOrigin = (url: string): string => {
 export const elsewhere: Target = { path: "", query: "", mount_path: "" }
 
 /** The rule for a base path, phrased to complete a sentence that begins with the setting's name. */
-export const basePathRule =
+const basePathRule =
   "must be a path that begins with /, without query, fragment and empty segments, and with a percent sign written as %25"
 
 /**

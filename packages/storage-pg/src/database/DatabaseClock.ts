@@ -3,7 +3,7 @@ import { Clock, Effect, Queue, Schema, type Scope } from "effect"
 import type { Database, PlacedDatabase } from "./Database.ts"
 
 /** How often a host compares its clock with the database's, in milliseconds. */
-export const compareEveryMs = 60_000
+const compareEveryMs = 60_000
 /** How often it compares while comparisons fail, in milliseconds. */
 const compareAgainMs = 1_000
 /** A host whose clock is off by less keeps its own time, in milliseconds. Synchronized clocks differ by less. */

@@ -155,7 +155,7 @@ export class Draft {
 }
 
 /** The exchange that the running code belongs to; null outside a recorded exchange. */
-export const CurrentDraft = Context.Reference<Draft | null>("@quotewire/core/CurrentDraft", {
+const CurrentDraft = Context.Reference<Draft | null>("@quotewire/core/CurrentDraft", {
   defaultValue: () => null
 })
 

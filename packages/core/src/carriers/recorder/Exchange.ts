@@ -8,11 +8,11 @@ import { Timestamp, toMillis } from "../../wire/Timestamp.ts"
 import { RecordedMessage } from "../secrets/Redaction.ts"
 
 /** The purposes of an exchange with a carrier's adapter. A `link` gets a fresh link when the person clicks. */
-export const exchangeTypes = ["ask", "poll", "callback", "refresh", "link"] as const
+const exchangeTypes = ["ask", "poll", "callback", "refresh", "link"] as const
 export type ExchangeType = (typeof exchangeTypes)[number]
 
 /** How an exchange ended: the kind of the answer, or `refused` for a callback that is not genuine. */
-export const exchangeOutcomes = [
+const exchangeOutcomes = [
   "offers",
   "declined",
   "pending",

@@ -6,7 +6,7 @@ import type { Storage } from "../../storage/Storage.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
 
 /** A call that has made its first step, stored under its key. A retry finishes the same work. */
-export const FirstStep = Schema.Struct({
+const FirstStep = Schema.Struct({
   /** The subscription; null if the second step was refused, so that the key can be used again. */
   subscription_id: Schema.NullOr(SubscriptionId),
   /** The deadline to finish it, in milliseconds of workspace time. */
