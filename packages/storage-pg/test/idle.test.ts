@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Change, Storage } from "@quotewire/core"
 import { PgStorage } from "@quotewire/storage-pg"
 import { PgCells } from "@quotewire/storage-pg/cells"
-import { Clock, Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { Clock, Context, Effect, Exit, Fiber, Layer, Redacted, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { emptyDatabase, scopedDatabase, statements } from "../../../test/support/TestDatabase.ts"
 import { RealClock } from "../src/connection/inRealTime.ts"
@@ -45,7 +45,7 @@ const fourCells = Effect.gen(function* () {
   return { url, wire: counted.wire, storage: yield* open(PgCells.layer(cellsAt(counted.url))) }
 })
 
-const beatMs = 20_000
+const beatMs = 5_000
 
 const claim = (storage: Storage.Storage["Service"], now: number) =>
   Effect.map(storage.claim({ now, lease_ms: 30_000, limit: 10 }), ({ jobs }) => jobs.length)
@@ -61,7 +61,7 @@ describe.each([
   { name: "one database", made: oneDatabase },
   { name: "four cells in one database", made: fourCells }
 ])("an idle host with $name", ({ made }) => {
-  it.effect("sends three statements in a minute", () =>
+  it.effect("sends twelve statements in a minute", () =>
     Effect.gen(function* () {
       const { storage, wire } = yield* made
       // The first claims ask the databases.
@@ -71,7 +71,78 @@ describe.each([
         for (let second = 0; second < beatMs; second += 1_000) yield* claim(storage, now + second)
         yield* beat(wire)
       }
-      assert.strictEqual(wire.requests - before, 3)
+      assert.strictEqual(wire.requests - before, 12)
+    })
+  )
+})
+
+describe("a host whose server no longer answers it", () => {
+  it.effect("asks for jobs again a moment after the next beat", () =>
+    Effect.gen(function* () {
+      const { storage, wire } = yield* oneDatabase
+      yield* claim(storage, 1)
+      wire.freeze("from")
+      const idle = wire.requests
+      yield* claim(storage, 2)
+      assert.strictEqual(wire.requests, idle)
+      yield* TestClock.adjust(beatMs)
+      yield* eventuallyIn(10_000, () => wire.requests > idle)
+      const beaten = wire.requests
+      yield* TestClock.adjust(1_000)
+      const asking = yield* Effect.forkChild(claim(storage, 3))
+      yield* eventuallyIn(10_000, () => wire.requests > beaten)
+      wire.thaw()
+      yield* Fiber.join(asking)
+    })
+  )
+})
+
+/** Claims after the moment for which a claim that finds nothing makes the next one pause, even in real time. */
+const claimAgainOn = (storage: Storage.Storage["Service"]) =>
+  Effect.map(
+    Clock.Clock,
+    (clock) => (now: number) =>
+      Effect.provideService(TestClock.adjust(5), Clock.Clock, clock).pipe(
+        Effect.andThen(storage.claim({ now, lease_ms: 1, limit: 1 }))
+      )
+  )
+
+const jobIn = (place: number, due_at: number, ordered: boolean) =>
+  Change.make(workspace(place), { jobs: [{ kind: "collect", due_at, ordered, payload: "{}" }] })
+
+describe("before the next beat, a host claims", () => {
+  it.effect("the jobs that another one stored just before it stopped", () =>
+    Effect.gen(function* () {
+      const { storage, url } = yield* oneDatabase
+      const look = Effect.map(storage.claim({ now: 3, lease_ms: 1, limit: 1 }), ({ jobs, next_due_at }) =>
+        jobs.length === 1 ? "a job" : next_due_at
+      )
+      assert.isNull(yield* look)
+      yield* TestClock.adjust(5)
+      const scope = yield* Scope.make()
+      const other = yield* Scope.provide(open(PgStorage.layer({ url: Redacted.make(url) })), scope)
+      yield* other.commit(jobIn(1, 1_000_000, false))
+      yield* eventually(Effect.map(look, (found) => assert.strictEqual(found, 1_000_000)))
+      yield* TestClock.adjust(5)
+      // Its hint waits until some time has passed since the first one.
+      yield* other.commit(jobIn(1, 3, false))
+      yield* Scope.close(scope, Exit.void)
+      yield* eventually(Effect.map(look, (found) => assert.strictEqual(found, "a job")))
+    })
+  )
+
+  it.effect("the jobs that a host without a worker releases", () =>
+    Effect.gen(function* () {
+      const { storage, url } = yield* oneDatabase
+      const claimAgain = yield* claimAgainOn(storage)
+      const other = yield* open(PgStorage.layer({ url: Redacted.make(url) }))
+      yield* other.commit(jobIn(1, 2, true))
+      const query = { now: 2, lease_ms: 30_000, limit: 1, workspace_id: workspace(1) }
+      const { jobs } = yield* other.claim(query)
+      assert.lengthOf(jobs, 1)
+      yield* eventually(Effect.map(claimAgain(1), ({ next_due_at }) => assert.strictEqual(next_due_at, 30_002)))
+      yield* other.release(jobs)
+      yield* eventually(Effect.map(claimAgain(3), (claimed) => assert.lengthOf(claimed.jobs, 1)))
     })
   )
 })
@@ -97,12 +168,7 @@ describe("a job of which a host was not told", () => {
   it.effect("is claimed before the next beat if the host that leaves it stops", () =>
     Effect.gen(function* () {
       const { storage, url } = yield* oneDatabase
-      // A claim that finds nothing makes the next one pause for a moment.
-      const clock = yield* Clock.Clock
-      const paused = (now: number) =>
-        Effect.provideService(TestClock.adjust(5), Clock.Clock, clock).pipe(
-          Effect.andThen(storage.claim({ now, lease_ms: 1, limit: 1 }))
-        )
+      const claimAgain = yield* claimAgainOn(storage)
       const scope = yield* Scope.make()
       const other = yield* Scope.provide(open(PgStorage.layer({ url: Redacted.make(url) })), scope)
       yield* other.commit(
@@ -110,11 +176,11 @@ describe("a job of which a host was not told", () => {
       )
       const { jobs } = yield* other.claim({ now: 2, lease_ms: 30_000, limit: 1 })
       yield* eventually(
-        Effect.map(paused(1), ({ next_due_at }) => assert.strictEqual(next_due_at, 30_002, "the end of its lease"))
+        Effect.map(claimAgain(1), ({ next_due_at }) => assert.strictEqual(next_due_at, 30_002, "the end of its lease"))
       )
       yield* other.release(jobs)
       yield* Scope.close(scope, Exit.void)
-      yield* eventually(Effect.map(paused(3), (claimed) => assert.lengthOf(claimed.jobs, 1)))
+      yield* eventually(Effect.map(claimAgain(3), (claimed) => assert.lengthOf(claimed.jobs, 1)))
     })
   )
 })

@@ -6,7 +6,7 @@ import { type CellState, unavailable } from "./CellState.ts"
  * Hints can be lost, so each cell is asked at least this often, in milliseconds. While its storage hears hints, it
  * answers without its database.
  */
-const pollMs = 5_000
+const pollMs = 1_000
 
 const claimedJobs = Metric.counter("quotewire_cell_jobs_claimed_total", {
   description: "Jobs that this process has claimed, by cell.",

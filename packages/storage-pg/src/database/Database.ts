@@ -90,7 +90,11 @@ const followSite = Effect.fnUntraced(function* (
     const pools = yield* Scope.provide(Pools.make(at, engine), own)
     return { url, engine, connection: yield* Pools.connectionOf(at, engine), pools, scope: own }
   })
-  const useAt = <E>(use: AtPlace<E>, at: Current) => Scope.provide(use(at.connection), at.scope)
+  // In its own scope, because an attempt that fails must leave nothing behind for the next one.
+  const useAt = Effect.fnUntraced(function* <E>(use: AtPlace<E>, at: Current): Effect.fn.Return<void, E> {
+    const own = yield* Scope.fork(at.scope)
+    yield* Effect.onError(Scope.provide(use(at.connection), own), (cause) => Scope.close(own, Exit.failCause(cause)))
+  })
 
   let current: Current = yield* openAt(yield* find)
 

@@ -1,11 +1,15 @@
 import { type Change, Ids, Supervise } from "@quotewire/core"
-import { Effect, Option, Queue, Schema, type Scope } from "effect"
+import { Cause, Effect, Option, Queue, Schema, type Scope } from "effect"
 import { inRealTime } from "../connection/inRealTime.ts"
 import type { Database } from "../database/Database.ts"
 import * as Columns from "../rows/Columns.ts"
 
 /** The shortest time between two announcements of a host, in milliseconds. */
 const everyMs = 50
+/** The pause before hints that could not be sent are sent again, in milliseconds. */
+const againMs = 1_000
+/** How long a host that stops waits until its last hints are sent, in milliseconds. */
+const leaveMs = 1_000
 // PostgreSQL limits the payload of a notification to less than 8,000 bytes.
 const maxPayload = 7_500
 const maxPayloads = 8
@@ -61,17 +65,12 @@ const payloads = (host: string, lines: Iterable<string>): ReadonlyArray<string> 
 
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 
-/** Announces hints to other hosts. */
-export interface Announcer {
-  /** Announces hints soon. */
-  readonly announce: (hints: ReadonlyArray<Change.Hint>) => void
-  /** Announces hints immediately, and waits until they are sent. */
-  readonly announceNow: (hints: ReadonlyArray<Change.Hint>) => Effect.Effect<void>
-}
+/** Announces hints to other hosts soon. */
+export type Announce = (hints: ReadonlyArray<Change.Hint>) => void
 
 /**
  * Announces commits to other hosts on a channel named after the schema: without delay, but at most every 50
- * milliseconds, and without duplicate hints.
+ * milliseconds, and without duplicate hints. When the scope closes, first announces what is left.
  *
  * Not part of the commit, because `pg_notify` in a transaction locks the whole database and costs 40 % of the
  * throughput.
@@ -79,32 +78,42 @@ export interface Announcer {
 export const make = Effect.fnUntraced(function* (
   host: string,
   database: Database
-): Effect.fn.Return<Announcer, never, Scope.Scope> {
+): Effect.fn.Return<Announce, never, Scope.Scope> {
   const wake = yield* Queue.sliding<void>(1)
   let pending = new Set<string>()
 
-  // A hint that cannot be sent is lost. Its waiters poll again after a while.
-  const send = (lines: Iterable<string>) =>
-    Effect.ignore(
+  // If the caller stops waiting, it is unknown whether the hints were sent. Sending them twice does no harm.
+  const sendPending = Effect.suspend(() => {
+    const lines = pending
+    pending = new Set()
+    return Effect.onError(
       database.write("select pg_notify($1, payload) from unnest($2::text[]) payload", [
         database.schema,
         textArray.one(payloads(host, lines))
-      ])
+      ]),
+      (cause) =>
+        Effect.sync(() => {
+          if (!Cause.hasDies(cause)) pending = new Set([...lines, ...pending])
+        })
     )
+  })
   const announce = Effect.gen(function* () {
     yield* Queue.take(wake)
-    const lines = pending
-    pending = new Set()
-    yield* send(lines)
-    yield* Effect.sleep(everyMs)
+    const isSent = yield* sendPending.pipe(
+      Effect.as(true),
+      Effect.catchTag("StorageUnavailable", () => Effect.succeed(false))
+    )
+    if (!isSent) Queue.offerUnsafe(wake, undefined)
+    yield* Effect.sleep(isSent ? everyMs : againMs)
   })
+  // Registered before the fiber, so it runs after the fiber has ended.
+  yield* Effect.addFinalizer(() =>
+    pending.size === 0 ? Effect.void : inRealTime(Effect.ignore(Effect.timeout(sendPending, leaveMs)))
+  )
   yield* Effect.forkScoped(inRealTime(Supervise.repeatForever("Announcing to other hosts", announce, everyMs)))
 
-  return {
-    announce: (hints) => {
-      if (pending.size < maxPending) for (const hint of hints) pending.add(lineOf(hint))
-      if (hints.length > 0) Queue.offerUnsafe(wake, undefined)
-    },
-    announceNow: (hints) => send(new Set(hints.map(lineOf)))
+  return (hints) => {
+    if (pending.size < maxPending) for (const hint of hints) pending.add(lineOf(hint))
+    if (hints.length > 0) Queue.offerUnsafe(wake, undefined)
   }
 })

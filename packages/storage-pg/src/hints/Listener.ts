@@ -10,10 +10,12 @@ import { parseAnnouncement } from "./Announcer.ts"
 const reconnectMs = 1_000
 /**
  * How often a connection beats, in milliseconds: asks when the next jobs of its schemas are due, which also checks that
- * the server answers. Shorter than a lease: if another host takes a lease and dies, this host already knows when the
- * lease ends.
+ * the server answers. A lost hint delays a job by that long. So does a server that was replaced without closing the
+ * connection.
  */
-const beatEveryMs = 20_000
+const beatEveryMs = 5_000
+/** After how many milliseconds without an answer to a beat hints are assumed to be lost. */
+const doubtAfterMs = 1_000
 /** How many schemas one statement asks, so that it answers in time even if the connection has no plans yet. */
 const maxAsked = 16
 /** How long connecting, or the answer to a beat, may take, in milliseconds. */
@@ -93,12 +95,19 @@ const askNextDue = Effect.fnUntraced(function* ({ session }: Listening, all: Rea
 
 /** Beats until the server no longer answers. */
 const beat = (listening: Listening, ears: ReadonlySet<Ear>) => {
-  // A schema that has just moved away makes the statement fail.
-  const check = Effect.gen(function* () {
+  const doubt = Effect.sync(() => {
     for (const ear of ears) ear.listens(false)
-    yield* Effect.timeout(listening.session.query("select"), answerMs)
   })
-  const once = Effect.suspend(() => (ears.size === 0 ? Effect.void : askNextDue(listening, [...ears])))
+  // A schema that has just moved away makes the statement fail.
+  const check = Effect.andThen(doubt, Effect.timeout(listening.session.query("select"), answerMs))
+  const once = Effect.suspend(() =>
+    ears.size === 0
+      ? Effect.void
+      : Effect.raceFirst(
+          askNextDue(listening, [...ears]),
+          Effect.andThen(Effect.delay(doubt, doubtAfterMs), Effect.never)
+        )
+  )
   return Effect.sleep(beatEveryMs).pipe(Effect.andThen(Effect.catchTag(once, "SqlError", () => check)), Effect.forever)
 }
 
@@ -143,7 +152,11 @@ const serve = Effect.fnUntraced(function* (
     Effect.gen(function* () {
       yield* Effect.acquireRelease(
         Effect.sync(() => ears.add(ear)),
-        () => Effect.sync(() => ears.delete(ear))
+        () =>
+          Effect.sync(() => {
+            ears.delete(ear)
+            ear.listens(false)
+          })
       )
       if (current === null) return
       yield* current.hear(ear)

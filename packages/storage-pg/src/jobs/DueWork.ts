@@ -1,5 +1,13 @@
 import type { Storage } from "@quotewire/core"
 
+/** What a host hears about due work from one place of a database. */
+export interface DueNews {
+  /** Says whether the hints of other hosts arrive. */
+  readonly listens: (isListening: boolean) => void
+  /** Says when the next job is due according to the database. Earlier than known means that a hint was lost. */
+  readonly nextDue: (at: number | null) => void
+}
+
 /**
  * What a host knows about the due work of a database, so that it asks for jobs only if there may be some: after a hint,
  * when a job is due, and always while hints cannot arrive.
@@ -10,20 +18,27 @@ export class DueWork {
   private running = 0
   private askedAt = 0
   private nextDueAt: number | null = null
+  private news: DueNews | null = null
 
-  /** Records whether the hints of other hosts arrive. */
-  readonly listens = (isListening: boolean): void => {
-    this.isListening = isListening
+  /** Begins to get news from the current place of the database. What a former place still says does not count. */
+  readonly newsFromHere = (): DueNews => {
+    const isCurrent = () => this.news === news
+    const news: DueNews = {
+      listens: (isListening) => {
+        if (isCurrent()) this.isListening = isListening
+      },
+      nextDue: (at) => {
+        if (isCurrent() && at !== null && (this.nextDueAt === null || at < this.nextDueAt)) this.isHinted = true
+      }
+    }
+    this.news = news
+    this.isListening = false
+    return news
   }
 
   /** Records that there may be more work than known. */
   readonly hint = (): void => {
     this.isHinted = true
-  }
-
-  /** Records when the next job is due according to the database. If that is earlier than known, a hint was lost. */
-  readonly nextDue = (at: number | null): void => {
-    if (at !== null && (this.nextDueAt === null || at < this.nextDueAt)) this.isHinted = true
   }
 
   /** The answer to a claim that need not ask the database; null if it must ask. */

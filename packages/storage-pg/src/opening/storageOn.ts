@@ -3,7 +3,6 @@ import { Effect, Schema, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import * as ChangeWriter from "../changes/ChangeWriter.ts"
 import { rewrite } from "../changes/rewrite.ts"
-import { inRealTime } from "../connection/inRealTime.ts"
 import { makeTally } from "../counts/tallies.ts"
 import type { PlacedDatabase } from "../database/Database.ts"
 import { erase } from "../erasure/erase.ts"
@@ -26,9 +25,6 @@ export interface Means {
   readonly writers: number
 }
 
-/** How long a stopping host waits until it has announced the jobs that it leaves behind, in milliseconds. */
-const leaveMs = 1_000
-
 const aboutJobs = (workspace_id: Ids.WorkspaceId): Change.Hint => ({ about: "jobs", workspace_id })
 
 /** The storage on an open database. */
@@ -38,7 +34,7 @@ export const storageOn: (
 ) => Effect.Effect<Storage.Storage["Service"], SqlError | Storage.StorageUnavailable, Scope.Scope> = Effect.fnUntraced(
   function* (database, means) {
     const [{ name }] = hostNames(yield* database.read(nameHost, []))
-    const { announce, announceNow } = yield* Announcer.make(name, database)
+    const announce = yield* Announcer.make(name, database)
     const hints = new Hints.Hints()
     const due = new DueWork()
     yield* hints.watch(({ about }) => {
@@ -47,7 +43,7 @@ export const storageOn: (
     let hasMoved = false
     yield* database.atEachPlace((connection) =>
       Effect.gen(function* () {
-        const { listens, nextDue } = due
+        const { listens, nextDue } = due.newsFromHere()
         yield* means.listen(connection, { host: name, schema: database.schema, notify: hints.notify, listens, nextDue })
         // Hints that were sent during the move were lost.
         if (hasMoved) yield* hints.notify([{ about: "everything" }])
@@ -60,29 +56,37 @@ export const storageOn: (
     }
     const stored = (change: Change.Change) => Effect.suspend(() => announceAll(Hints.hintsOf(change, kinds)))
     const commit = yield* ChangeWriter.make(database, { queues: means.writers, stored })
-    // A host that keeps running claims its released jobs again. Other hosts hear of them only when it stops, so that a
-    // failing job does not go from host to host without a pause.
+    // A host that works claims released jobs again by itself. Others hear of them only when it stops, so that a job that
+    // fails does not go from host to host without a pause.
+    let works = false
     const released = new Set<Ids.WorkspaceId>()
-    yield* Effect.addFinalizer(() =>
-      released.size === 0
-        ? Effect.void
-        : Effect.ignore(Effect.timeout(announceNow([...released].map(aboutJobs)), leaveMs)).pipe(inRealTime)
-    )
+    yield* Effect.addFinalizer(() => Effect.sync(() => announce([...released].map(aboutJobs))))
     const claim = yield* Claimer.make(database, due)
     const release = makeRelease(database)
 
     return Storage.Storage.of({
       ...(yield* Reader.make(database)),
-      // The change may have been stored, with jobs that nobody has announced.
-      commit: (change) => Effect.tapErrorTag(commit(change), "StorageUnavailable", () => Effect.sync(due.hint)),
+      // Whether a change was stored may be unknown, so it may have jobs.
+      commit: (change) =>
+        Effect.tapErrorTag(commit(change), "StorageUnavailable", () =>
+          Effect.sync(() => {
+            due.hint()
+            announce(Hints.hintsOf(change, kinds).filter(({ about }) => about === "jobs"))
+          })
+        ),
       claim: (query) => {
-        if (query.workspace_id === undefined) released.clear()
+        if (query.workspace_id === undefined) {
+          works = true
+          released.clear()
+        }
         return claim(query)
       },
       release: (leases) =>
         Effect.map(release(leases), () => {
           due.hint()
-          for (const { workspace_id } of leases) released.add(workspace_id)
+          const workspaces = new Set(leases.map(({ workspace_id }) => workspace_id))
+          if (!works) announce([...workspaces].map(aboutJobs))
+          else for (const workspace_id of workspaces) released.add(workspace_id)
         }),
       erase: (erasure) => {
         const { what, workspace_id } = erasure
