@@ -46,7 +46,7 @@ class Lane {
   readonly leased = new Set<StoredJob>()
   /** When its next job can be claimed, in real time. Like `number`, it changes only while the lane is not in a list. */
   ready_at = never
-  /** The number of that job. */
+  /** The number of the lane's next job. */
   number = 0
 
   constructor(workspace: WorkspaceJobs, { lane, ordered }: Job.JobQueue) {

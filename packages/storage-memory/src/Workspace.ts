@@ -196,7 +196,7 @@ class Table {
     return order === "oldest" ? ids.upwards(from) : ids.downwards(from)
   }
 
-  /** The shortest list that has all records about this, or of this parent. */
+  /** The shortest list that has all records about an id, or of a parent. */
   private listOf(about: string | undefined, parent: string | undefined): SortedList<Key<"id">, Entry> {
     if (about !== undefined) return listed(this.byAbout, about)
     return parent === undefined ? this.sortedIds() : listed(this.children, parent)

@@ -40,7 +40,7 @@ const fromModule = Effect.fnUntraced(function* (name: string) {
   return yield* refused(`${shown(file)} must export a carrier, or a configuration with carriers.`)
 })
 
-/** A module's configuration. A module without one exports carriers under any names. */
+/** Reads a module's configuration. If the module has none, its exports are the carriers, under any names. */
 const configOf = (exported: object): unknown => {
   const values = new Set<unknown>(Object.values(exported))
   const configuration = Predicate.hasProperty(exported, "default") ? exported.default : undefined

@@ -73,7 +73,8 @@ const set = Command.make("set", reportAllErrors(place), (settings) =>
   Reach.withConnections(settings, (service, adapters) =>
     Effect.gen(function* () {
       const fields = adapters.find(({ carrier }) => carrier.id === settings.carrier)?.connection
-      // If the carrier needs no connection, refuses without waiting for values. A host may have other carriers.
+      // A carrier that needs no connection is refused before any values are read, but not on a host, which may have
+      // other carriers.
       const isRefused = fields === undefined && Option.isNone(settings.operator_token)
       const values = isRefused ? {} : yield* ConnectionInput.read(Object.keys(fields ?? {}))
       const connection = printed(yield* service.set({ ...placeOf(settings), values }))

@@ -35,7 +35,7 @@ export const read = (exported: unknown, shown: string): Effect.Effect<Config, Wr
 
 const emptyConfig: Config = {}
 
-/** Whether a file counts as CommonJS and exports an empty object, as one without imports and exports may. */
+/** Whether a file was loaded as CommonJS and exports an empty object, as can happen without imports and exports. */
 const isEmptyCommonJs = (exported: object): boolean =>
   Predicate.hasProperty(exported, "module.exports") &&
   Predicate.isReadonlyObject(exported["module.exports"]) &&

@@ -33,8 +33,8 @@ const cellOf = ({ moves_to, name = "", schema, url = "" }: Readonly<Record<strin
 })
 
 /**
- * Reads the file with the cells: a JSON list of `{ name, url, schema, moves_to }`. The order matters: it begins with
- * the first cell.
+ * Reads the file with the cells: a JSON list of `{ name, url, schema, moves_to }`. The order matters: the first entry
+ * is the first cell.
  */
 export const read = Effect.fnUntraced(function* (file: string) {
   const json = yield* JsonFile.read(file, settingName).pipe(

@@ -150,7 +150,7 @@ export const printMigrations = (all: ReadonlyArray<Migrated>): Effect.Effect<voi
     { discard: true }
   )
 
-/** The dependencies of a service on a database. */
+/** The dependencies of a service that stores its data in a database. */
 export const dependencies = (
   address: Address,
   settings: Pick<StorageSettings, "seal_keys">,

@@ -6,10 +6,13 @@ import { usePlaced, Wide } from "./basics.tsx"
 const chunkRows = 50
 /** Shorter lists are in the page as a whole, so that the browser's own search finds everything. */
 const longRows = 1_000
-/** How far outside the window rows are rendered. */
+/** How far outside the viewport rows are rendered. */
 const margin = "1500px"
 
-/** A list as a table. Of a long list, only the rows near the window are in the page, so that it stays smooth. */
+/**
+ * A list as a table. Only the rows of a long list that are near the viewport are in the page, so that scrolling stays
+ * smooth.
+ */
 export const ListTable = <A,>({
   columns,
   items,

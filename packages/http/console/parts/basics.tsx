@@ -12,7 +12,7 @@ export const Tag = ({ text, tone }: State) => <span class={`state ${tone}`}>{vis
 /** Untrusted text, isolated from the text around it. */
 export const Outside = ({ text }: { readonly text: string }) => <bdi>{visible(text)}</bdi>
 
-/** A moment, with the full date for programs and on hover. */
+/** A time, with the full date in its `datetime` attribute and on hover. */
 export const Time = ({ at, children }: { readonly at: string; readonly children?: ComponentChildren }) => (
   <time dateTime={at} title={moment(at)}>
     {children ?? moment(at)}

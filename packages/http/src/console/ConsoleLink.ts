@@ -5,7 +5,7 @@ import { Base64Url } from "effect/encoding"
 /** A link that signs in to the console once: its code, and the key that the code is exchanged for. */
 export interface ConsoleLink {
   readonly code: Redacted.Redacted
-  /** The key, the first time the code is sent in time; null otherwise. */
+  /** The key, once, if the code is sent in time; otherwise null. */
   readonly redeem: (code: string) => Effect.Effect<Redacted.Redacted | null>
 }
 

@@ -13,7 +13,7 @@ export interface Settings {
   readonly folder?: string | URL
   /** A link that signs in once; none by default. */
   readonly link?: ConsoleLink
-  /** Whether `/` leads browsers to the console; false by default. */
+  /** Whether `/` redirects browsers to the console; false by default. */
   readonly at_root?: boolean
 }
 

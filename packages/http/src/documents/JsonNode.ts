@@ -3,7 +3,7 @@ import { Predicate } from "effect"
 /** An object of a JSON document whose structure is only partly known, such as an OpenAPI document. */
 export type Node = Readonly<Record<string, unknown>>
 
-/** The object under a name, or behind the local reference there; an empty object if there is none. */
+/** The object under a name, with a local reference resolved; an empty object if there is none. */
 export const at = (root: Node, node: Node, name: string): Node => follow(root, node[name])
 
 /** The objects of the list under a name, with references resolved. */

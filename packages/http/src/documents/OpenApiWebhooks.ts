@@ -109,7 +109,7 @@ const eventOf = (type: Type, line: string) => ({
     : { type: "quote_request", id: "qreq_01kafzsk000000000000000000", version: versions[type] ?? 5 }
 })
 
-/** The request versions at which its first events occur. */
+/** For each event type, the version of the request at which it first occurs. */
 const versions: { readonly [type in Type]?: number } = {
   "quote_request.queued": 1,
   "quote_request.updated": 2,

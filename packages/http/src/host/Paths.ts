@@ -84,7 +84,10 @@ const pathBelow = (basePath: string): ((path: string) => string | null) => {
   }
 }
 
-/** A node in the tree of paths. Literal segments take precedence over a parameter, and that over the rest of a path. */
+/**
+ * A node in the tree of paths. Literal segments take precedence over a parameter, and a parameter over the rest of a
+ * path.
+ */
 interface Branch<A> {
   readonly literals: Map<string, Branch<A>>
   parameter: Branch<A> | null

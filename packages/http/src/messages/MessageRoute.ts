@@ -102,7 +102,7 @@ export const make = <R>(
       name,
       method,
       path,
-      // Its allowed origins differ from those of the operations.
+      // The endpoint's allowed origins differ from those of the operations.
       cors: false,
       handle: (incoming: Incoming) => handle(method, incoming)
     }))

@@ -213,7 +213,7 @@ export class Backpressure<P extends PipelinedRequest> {
     this.setTurn()
   }
 
-  /** Starts one request each of the connections whose turn it is, and leaves the others to the next turns. */
+  /** Starts one request on each connection whose turn it is, and leaves the others for later turns. */
   private readonly takeTurns = (): void => {
     this.isTurnSet = false
     let started = 0

@@ -51,7 +51,10 @@ export const readInSlicesIfNeeded = (server: Server): void => {
   server.on("connection", (socket: Socket) => watch.add(socket))
 }
 
-/** Reads the connections of this one's server in slices from now on, because a request on it takes long to parse. */
+/**
+ * From now on, reads all connections of this connection's server in slices, because a request on it takes long to
+ * parse.
+ */
 export const beware = (socket: Socket): void => watches.get(socket)?.beware()
 
 /** Stops parsing a connection until it is released, if its server reads in slices. */

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { OAuthSettings } from "./OAuthOptions.ts"
 import * as TokenVerifier from "./TokenVerifier.ts"
 
-/** The scopes of the issuer that make an operator, and what each allows. */
+/** The issuer's scopes that make a caller an operator, and what each allows. */
 const scopes: Readonly<Record<string, OperatorToken.OperatorScope>> = {
   "operator:read": "read",
   "operator:write": "write",

@@ -48,7 +48,7 @@ export const mount = async <Handle>(
   }
 }
 
-/** Whether the service was closed before it had started, which is not an error. Unavailable storage is one. */
+/** Whether the service was closed before it had started, which is not an error. Unavailable storage is an error. */
 const isClosed = (error: unknown): boolean => error instanceof ApiError.ApiError && error.retry_action === "none"
 
 const cannotStart = "The service could not start, so its handler refuses every request"

@@ -9,7 +9,7 @@ import * as CarrierCallbacks from "./CarrierCallbacks.ts"
 import * as Handoff from "./Handoff.ts"
 import * as OperatorRoutes from "./OperatorRoutes.ts"
 
-/** The services of the whole service, as `Quotewire.layer` and a storage provide them. */
+/** All Effect services of the quoting service, as `Quotewire.layer` and a storage provide them. */
 export type Services = Quotewire.Services | Storage.Storage
 
 /** Which parts of the service a host serves. */

@@ -187,7 +187,10 @@ const nextOf = (request: QuoteRequest, quotes: number): ReadonlyArray<string> =>
     : ["There is no price to show. carriers says what each carrier answered."]
 }
 
-/** Tells the model to ask the person the carriers' questions and not to poll, because the read would not wait. */
+/**
+ * Tells the model to ask the person the carriers' questions and not to poll, because a read would return without
+ * waiting.
+ */
 const questionOf = (request: QuoteRequest): ReadonlyArray<string> => {
   const { carriers, deadline_at } = request
   const isAwaited = carriers.some(({ outcome }) => outcome === "pending")

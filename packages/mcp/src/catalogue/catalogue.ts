@@ -280,7 +280,7 @@ const getEventSubscriptionHealth: Definition = {
   present: WebhookAnswers.health
 }
 
-/** Every tool, in the order of the list (api.md, Tools). Its name is that of its operation. */
+/** Every tool, in the order of the list (api.md, Tools). Each has the name of its operation. */
 export const catalogue: ReadonlyArray<Definition> = [
   getCapabilities,
   startQuoteRequest,

@@ -21,7 +21,7 @@ export interface Settings {
 export const hostRule =
   "be the address of the host, such as https://quotes.example.com, without /v1/mcp, query, user or password"
 
-/** Reads the address of a host, without trailing slashes. None if it breaks `hostRule`. */
+/** Reads the address of a host, without trailing slashes. `None` if it breaks `hostRule`. */
 export const readHost = (text: string): Option.Option<string> =>
   Option.filter(Result.getSuccess(HttpAddress.readBase(text)), (address) => !address.endsWith(Protocol.path))
 
@@ -34,8 +34,8 @@ const silenceMs = 120_000
 const maxAnswerBytes = 32 * 1024 * 1024
 
 /**
- * When to retry sending the answer to a form: after 1, 2, 4, 8, 16 and 32 seconds, which also outlasts a limit per
- * minute. The person gives the answer only once, and the host accepts only the first.
+ * When to retry sending the answer to a form: after 1, 2, 4, 8, 16 and 32 seconds, long enough to outlast a per-minute
+ * limit. The person gives the answer only once, and the host accepts only the first.
  */
 const formRetries = { schedule: Schedule.exponential("1 second"), times: 6 }
 

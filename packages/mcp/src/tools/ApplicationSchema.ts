@@ -48,7 +48,7 @@ const mostNumbers = 8
  */
 const short = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   const { items, type } = schema
-  // The description of a nullable fact explains what null means. Here null counts as omitted.
+  // Leaves out the description of a nullable fact: it explains null, which counts as omitted here.
   const description = Array.isArray(schema.enum) && schema.enum.includes(null) ? undefined : schema.description
   const { description: allowed, ...values } = valuesOf(schema.enum)
   const about = [description, allowed, alternativesOf(schema)].filter(Predicate.isString).join("; ")

@@ -22,7 +22,7 @@ export interface Advanced {
   readonly isRecorded: boolean
 }
 
-/** Moves a workspace's clock by so many seconds. */
+/** Moves a workspace's clock by this many seconds. */
 export type Advance = (seconds: number) => Promise<void>
 
 /** The advances of one service. */
@@ -31,7 +31,7 @@ export interface Advances {
   readonly settled: () => Promise<void>
   /** How far the clock has moved, in milliseconds; null while it moves or work is running. */
   readonly standsAt: () => number | null
-  /** The advances of a workspace, which a client of it calls. */
+  /** The advances of a workspace, made through one of its clients. */
   readonly of: (workspace_id: Ids.WorkspaceId, client: Advancer) => Advance
 }
 

@@ -44,7 +44,7 @@ export const transportOf = (
   })
   const [first] = replays
   if (first === undefined) return null
-  // A request to a host that no cassette knows goes to the first one, which says what it has instead.
+  // A request to a host without a cassette goes to the first cassette, whose error says what it has instead.
   const transport = HttpClient.make((request, url) =>
     Effect.suspend(() => (replays.find(({ hosts }) => hosts.has(url.host)) ?? first).transport.execute(request))
   )

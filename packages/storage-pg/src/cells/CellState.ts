@@ -68,8 +68,8 @@ export class WrongCell extends Error {
 }
 
 /**
- * Opens a cell in the current scope, and checks that it is the named one and belongs to the map of the first cell,
- * which is `null` for the first cell itself. A failure leaves nothing open.
+ * Opens a cell in the current scope, and checks that it is the named one and belongs to the same map as `first`, which
+ * is null for the first cell itself. A failure leaves nothing open.
  */
 export const openChecked = <E>(
   { name, open }: CellSource<E>,

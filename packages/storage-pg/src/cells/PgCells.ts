@@ -21,7 +21,7 @@ export type { MoveSlot, MoveState } from "../moves/MoveState.ts"
 export type { Outcome as MoveOutcome } from "../moves/moveCell.ts"
 export type { MoveOptions } from "../moves/movesByName.ts"
 
-/** A cell: a database schema with all tables that contains some of the workspaces. */
+/** A cell: a database schema that has all tables and contains some of the workspaces. */
 export interface CellOptions extends PlacedSchema.MovableOptions {
   /** Lower-case letters, digits and hyphens, at most 40. A cell keeps its name when its database moves. */
   readonly name: string
@@ -303,8 +303,8 @@ export const undoMove = (
 
 /**
  * Ends a move whose old or new server is permanently lost: the cell continues at the other end. At the new end, the
- * last commits of the old server may be missing; at the old end, everything since the cutover is. Refused while the
- * lost server answers, or if the other end does not have all tables.
+ * last commits of the old server may be missing; at the old end, everything since the cutover is missing. Refused while
+ * the lost server answers, or if the other end does not have all tables.
  */
 export const endMoveWithout = (
   cells: AllCells,

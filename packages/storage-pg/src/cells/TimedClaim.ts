@@ -12,8 +12,8 @@ type Fork = <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 /**
  * Makes the claims on a cell, with a timeout, so that a cell that does not answer does not delay the others.
  *
- * A claim that times out continues in the background. The next claim returns the jobs that it leases late, so a slow
- * cell's jobs still run. If no claim follows within half the lease, those jobs are released.
+ * A claim that times out continues in the background. Jobs that it leases late are returned by the next claim, so a
+ * slow cell's jobs still run. If no claim follows within half the lease, those jobs are released.
  */
 export const make = (
   run: Fork,

@@ -18,8 +18,8 @@ const eventColumns = {
 }
 
 /**
- * The rows of changes that are sent together. `change` is the place of the row's change, and `workspace` the place of
- * its workspace.
+ * The rows of changes that are sent together. `change` is the position of the row's change, and `workspace` that of its
+ * workspace.
  */
 export const changeColumns = {
   /** The workspaces, in locking order, and how many new events and jobs each gets. */

@@ -20,7 +20,9 @@ const refusalColumns = {
   change: Columns.int4(Schema.Int),
   /** Why the change is refused. */
   reason: Columns.text(Schema.Literals(["lease", "passed", "expectation", "write"])),
-  /** The place of the first refused row, among the finishes, bounds (`none_due`), expects or writes of all changes. */
+  /**
+   * The position of the first refused row among the finishes, bounds (`none_due`), expects or writes of all changes.
+   */
   place: Columns.int4(Schema.Int)
 }
 const refusals = rowsReader(rowSchema(refusalColumns))

@@ -102,7 +102,7 @@ export const wrongAddress = new DatabaseRefused({
   message: `The database address must be that of a PostgreSQL database, ${addressForm}`
 })
 
-/** The refusal of a pooler in session mode that does not let the settings of connections pass. */
+/** The refusal of a pooler in session mode that does not pass on the settings of connections. */
 const unsupportedParameters = (place: string) =>
   new DatabaseRefused({
     reason: "pooler",

@@ -13,7 +13,7 @@ import { type TlsOptions, tlsOf } from "./Tls.ts"
 import * as Writes from "./Writes.ts"
 
 /**
- * The name by which operators see this process. PostgreSQL cuts names after 63 bytes, so a long host name loses its
+ * The name by which operators see this process. PostgreSQL truncates names to 63 bytes, so a long host name loses its
  * end.
  */
 const applicationName = `quotewire ${pid}@${hostname()}`.slice(0, 63)

@@ -17,7 +17,7 @@ import { attempt } from "./FolderRefused.ts"
 const Owner = Schema.Struct({
   pid: Schema.Int,
   host: Schema.String,
-  /** Identifies the process, because its number can be reused; null where that is unknown. */
+  /** Identifies the process, because process IDs are reused; null where that is unknown. */
   started: Schema.NullOr(Schema.String)
 })
 type Owner = typeof Owner.Type
@@ -120,7 +120,7 @@ const take = (folder: string, temporary: string): number | DatabaseRefused | nul
 /** Writes a lock to a temporary file, which is then linked to its name. */
 const write = (folder: string, owner: Owner): string => {
   const file = join(folder, `lock.new.${hostname()}.${pid}`)
-  // A leftover file of an earlier process with the same number may be linked to a lock.
+  // A leftover file of an earlier process with the same ID may be linked to a lock.
   rmSync(file, { force: true })
   writeFileSync(file, encode({ owner }), { mode: 0o600 })
   return file

@@ -21,7 +21,10 @@ const reports: ReadonlyArray<readonly [RegExp, (folder: string) => string]> = [
   [/Permission denied|Read-only file system/i, isReadOnly]
 ]
 
-/** Says why a folder cannot be used, given an error of the file system or PostgreSQL's report; null if that says neither. */
+/**
+ * Says why a folder cannot be used, given an error of the file system or PostgreSQL's report; null if neither of them
+ * says why.
+ */
 export const faultOf = (folder: string, error: unknown, report = ""): string | null => {
   const codes = [
     Predicate.hasProperty(error, "code") ? error.code : null,

@@ -4,7 +4,7 @@ import { faultOf, folderRefused } from "./FolderRefused.ts"
 import type { Pglite } from "./PgliteSession.ts"
 
 /*
- * PostgreSQL in this process. The package PGlite is optional, so it is loaded only here, and only when it is needed.
+ * PostgreSQL in this process. PGlite is an optional package, so it is loaded only here, and only when it is needed.
  */
 
 /** The version of the package that this program was tested with. */
@@ -62,7 +62,7 @@ const refusalOf = (folder: string, error: unknown, report: string): DatabaseRefu
 
 /** A server in this process. */
 export interface PgliteServer extends Pglite {
-  /** Why the server cannot run statements any more, and what to do; null while it can. */
+  /** Why the server can no longer run statements, and what to do; null while it can. */
   readonly failure: () => string | null
 }
 

@@ -24,7 +24,7 @@ const tableNames = "select string_agg('quotewire.' || quote_ident(tablename), ',
 const ofSchema = "where schemaname = 'quotewire'"
 const readNames = someRowsReader(Schema.Struct({ names: Schema.String }))
 
-/** Tidies up between writes. Call the returned function after each. */
+/** Tidies up between writes. Call the returned function after each write. */
 export const make = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<() => void, SqlError, Scope.Scope> {
   const endOf = Effect.map(run(logEnd), ({ rows }) => readEnd(rows)[0].at)
   const [{ names }] = readNames((yield* run(`${tableNames} ${ofSchema}`)).rows)

@@ -72,7 +72,7 @@ export type Announce = (hints: ReadonlyArray<Change.Hint>) => void
  * Announces commits to other hosts on a channel named after the schema: without delay, but at most every 50
  * milliseconds, and without duplicate hints. When the scope closes, first announces what is left.
  *
- * Not part of the commit, because `pg_notify` in a transaction locks the whole database and costs 40 % of the
+ * Not part of the commit, because `pg_notify` in a transaction locks the whole database and costs 40% of the
  * throughput.
  */
 export const make = Effect.fnUntraced(function* (

@@ -7,7 +7,7 @@ export interface Shared {
   readonly conditions: ReadonlySet<string>
   /** The labels of assumptions. */
   readonly assumptions: ReadonlySet<string>
-  /** How reliable the prices are. */
+  /** The labels that say how reliable the prices are. */
   readonly labels: ReadonlySet<string>
   /** The labels of the prices per month, which say what they compare. */
   readonly comparisons: ReadonlySet<string>

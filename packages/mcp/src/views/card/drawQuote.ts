@@ -66,7 +66,7 @@ export const texts = (title: string, items: ReadonlyArray<string>): ReadonlyArra
         )
       ]
 
-/** In large type, the price per month, which compares terms; or the price of the term if there is no other. */
+/** In large type, the price per month, which is comparable across terms; without one, the price of the term. */
 const priceOf = ({ comparison, premium, term_months }: Quote["price"]): ReadonlyArray<Child> => {
   if (premium === null) return ["Price unknown"]
   if (comparison !== null) return [Dollars.format(comparison.amount.amount_minor), term(" a month")]
@@ -122,7 +122,7 @@ const termsOf = ({ coverage, evidence }: Quote, { assumptions, conditions }: Sha
   )
 ]
 
-/** Whether the quote can still be taken, and how. */
+/** Whether the quote can still be accepted, and how. */
 const endOf = (quote: Quote, shared: Shared, context: DrawContext): ReadonlyArray<Child> => {
   const { availability, environment, status, status_details } = quote
   const { expires_at } = availability
