@@ -88,6 +88,22 @@ describe("pipelined requests whose answers are not read", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
+  it.live("are all answered, even if the body of the last one arrives while the others are answered", () =>
+    Effect.gen(function* () {
+      const echo = Route.make("POST", "/echo", ({ read }) =>
+        Effect.map(read(1_000), (body) => ({ status: 200, headers: {}, body }))
+      )
+      const { port } = yield* start({ routes: [echo] })
+      for (const bytes of [100, 200, 300, 400]) {
+        const chunks = `${bytes.toString(16)}\r\n${"a".repeat(bytes)}\r\n0\r\n\r\n`
+        const head = "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+        const requests = `${head}\r\n${chunks}`.repeat(20)
+        const text = yield* Wire.exchange(port, `${requests}${head}Connection: close\r\n\r\n${chunks}`)
+        assert.strictEqual(answersIn(text), 21)
+      }
+    }).pipe(Effect.scoped, Effect.timeout(60_000))
+  )
+
   it.live("close their connection if there are too many, and no more of them are answered", () =>
     Effect.gen(function* () {
       const { port, noted } = yield* serving()

@@ -186,7 +186,7 @@ export class Backpressure<P extends PipelinedRequest> {
 
   /** Records that the caller has read an answer, or is gone. */
   private end(connection: Connection<P>, response: ServerResponse): void {
-    const { socket, started, waiting } = connection
+    const { started, waiting } = connection
     const index = started.findIndex((each) => each.response === response)
     const [pipelined] = index < 0 ? [] : started.splice(index, 1)
     if (pipelined === undefined) return
@@ -196,10 +196,7 @@ export class Backpressure<P extends PipelinedRequest> {
     const [first] = started
     if (first !== undefined && first.offered_ms !== null) first.offered_ms = performance.now()
     if (waiting.length > 0) this.awaitTurn(connection)
-    else if (connection.isHeld) {
-      connection.isHeld = false
-      Slices.release(socket)
-    }
+    else this.release(connection)
     if (connection.onAnswered !== null && !owesAnswer(connection)) {
       connection.onAnswered(NodeMessages.isAnsweredEarly(connection.newest.response))
       connection.onAnswered = null
@@ -225,9 +222,18 @@ export class Backpressure<P extends PipelinedRequest> {
       started += 1
       this.addUnread(connection, next, -waitingBytes)
       this.begin(connection, next)
+      // The rest of its body must arrive.
+      if (!next.request.complete) this.release(connection)
       this.awaitTurn(connection)
     }
     if (this.turns.size > 0) this.setTurn()
+  }
+
+  /** Resumes parsing a connection that was held. */
+  private release(connection: Connection<P>): void {
+    if (!connection.isHeld) return
+    connection.isHeld = false
+    Slices.release(connection.socket)
   }
 
   private setTurn(): void {
