@@ -243,8 +243,8 @@ export const splitSignature = (text: string): { readonly signature: string; read
   rest: text.slice(signatureCharacters)
 })
 
-/** A stand-in for an older hash, to make `Seal.macLike` use the key with this name. */
-export const macOfKey = (keyName: string): string => `${keyName}.`
+/** A stand-in for an older hash, to make `Seal.macLike` use the key with exactly this name. */
+export const macOfKey = (keyName: string): string => (keyName.includes(".") ? "" : `${keyName}.`)
 
 /** Whether two hashes, or parts of them, are equal. The comparison takes constant time. */
 export const areEqual = (one: string, other: string): boolean => Mac.timingSafeEqual(bytesOf(one), bytesOf(other))

@@ -196,7 +196,7 @@ describe("a partner link", () => {
         const changed = `${token.slice(0, at)}${token[at] === "0" ? "1" : "0"}${token.slice(at + 1)}`
         assert.strictEqual((yield* refusal(read(id, by(changed))))._tag, "authentication_failed")
       }
-      for (const changed of [token.slice(0, -1), `${token}0`, "link_"]) {
+      for (const changed of [token.slice(0, -1), `${token}0`, `${token}.`, `${token}.0`, "link_"]) {
         assert.strictEqual((yield* refusal(read(id, by(changed))))._tag, "authentication_failed")
       }
     })
