@@ -1,11 +1,12 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect } from "effect"
+import { Deferred, Effect } from "effect"
 import {
   changeRecovery,
   listRecoveries,
   previewRecovery,
   startRecovery
 } from "../../src/operators/RecoveryOperations.ts"
+import type { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { changeEventRecovery, listEventRecoveries } from "../../src/webhooks/WebhookOperations.ts"
 import { callWith, tokenOf } from "../operators/support.ts"
@@ -151,5 +152,37 @@ describe("a recovery", () => {
         const elsewhere = { ...place, environment: "sandbox" }
         assert.strictEqual((yield* refusal(callWith(other.token, listRecoveries, elsewhere)))._tag, "not_found")
       })
+  )
+
+  /** A storage in which five concurrent starts decide before the first of them is stored. */
+  const waitingFor = Deferred.makeUnsafe<void>()
+  let waiting = 0
+  const around = (storage: Storage["Service"]): Storage["Service"] => ({
+    ...storage,
+    commit: (change) => {
+      if (!change.writes.some(({ kind, version }) => kind === "recovery" && version === 1)) return storage.commit(change)
+      waiting += 1
+      if (waiting === 5) Deferred.doneUnsafe(waitingFor, Effect.void)
+      return Effect.andThen(Deferred.await(waitingFor), storage.commit(change))
+    }
+  })
+
+  testWebhooks(
+    "is started by only one of several concurrent calls",
+    () =>
+      Effect.gen(function* () {
+        const { place, progress, token } = yield* delivered(1)
+        const starting = callWith(token, startRecovery, { ...place, statuses: ["succeeded"] }).pipe(
+          Effect.as("started"),
+          Effect.catch(({ _tag }) => Effect.succeed(_tag))
+        )
+        const outcomes = yield* Effect.all([starting, starting, starting, starting, starting], {
+          concurrency: "unbounded"
+        })
+        assert.sameMembers(outcomes, ["started", "conflict", "conflict", "conflict", "conflict"])
+        assert.lengthOf(yield* progress, 1)
+      }),
+    {},
+    { around }
   )
 })

@@ -9,7 +9,7 @@ import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../..
 import * as ApiError from "../../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Delivery from "../records/Delivery.ts"
-import { receives } from "../records/Endpoint.ts"
+import { receives, subscriptionToStored } from "../records/Endpoint.ts"
 import { findSubscription } from "../records/SubscriptionStore.ts"
 import * as Recovery from "./Recovery.ts"
 
@@ -152,7 +152,9 @@ const makeOwned = Effect.gen(function* () {
       created_at: moment.now,
       updated_at: moment.now
     }
-    const writes = [Recovery.toStored(recovery, 1)]
+    // A new version of the subscription, so that of two concurrent starts one conflicts.
+    const next = subscriptionToStored({ ...subscription, version: subscription.version + 1 })
+    const writes = [Recovery.toStored(recovery, 1), next]
     const jobs = [Recovery.nextJob(recovery, moment.now)]
     yield* commit(storage, Change.make(workspaceId, { writes, jobs, expects: expectationsOf(moment) }))
     return recovery
