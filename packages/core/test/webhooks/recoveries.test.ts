@@ -160,7 +160,8 @@ describe("a recovery", () => {
   const around = (storage: Storage["Service"]): Storage["Service"] => ({
     ...storage,
     commit: (change) => {
-      if (!change.writes.some(({ kind, version }) => kind === "recovery" && version === 1)) return storage.commit(change)
+      if (!change.writes.some(({ kind, version }) => kind === "recovery" && version === 1))
+        return storage.commit(change)
       waiting += 1
       if (waiting === 5) Deferred.doneUnsafe(waitingFor, Effect.void)
       return Effect.andThen(Deferred.await(waitingFor), storage.commit(change))
