@@ -27,10 +27,10 @@ export class Sandbox extends Context.Service<
       scenario: string
     ) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
     /**
-     * Advances the workspace's clock, and returns when every job that came due has run, in due order and at its own
+     * Advances the workspace's clock, and returns when every job that came due has run, in order and at its own due
      * time. One long advance leaves the same feed as many short ones.
      *
-     * Refuses with `conflict` (`wait`) if that takes too long. A retried call continues where it stopped.
+     * Refuses with `conflict` (`wait`) if the advance takes too long. A retried call continues where it stopped.
      */
     readonly advanceTime: (
       call: Call,

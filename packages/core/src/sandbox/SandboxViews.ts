@@ -59,7 +59,7 @@ export const ScenarioList = Schema.Struct({
 })
 export type ScenarioList = typeof ScenarioList.Type
 
-/** A workspace's view at a moment of real time, in milliseconds. */
+/** What an owner sees of a workspace at a moment of real time, in milliseconds. */
 export const viewOf = (workspace: Workspace, realNow: number, next_due: NextDue | null): SandboxWorkspace => ({
   partner_id: workspace.organization_id,
   environment: "sandbox",

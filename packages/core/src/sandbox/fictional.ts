@@ -36,7 +36,7 @@ const retryAfterMs = 10 * secondMs
 
 const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 
-/** A carrier's part in one ask: who it is, what it does, and when its answer is ready (null: never). */
+/** A carrier's part in one ask: which carrier it is, what it does, and when its answer is ready (null: never). */
 interface Play {
   readonly carrier: FictionalCarrier
   readonly line: PlayedLine
@@ -62,7 +62,7 @@ const playOf = (carrier: FictionalCarrier, ask: CarrierAsk): Play | null => {
   return { carrier, line, plan, risk, part, script, ask, origin, ready_at }
 }
 
-/** The offer of the carrier's plan, made at `answeredAt`, as the scenario changes it. */
+/** The offer by the carrier's plan, made at `answeredAt`, as changed by the scenario. */
 const offerAt = ({ ask, part, plan, risk }: Play, answeredAt: number): CarrierOffer =>
   scenarioOffer(offerOf(plan, priceOf(plan, risk), ask, answeredAt), ask.scenario, part, answeredAt)
 
@@ -75,7 +75,7 @@ const offers = (play: Play): CarrierReply => {
   return { kind: "offers", offers: [{ ...offer, refresh_after_ms }] }
 }
 
-/** The answer at the moment it becomes ready. */
+/** The carrier's answer at the moment when it becomes ready. */
 const answer = (play: Play): CarrierReply => {
   const { ask, line, plan, risk } = play
   switch (play.script.act) {
@@ -115,7 +115,7 @@ const asked = (play: Play): CarrierReply => {
   return ready_at === null ? accepted : { ...accepted, callback_after_ms: Math.max(0, ready_at - ask.now) }
 }
 
-/** How long a try takes. It takes no time if the carrier only accepts the ask, or is polled. */
+/** How long an attempt takes. It takes no time if the carrier only accepts the ask, or is polled. */
 const latency = (play: Play | null): number => {
   if (play === null || play.ask.attempt > 1 || !answersDirectly(play)) return 0
   return Math.max(0, (play.script.at_ms ?? 0) - startMs)
@@ -135,7 +135,7 @@ const refreshed = (play: Play, offerRef: string): CarrierRefresh => {
   return { kind: "offer", reason: "price_updated", offer: { ...offer, premium } }
 }
 
-/** The lines of the plans, with the carrier's own traits. */
+/** The lines for which the carrier has plans, with the carrier's own terms. */
 const linesOf = (carrier: FictionalCarrier, lines: CarrierAdapter["lines"]): CarrierAdapter["lines"] =>
   Object.fromEntries(
     Object.entries(lines).flatMap(([name, line]): ReadonlyArray<[string, CarrierLine]> => {

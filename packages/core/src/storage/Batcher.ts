@@ -1,30 +1,38 @@
 import { Cause, Clock, Effect, Exit, FiberSet, type Scope } from "effect"
 
-/** The names that an item locks among the items of a batch. */
+/** The names that an item locks within a batch. */
 export interface Locks {
-  /** No other item of the batch may have these names. */
+  /** No other item in the batch may have any of these names. */
   readonly exclusive: ReadonlyArray<string>
-  /** No earlier item of the batch may have these names as exclusive ones. */
+  /** No earlier item in the batch may have any of these names as an exclusive one. */
   readonly shared: ReadonlyArray<string>
 }
 
-/** Options of a batcher. */
+/** Options for a batcher. */
 export interface BatcherOptions<A, B, E> {
-  /** Sends a batch, and returns a result for each item in order. If it fails, every item of the batch fails. */
+  /** Sends a batch, and returns a result for each item, in order. If it fails, every item in the batch fails. */
   readonly send: (items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<Exit.Exit<B, E>>, E>
-  /** The error of an item that is given up: its queue is full, it has waited too long, or the batcher is closed. */
+  /**
+   * The error for an item that is not sent, because its queue is full, it has waited too long, or the batcher is
+   * closed.
+   */
   readonly unavailable: E
-  /** The largest number of items in a batch. */
+  /** How many items a batch has at most. */
   readonly max_batch: number
-  /** The largest number of items that wait in a queue. */
+  /** How many items can wait in a queue. */
   readonly max_waiting: number
-  /** The longest wait of an item. It is checked when a batch returns, so `send` must be bounded as well. */
+  /**
+   * The longest that an item waits, in milliseconds. This is checked only when a batch returns, so `send` must be
+   * bounded as well.
+   */
   readonly max_wait_ms: number
-  /** The queue of an item. Each queue has one batch in progress at a time. By default all items share one queue. */
+  /**
+   * The queue that an item joins. Each queue has one batch in progress at a time. By default all items share one queue.
+   */
   readonly queueOf?: (item: A) => string
-  /** The size of an item, and the largest total of a batch. A single item may be larger. */
+  /** The size of an item, and the most that the sizes in a batch may add up to. A single item may be larger. */
   readonly size?: { readonly of: (item: A) => number; readonly max: number }
-  /** The locks of an item. By default items lock nothing. */
+  /** The names that an item locks; by default none. */
   readonly locksOf?: (item: A) => Locks
 }
 
@@ -34,23 +42,23 @@ export type Batcher<A, B, E> = (item: A) => Effect.Effect<B, E>
 interface Waiting<A, B, E> extends Locks {
   readonly item: A
   readonly size: number
-  /** When it joined its queue, in nanoseconds of monotonic time. */
+  /** When the item joined its queue, in nanoseconds of monotonic time. */
   readonly since: bigint
   readonly resume: (answer: Exit.Exit<B, E>) => void
 }
 
-/** The items that wait for a batch, the longest waiting first. */
+/** The items that are waiting for a batch, the one that has waited longest first. */
 type Queue<A, B, E> = Array<Waiting<A, B, E>>
 
 const noLocks: Locks = { exclusive: [], shared: [] }
 
 /**
- * Gathers items into batches without delaying them: an item is sent at once if nothing of its queue is in flight;
+ * Gathers items into batches without delaying them: an item is sent immediately if its queue has no batch in progress;
  * otherwise it joins the next batch.
  *
  * Items keep their order, except that an item whose locks do not fit into the batch is sent in a later one. Items with
- * an exclusive lock in common always keep their order. If a caller gives up before its item is sent, the item is
- * dropped; once sending has begun, it runs to its end. When the scope closes, all waiting items fail as unavailable.
+ * an exclusive lock in common always keep their order. If a caller is interrupted before its item is sent, the item is
+ * dropped; once sending has begun, it completes. When the scope closes, all waiting items fail as unavailable.
  */
 export const make = Effect.fnUntraced(function* <A, B, E>(
   options: BatcherOptions<A, B, E>
@@ -63,7 +71,7 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
   const sendAll = sendingAll(options, clock)
   const queues = new Map<string, Queue<A, B, E>>()
   let closed = false
-  // Runs before the sending fibers are interrupted. After that, nothing would be sent.
+  // Runs before the sending fibers are interrupted, because after that nothing would be sent.
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
       closed = true
@@ -94,7 +102,10 @@ const waitingFor = <A, B, E>(
   joined: Pick<Waiting<A, B, E>, "since" | "resume">
 ): Waiting<A, B, E> => ({ item, ...(locksOf?.(item) ?? noLocks), size: size?.of(item) ?? 0, ...joined })
 
-/** Sends a queue in batches until it is empty, and then calls `onEnd`. If it is interrupted, gives up what waits. */
+/**
+ * Sends a queue in batches until it is empty, and then calls `onEnd`. If it is interrupted, the waiting items fail as
+ * unavailable.
+ */
 const sendingAll = <A, B, E>(options: BatcherOptions<A, B, E>, clock: Clock.Clock) => {
   const { max_wait_ms, send } = options
   const maxWait = BigInt(Math.round(max_wait_ms * 1e6))
@@ -116,7 +127,7 @@ const sendingAll = <A, B, E>(options: BatcherOptions<A, B, E>, clock: Clock.Cloc
 
   return (queue: Queue<A, B, E>, onEnd: () => void): Effect.Effect<void> =>
     Effect.gen(function* () {
-      // Yields once, so that items of the same turn of the event loop share the batch.
+      // Yields once, so that items from the same turn of the event loop share the batch.
       yield* Effect.yieldNow
       while (queue.length > 0) {
         giveUp(takeLate(queue, clock.monotonicTimeNanosUnsafe() - maxWait))
@@ -134,7 +145,7 @@ const sendingAll = <A, B, E>(options: BatcherOptions<A, B, E>, clock: Clock.Cloc
     )
 }
 
-/** The result of one item of a batch. If sending was interrupted, the batcher is closed. */
+/** The result of one item in a batch. If sending was interrupted, the batcher is closed. */
 const answerOf = <B, E>(
   exit: Exit.Exit<ReadonlyArray<Exit.Exit<B, E>>, E>,
   place: number,
@@ -144,7 +155,7 @@ const answerOf = <B, E>(
   return Cause.hasInterruptsOnly(exit.cause) ? unavailable : Exit.failCause(exit.cause)
 }
 
-/** Removes the items of a queue that have waited since a moment or longer. A queue is ordered by waiting time. */
+/** Removes the items of a queue that have been waiting since `since` or longer. A queue is ordered by waiting time. */
 const takeLate = <A, B, E>(queue: Queue<A, B, E>, since: bigint): ReadonlyArray<Waiting<A, B, E>> => {
   const first = queue.findIndex((waiting) => waiting.since > since)
   return queue.splice(0, first < 0 ? queue.length : first)
@@ -163,8 +174,8 @@ const takeBatch = <A, B, E>(
   for (const waiting of queue) {
     const isSmall = size === undefined || batch.length === 0 || takenSize + waiting.size <= size.max
     const isUnlocked = waiting.exclusive.every(isFree) && waiting.shared.every(isFree)
-    // An item that stays keeps its names locked, so that no item with the same exclusive name overtakes it. An item
-    // with a shared name can be overtaken by a later one that has the name exclusively.
+    // An item that stays in the queue keeps its names locked, so that no item with the same exclusive name overtakes
+    // it. An item with a shared name can be overtaken by a later item that has that name as an exclusive one.
     for (const name of waiting.exclusive) locked.add(name)
     if (batch.length < max_batch && isSmall && isUnlocked) {
       batch.push(waiting)

@@ -1,17 +1,17 @@
 import { Effect, Option } from "effect"
 import type { StorageCell } from "./Storage.ts"
 
-/** Whether a cell of the storage can be used by this process. */
+/** Whether this process can use a cell of the storage. */
 export interface CellReadiness {
   readonly name: string
-  /** Whether calls for its workspaces can be answered now. */
+  /** Whether calls for the cell's workspaces can be answered now. */
   readonly ready: boolean
 }
 
 /** How long a cell may take to answer whether it is ready, in milliseconds. */
 const answerMs = 1_000
 
-/** Checks all cells at the same time. A cell that does not answer within a second is not ready. */
+/** Checks all cells concurrently. A cell that does not answer within a second is not ready. */
 export const ask = (cells: ReadonlyArray<StorageCell>): Effect.Effect<ReadonlyArray<CellReadiness>> =>
   Effect.forEach(
     cells,

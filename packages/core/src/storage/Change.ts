@@ -6,28 +6,31 @@ import type { Lease, NewJob } from "./Job.ts"
  * time.
  */
 export interface StoredRecord {
-  /** The name of its kind (`Kind`). */
+  /** The name of the record's kind (`Kind`). */
   readonly kind: string
   readonly id: string
-  /** Counted from 1, without gaps. */
+  /** The version number, counted from 1 without gaps. */
   readonly version: number
-  /** JSON text. It is served as stored, without decoding. */
+  /** The body as JSON text. It is served as stored, without decoding. */
   readonly body: string
-  /** The id of the record that this one belongs to, such as a quote's request. */
+  /** The ID of the record that this one belongs to. A quote belongs to its quote request, for example. */
   readonly parent: string | null
   readonly status: string | null
   /** The insurance line, for filters. */
   readonly line: string | null
-  /** Further filters: a few short texts, `name:value`. */
+  /** More to filter by: a few short strings, `name:value`. */
   readonly labels: ReadonlyArray<string>
   /**
-   * The ids of what it is about, at most two, such as a quote and its request. Lists find records by them without a
-   * scan.
+   * The IDs that the record is about, at most two, such as a quote and its request. Lists find records by them without
+   * a scan.
    */
   readonly about: ReadonlyArray<string>
   readonly created_at: number
   readonly updated_at: number
-  /** When the record expires by time alone; null for never. After it, a reader must not serve the body unchanged. */
+  /**
+   * When the record's content becomes outdated by time alone; null for never. After that, a reader must not serve the
+   * body unchanged.
+   */
   readonly expires_at: number | null
 }
 
@@ -52,18 +55,18 @@ export const record = (of: Omit<StoredRecord, keyof OptionalFields> & Partial<Op
 
 const none: ReadonlyArray<never> = []
 
-/** A record as a decision has seen it: its newest version then, or 0 if there was none. */
+/** A record as a decision has seen it: its newest version at that time, or 0 if it did not exist. */
 export interface Expectation {
   readonly kind: string
   readonly id: string
   readonly version: number
 }
 
-/** An event that a change appends to the feed of its workspace. Its body is the feed item as JSON text. */
+/** An event that a change appends to its workspace's feed. The body is the feed item as JSON text. */
 export interface NewEvent {
   readonly id: string
   readonly occurred_at: number
-  /** The ids of what it is about, at most two, such as a quote and its request. The feed finds events by them. */
+  /** The IDs that the event is about, at most two, such as a quote and its request. The feed finds events by them. */
   readonly about: ReadonlyArray<string>
   readonly body: string
 }
@@ -73,11 +76,12 @@ export interface StoredEvent extends NewEvent {
   readonly number: number
 }
 
-/** Everything that one step writes. It is stored together, or not at all. */
+/** Everything that one step writes. It is stored as a whole, or not at all. */
 export interface Change {
   readonly workspace_id: WorkspaceId
   /**
-   * Each needs the previous version in storage; version 1 needs the absence of the record. Otherwise `VersionConflict`.
+   * The record versions to write. Each needs the previous version in storage, and version 1 needs the record not to
+   * exist; otherwise `VersionConflict`.
    */
   readonly writes: ReadonlyArray<StoredRecord>
   /**
@@ -88,21 +92,21 @@ export interface Change {
   readonly events: ReadonlyArray<NewEvent>
   readonly jobs: ReadonlyArray<NewJob>
   /**
-   * The jobs of this workspace that the change finishes. Each lease must still be held; `LeaseLost` names the first
-   * lost one.
+   * The jobs of this workspace that the change finishes. Each lease must still be held; `LeaseLost` names the first one
+   * that is not.
    */
   readonly finishes: ReadonlyArray<Lease>
-  /** Moves the workspace's clock: workspace time is real time plus this many milliseconds. */
+  /** Moves the workspace's clock, unless null: workspace time becomes real time plus this many milliseconds. */
   readonly clock_offset_ms: number | null
   /**
    * No ordered job of this workspace may be due before this workspace time, in milliseconds, except those that the
    * change finishes; otherwise `VersionConflict`, which names the workspace. So a change that runs jobs ahead of the
-   * clock passes none that was stored in the meantime.
+   * clock skips no job that was stored in the meantime.
    */
   readonly none_due_before: number | null
 }
 
-/** Makes a change of a workspace. Omitted parts are empty. */
+/** Makes a change in a workspace. Omitted parts are empty. */
 export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "workspace_id">>): Change => ({
   workspace_id,
   writes: parts.writes ?? [],
@@ -114,10 +118,10 @@ export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "wor
   none_due_before: parts.none_due_before ?? null
 })
 
-/** The approximate size of a row without its text, in bytes. */
+/** About how many bytes a row has without its text. */
 const rowBytes = 200
 
-/** The approximate size of a change, in bytes. */
+/** About how many bytes a change has. */
 export const bytesOf = ({ writes, events, jobs }: Change): number =>
   writes.reduce((sum, { body }) => sum + body.length + rowBytes, 0) +
   events.reduce((sum, { body }) => sum + body.length + rowBytes, 0) +

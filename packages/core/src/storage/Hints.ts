@@ -5,20 +5,21 @@ import type { Kinds } from "./Kind.ts"
 import { Storage } from "./Storage.ts"
 
 /*
- * Hints say that something has changed, so that nobody has to poll. This module distributes hints for every storage,
- * and lets jobs and calls wait for one. A hint is never a guarantee.
+ * Hints say that something has changed, so that code that waits need not poll often. This module distributes hints for
+ * every storage, and lets jobs and calls wait for them. A hint is never a guarantee.
  */
 
 /** The listeners of a storage: an implementation of `watch` for every storage. */
 export class Hints {
   private readonly listeners = new Set<(hint: Hint) => void>()
 
-  /** Calls the listener with every hint, until the scope closes. */
+  /** Calls the listener with every hint until the scope closes. */
   readonly watch = (listener: (hint: Hint) => void): Effect.Effect<void, never, Scope.Scope> =>
     Effect.asVoid(
       Effect.acquireRelease(
         Effect.sync(() => {
-          // Wrapped, so that a listener that was registered twice is called twice, and removed one at a time.
+          // Wrapped, so that a listener that is registered twice is called twice, and each registration is removed
+          // separately.
           const own = (hint: Hint) => listener(hint)
           this.listeners.add(own)
           return own
@@ -27,7 +28,7 @@ export class Hints {
       )
     )
 
-  /** Calls all listeners. If one throws, that is logged: the change stays stored. */
+  /** Calls all listeners. If a listener throws, logs that, because the change is already stored. */
   readonly notify = (hints: ReadonlyArray<Hint>): Effect.Effect<void> =>
     Effect.suspend(() => {
       const thrown: Array<unknown> = []
@@ -45,7 +46,7 @@ export class Hints {
     })
 }
 
-/** The hints of a change. */
+/** The hints that a change gives. */
 export const hintsOf = (change: Change, kinds: Kinds): ReadonlyArray<Hint> => {
   const changed = new Set<string>()
   for (const { kind, id, parent } of change.writes) {
@@ -61,14 +62,14 @@ export const hintsOf = (change: Change, kinds: Kinds): ReadonlyArray<Hint> => {
   return hints
 }
 
-/** A wake-up by hints that is remembered until someone waits for it. */
+/** A wake-up by hints. It is remembered until someone waits for it. */
 export interface Signal {
   readonly wake: () => void
   /** Waits for the next wake-up, at most this many milliseconds. Returns whether there was one. */
   readonly next: (at_most_ms: number) => Effect.Effect<boolean>
 }
 
-/** Makes a signal that nobody has woken yet. */
+/** Makes a signal that has not been woken yet. */
 export const makeSignal = (): Signal => {
   const woken = Latch.makeUnsafe()
   return {
@@ -82,15 +83,15 @@ export const makeSignal = (): Signal => {
   }
 }
 
-/** How many calls may wait at once in one process. Further calls are answered without waiting. */
+/** How many calls may wait in one process. Further calls are answered without waiting. */
 export const maxWaiting = 20_000
 
 /** Hints can be lost, so waiting calls look again at least this often. */
 export const pollMs = 5_000
 
 /**
- * Why a wait has ended. `changed`: look again, because of a hint, or because a hint may have been lost. `crowded`:
- * there was no wait, because too many calls wait already.
+ * Why a wait ended. `changed`: look again, because of a hint or because a hint may have been lost. `crowded`: it did
+ * not wait, because too many calls are waiting already.
  */
 export type WakeReason = "changed" | "time_over" | "stopping" | "crowded"
 
@@ -100,21 +101,24 @@ export interface PollSubject {
   readonly id: string
 }
 
-/** Waits for the next hint, at most this many milliseconds. Hints since the previous wait are not lost. */
+/** Waits for the next hint, at most this many milliseconds. A hint that came since the previous wait counts as well. */
 export type WaitForHint = (at_most_ms: number) => Effect.Effect<WakeReason>
 
 /** Lets calls wait until a record changes, without holding a resource of storage. */
 export class LongPolls extends Context.Service<
   LongPolls,
   {
-    /** Runs a body that reads and waits in turns. It listens from before the first read until the body ends. */
+    /**
+     * Runs a body that alternates between reading and waiting. Hints are collected from before the first read until the
+     * body ends.
+     */
     readonly listen: <A, E, R>(
       subject: PollSubject,
       body: (next: WaitForHint) => Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E, R>
-    /** Ends all waits, now and from now on, because the process is about to stop. */
+    /** Ends all current waits and all later ones immediately, because the process is about to stop. */
     readonly stop: Effect.Effect<void>
-    /** How many calls listen now. */
+    /** How many calls are listening. */
     readonly count: Effect.Effect<number>
   }
 >()("@quotewire/core/LongPolls") {
@@ -158,7 +162,7 @@ export class LongPolls extends Context.Service<
       const listen = <A, E, R>(subject: PollSubject, body: (next: WaitForHint) => Effect.Effect<A, E, R>) =>
         Effect.acquireUseRelease(
           Effect.sync(() => {
-            // When the process is full, new callers do not wait, and those that already wait continue.
+            // When the process is full, new callers do not wait, but those that are already waiting continue.
             const isCrowded = count >= maxWaiting
             return { isCrowded, listener: join(subject) }
           }),

@@ -1,6 +1,6 @@
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** The kinds of jobs. Storage does not depend on their meaning. */
+/** The kinds of jobs. What they mean does not matter to storage. */
 export const jobKinds = [
   "collect",
   "ask_carrier",
@@ -18,21 +18,21 @@ export const jobKinds = [
 export type JobKind = (typeof jobKinds)[number]
 
 /**
- * A queue of jobs within a workspace: at most `limit` of them are leased at once.
+ * A queue of jobs within a workspace, of which at most `limit` are leased at a time.
  *
  * Jobs with the same lane name must have the same limit and urgency.
  */
 export interface JobLane {
   readonly name: string
   readonly limit: number
-  /** Urgent jobs are claimed before all others that are due. */
+  /** Whether the lane's jobs are claimed before all other jobs of the workspace that are due. */
   readonly urgent: boolean
 }
 
 /** A job that a change creates. */
 export interface NewJob {
   readonly kind: JobKind
-  /** When it is due, in milliseconds of workspace time. */
+  /** When the job is due, in milliseconds of workspace time. */
   readonly due_at: number
   /**
    * Ordered jobs of a workspace run one at a time, by `(due_at, number)`: none can be claimed while an earlier one is
@@ -40,25 +40,25 @@ export interface NewJob {
    * concurrently.
    */
   readonly ordered: boolean
-  /** Its lane. Only jobs that are not ordered have one. */
+  /** The job's lane. Only jobs that are not ordered can have one. */
   readonly lane?: JobLane
-  /** The input of its handler, as JSON text; never facts about a person. */
+  /** The handler's input, as JSON text; never facts about a person. */
   readonly payload: string
 }
 
 /** How a job is queued: in order, in a lane, or neither. */
 export type JobQueue = Pick<NewJob, "ordered"> & Partial<Pick<NewJob, "lane">>
 
-/** A job that one host holds until the lease ends. */
+/** A job that one host holds until its lease expires. */
 export interface ClaimedJob extends NewJob {
   readonly workspace_id: WorkspaceId
   /** A sequence number; together with the workspace it identifies the job. */
   readonly number: number
   /** Counts the claims of this job, from 1. It is the fencing token: only the newest claim can finish the job. */
   readonly lease: number
-  /** How many earlier claims ended by the lease's expiry, because the host or the job failed. */
+  /** How many earlier claims ended because their lease expired, as the host or the job had failed. */
   readonly expired_leases: number
 }
 
-/** Identifies a lease: all that is needed to finish its job. */
+/** Identifies a lease: everything that is needed to finish its job. */
 export type Lease = Pick<ClaimedJob, "workspace_id" | "number" | "lease">

@@ -7,51 +7,51 @@ import type { StoredRecord } from "./Change.ts"
 export type Period = "events" | "facts" | "quotes" | "consents" | "requests" | "feedback" | "exchanges"
 
 /**
- * How long records are kept: a retention period of the settings, or some minutes. Records kept for minutes are gone
- * within the hour.
+ * How long records are kept: for a retention period from the settings, or for some minutes. Records that are kept for
+ * minutes are erased within the hour.
  */
 export type KeptFor = ({ readonly period: Period } | { readonly minutes: number }) & {
   readonly clock: "workspace" | "real"
 }
 
-/** The sealed texts in a record, and how to make its next version with new ones. */
+/** The sealed texts in a record, and a function that makes its next version with resealed ones. */
 export interface SealedTexts {
   readonly purpose: string
   readonly texts: ReadonlyArray<string>
-  /** The next version. Nothing visible in it changes. */
+  /** Makes the next version. Nothing visible changes in it. */
   readonly resealed: (reseal: (text: string) => string) => StoredRecord
 }
 
 /** How storage, retention and a reset treat a kind of record. */
 export interface Traits {
-  /** Its name in storage. */
+  /** The name of the kind in storage. */
   readonly name: string
-  /** Whether every version stays readable, or only the newest. */
+  /** Whether all versions stay readable, or only the newest one. */
   readonly keeps_history: boolean
-  /** Whether its records survive a sandbox reset. */
+  /** Whether records of this kind survive a sandbox reset. */
   readonly survives_reset: boolean
-  /** How long its records are kept, and which clock measures it; null keeps them forever. */
+  /** How long records of this kind are kept, and which clock measures that; null keeps them forever. */
   readonly kept_for: KeptFor | null
   /**
-   * Whether its bodies are sealed at rest, because they can hold facts about a person (applications, labels, texts and
-   * links of carriers, texts of reports) or an organization's values for a carrier. Bodies of other kinds hold neither.
-   * Sealed records whose parent is a quote request or its application are erased with the data of its person.
+   * Whether bodies are sealed at rest, because they can contain facts about a person (applications, labels, texts and
+   * links from carriers, texts of reports) or an organization's values for a carrier. Bodies of other kinds contain
+   * neither. Sealed records whose parent is a quote request or its application are erased with the person's data.
    */
   readonly sealed: boolean
-  /** The sealed texts in a record whose body is not sealed as a whole; null if its bodies have none. */
+  /** Finds the sealed texts in a record whose body is not sealed as a whole; null if bodies contain none. */
   readonly sealed_texts: ((workspace_id: WorkspaceId, record: StoredRecord) => SealedTexts) | null
-  /** Whether its records hold keyed hashes. These name their seal key, and cannot be remade with a newer one. */
+  /** Whether records contain keyed hashes. A keyed hash names its seal key, and cannot be remade with a newer one. */
   readonly has_hashes: boolean
-  /** Whether erasing a record also erases the records whose parent it is. */
+  /** Whether erasing a record also erases the records of which it is the parent. */
   readonly erases_children: boolean
-  /** Which waiting readers a write wakes: readers of the record, readers of its parent, or none. */
+  /** Whom a write wakes: readers that wait for the record, readers that wait for its parent, or nobody. */
   readonly wakes: "itself" | "parent" | null
 }
 
 /** The fields by which lists find a record. */
 type Listing = Partial<Pick<StoredRecord, "parent" | "status" | "line" | "labels" | "about" | "expires_at">>
 
-/** The fields of a record version that are not in its value. Times are milliseconds of workspace time. */
+/** The fields of a record version that are not part of its value. Times are milliseconds of workspace time. */
 export interface RecordMeta extends Pick<StoredRecord, "id" | "version" | "created_at" | "updated_at"> {
   readonly parent?: string
   readonly line?: string
@@ -61,12 +61,13 @@ export interface RecordMeta extends Pick<StoredRecord, "id" | "version" | "creat
 export interface Kind<out Name extends string, in out A> extends Traits {
   readonly name: Name
   /**
-   * Makes the stored record of a version. The value must not change, because it is encoded when the body is first read.
+   * Makes the stored record of a version. The value must not change afterwards, because it is encoded only when the
+   * body is first read.
    */
   readonly record: (value: A, meta: RecordMeta) => StoredRecord
   /**
-   * The value of a record. A body that was read is decoded; one that does not match the kind is a defect that names the
-   * record.
+   * The value of a record. A body that was read from storage is decoded. If it does not match the kind, that is a
+   * defect that names the record.
    */
   readonly value: (record: StoredRecord) => A
   /** The encoded body, exactly as it was written. */
@@ -140,7 +141,7 @@ const noListing = (): Listing => ({})
 /** The kinds that a program stores. */
 export interface Kinds {
   readonly all: ReadonlyArray<Traits>
-  /** The kind with this name. An unlisted name is a defect. */
+  /** Finds the kind with this name. An unlisted name is a defect. */
   readonly byName: (name: string) => Traits
 }
 
@@ -160,8 +161,8 @@ export const registry = (all: ReadonlyArray<Traits>): Kinds => {
 /**
  * A record whose body is written when it is first read.
  *
- * A storage in memory returns records as they were written, and reads few bodies. Read the fields one by one: a copy by
- * spreading loses the body.
+ * Storage in memory returns records as they were written, and reads few bodies. Copy its fields one by one, or spread
+ * it and set `body`: the body is a getter of the class, so spreading alone loses it.
  */
 export abstract class LateRecord implements StoredRecord {
   readonly kind: string
@@ -223,8 +224,9 @@ const lengthInJson = (value: unknown): number => {
 /**
  * A record whose value is encoded when its body is first read.
  *
- * In memory most are never encoded, and an answer has its value at hand (`Json.read`). If bodies were encoded
- * immediately, a tool call would take 1.2 times the CPU time (`mcp` in bench/README.md). The value must not change.
+ * With storage in memory, most bodies are never encoded, and an answer can use the value itself (`Json.read`). If
+ * bodies were encoded immediately, a tool call would take 1.2 times the CPU time (`mcp` in bench/README.md). The value
+ * must not change.
  */
 class LazyRecord<A> extends LateRecord {
   readonly value: A

@@ -1,29 +1,31 @@
 import type { WorkspaceId } from "../wire/Ids.ts"
 import type { StoredEvent, StoredRecord } from "./Change.ts"
 
-/** A query for one page of the newest versions of one kind of record. Times are milliseconds of workspace time. */
+/**
+ * A query for one page of records of one kind, each in its newest version. Times are milliseconds of workspace time.
+ */
 export interface RecordQuery {
   readonly workspace_id: WorkspaceId
   readonly kind: string
   readonly order: "newest" | "oldest"
-  /** The id of the last record of the previous page. Ids sort by creation. */
+  /** The ID of the last record on the previous page. IDs sort by creation. */
   readonly after: string | null
   readonly limit: number
   readonly parent?: string
   readonly status?: string
   readonly line?: string
-  /** Only records that have all of these. */
+  /** Returns only records that have all of these labels. */
   readonly labels?: ReadonlyArray<string>
   /**
-   * Only records that are about all of these. The page scans only records that are about the first, so put the most
-   * specific first.
+   * Returns only records that are about all of these IDs. The page scans the records that are about the first one, so
+   * put the most specific first.
    */
   readonly about?: ReadonlyArray<string>
-  /** At or after. */
+  /** Returns only records created at or after this time. */
   readonly created_after?: number
-  /** Before. */
+  /** Returns only records created before this time. */
   readonly created_before?: number
-  /** At or after. */
+  /** Returns only records updated at or after this time. */
   readonly updated_since?: number
 }
 
@@ -31,21 +33,22 @@ export interface RecordQuery {
 export interface RecordPage {
   readonly records: ReadonlyArray<StoredRecord>
   /**
-   * Where the next page starts; null at the end of the list. A page can be short, or empty, and still have a next page.
+   * Where the next page starts; null at the end of the list. A page can be short, or even empty, although there is a
+   * next page.
    */
   readonly next: string | null
 }
 
-/** A query for events of a workspace's feed, oldest first. */
+/** A query for events in a workspace's feed, oldest first. */
 export interface FeedQuery {
   readonly workspace_id: WorkspaceId
-  /** Only events with greater numbers. */
+  /** Returns only events with greater numbers. */
   readonly after: number
-  /** 0 reads no events, only how far the feed goes. */
+  /** How many events to return at most. With 0, the page only says how far the feed goes. */
   readonly limit: number
   /**
-   * Only events that are about all of these. The page scans only events that are about the first, so put the most
-   * specific first.
+   * Returns only events that are about all of these IDs. The page scans the events that are about the first one, so put
+   * the most specific first.
    */
   readonly about?: ReadonlyArray<string>
 }
@@ -54,8 +57,8 @@ export interface FeedQuery {
 export interface FeedPage {
   readonly events: ReadonlyArray<StoredEvent>
   /**
-   * The number up to which the page has looked, at least `after`: that of its last event if it is full, otherwise the
-   * number of the newest event of the feed. Every later page can start after it.
+   * The number up to which the page has searched, at least `after`: the number of its last event if the page is full,
+   * otherwise that of the feed's newest event. The next page can start after this number.
    */
   readonly reached: number
   /** Every event up to this number was erased; 0 if none was. */

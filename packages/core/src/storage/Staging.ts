@@ -2,23 +2,24 @@ import { Context, Effect, type Option } from "effect"
 import type { Change, StoredRecord } from "./Change.ts"
 import type { RecordKey, Storage, StorageUnavailable } from "./Storage.ts"
 
-/** What a job uses instead of storage while the changes of several jobs are gathered into one. */
+/** What a job uses instead of storage while the changes of several jobs are combined into one. */
 export interface Stage {
-  /** Reads a record as the earlier jobs have left it. `read` reads it from storage. */
+  /** Reads a record as the earlier jobs have left it. `read` reads the record from storage. */
   readonly get: (
     key: RecordKey,
     read: Effect.Effect<Option.Option<StoredRecord>, StorageUnavailable>
   ) => Effect.Effect<Option.Option<StoredRecord>, StorageUnavailable>
-  /** Takes the change that finishes the job. */
+  /** Receives the change that finishes the job. */
   readonly commit: (change: Change) => Effect.Effect<void>
 }
 
-/** The stage of the job that runs; null outside of jobs that run ahead of the clock. */
+/** The stage that the running job uses; null outside jobs that run ahead of the clock. */
 export const Staging = Context.Reference<Stage | null>("@quotewire/core/Staging", { defaultValue: () => null })
 
 /**
- * The storage of jobs that run ahead of the clock: the stage answers reads of newest records, and takes changes that
- * finish a job. Lists cannot be read, because the stage does not know what earlier jobs have added to them.
+ * The storage for jobs that run ahead of the clock: the stage answers reads of the newest version of a record, and
+ * receives changes that finish a job. Lists cannot be read, because the stage does not know what earlier jobs have
+ * added to them.
  */
 export const withStaging = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,

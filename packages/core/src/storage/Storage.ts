@@ -5,26 +5,28 @@ import type { ClaimedJob, JobKind, Lease, NewJob } from "./Job.ts"
 import type { Kind } from "./Kind.ts"
 import type { FeedPage, FeedQuery, RecordPage, RecordQuery } from "./Page.ts"
 
-/** The workspace of organizations and keys, which must be found before a caller's workspace is known. */
+/** The workspace for organizations and keys, which must be found before a caller's workspace is known. */
 export const directoryWorkspace: WorkspaceId = WorkspaceId.make(`wks_${"0".repeat(26)}`)
 
-/** A write does not follow the stored version, or an expected record has changed. Reread and decide again. */
+/** A write does not follow the stored version, or an expected record has changed. Read again and decide again. */
 export class VersionConflict extends Data.TaggedError("VersionConflict")<{
   readonly kind: string
   readonly id: string
 }> {}
 
-/** The job's lease has ended, and another host may hold the job. Drop the result. */
+/** The job's lease has expired, and another host may hold the job. Drop the result. */
 export class LeaseLost extends Data.TaggedError("LeaseLost")<{ readonly lease: Lease }> {}
 
 /** Storage cannot be reached for now. */
 export class StorageUnavailable extends Data.TaggedError("StorageUnavailable")<{
   readonly retry_after_seconds: number
-  /** The unavailable cell, if only one cell is unavailable. Until it is back, claims return no jobs of it. */
+  /**
+   * The unavailable cell, if only one cell is unavailable. Until it is available again, claims return no jobs from it.
+   */
   readonly cell?: string
 }> {}
 
-/** Names one record: its newest version, or a given one. */
+/** Identifies one record, in its newest version or in a given one. */
 export interface RecordKey {
   readonly workspace_id: WorkspaceId
   readonly kind: string
@@ -38,11 +40,11 @@ export interface ClaimQuery {
   readonly now: number
   readonly lease_ms: number
   readonly limit: number
-  /** Only the ordered jobs of this workspace: those that an advance of a sandbox's clock runs. */
+  /** Claims only the ordered jobs of this workspace, which an advance of a sandbox's clock runs. */
   readonly workspace_id?: WorkspaceId
   /**
-   * Only with a workspace: also its ordered jobs that come due within this many milliseconds. Without it, a claim
-   * returns only the ordered jobs of the earliest due time.
+   * Also claims ordered jobs that come due within this many milliseconds; only with `workspace_id`. Without it, a claim
+   * returns only the ordered jobs with the earliest due time.
    */
   readonly ahead_ms?: number
 }
@@ -51,9 +53,9 @@ export interface ClaimQuery {
 export interface JobClaim {
   readonly jobs: ReadonlyArray<ClaimedJob>
   /**
-   * When the next job that this claim did not return is due, in milliseconds of real time; null if none waits. For an
-   * ordered job behind a leased one, and for a job of a full lane, it is not before the end of a lease. It may be
-   * earlier if the claim has returned as many jobs as its limit.
+   * When the next job that this claim did not return is due, in milliseconds of real time; null if no job is waiting.
+   * If the job must wait for a lease (an ordered job behind a leased one, or a job in a full lane), it is not before
+   * the lease expires. It may be earlier if the claim returned as many jobs as its limit.
    */
   readonly next_due_at: number | null
   /**
@@ -72,15 +74,15 @@ export interface LaneQuery {
 
 /** A job as its lane lists it. */
 export interface LaneJob extends Pick<NewJob, "kind" | "due_at" | "payload"> {
-  /** How often it was claimed, including the current claim; 0 if nobody can have run it. */
+  /** How often the job was claimed, including the current claim; 0 if nobody can have run it. */
   readonly lease: number
 }
 
 /** A request for the jobs that are due in any workspace. */
 export interface BacklogQuery {
-  /** In milliseconds of real time. */
+  /** The current real time, in milliseconds. */
   readonly now: number
-  /** At most this many jobs are counted, in each cell. */
+  /** How many jobs are counted at most, per cell. */
   readonly limit: number
 }
 
@@ -88,26 +90,29 @@ export interface BacklogQuery {
 export interface Backlog {
   readonly kind: JobKind
   readonly due: number
-  /** When the first of them was due, in milliseconds of real time. */
+  /** When the oldest of these jobs was due, in milliseconds of real time. */
   readonly oldest_due_at: number
 }
 
 /** A process that is connected to a storage. */
 export interface StorageProcess {
-  /** The number of the process and the name of its machine, such as `4711@host-1`. A long name may be cut. */
+  /** The process ID and the machine's name, such as `4711@host-1`. A long name may be cut. */
   readonly name: string
-  /** When the oldest of its connections was opened, in milliseconds of real time. */
+  /** When the process's oldest connection was opened, in milliseconds of real time. */
   readonly since: number
 }
 
 /** What to erase. */
 export type Erasure =
   /**
-   * Everything of a workspace except what survives a reset. If an expected record has changed, nothing is erased:
+   * Everything in a workspace except what survives a reset. If an expected record has changed, nothing is erased:
    * `VersionConflict`.
    */
   | { readonly what: "workspace"; readonly workspace_id: WorkspaceId; readonly expects?: ReadonlyArray<Expectation> }
-  /** Records of one kind that were created before a time in the workspace, with their children if the kind says so. */
+  /**
+   * Records of one kind that were created before a time in the workspace, and their children if the kind's
+   * `erases_children` is true.
+   */
   | {
       readonly what: "records"
       readonly workspace_id: WorkspaceId
@@ -115,7 +120,7 @@ export type Erasure =
       readonly created_before: number
       readonly limit: number
     }
-  /** The records of one kind that belong to one parent, whatever their age; or only the older versions of them. */
+  /** The records of one kind that belong to one parent, whatever their age, or only their older versions. */
   | {
       readonly what: "children"
       readonly workspace_id: WorkspaceId
@@ -133,29 +138,29 @@ export type Erasure =
 
 /** How many records and events were erased. */
 export interface Erased {
-  /** By kind: records, or versions if only older versions were erased. */
+  /** By kind: the number of records, or of versions if only older versions were erased. */
   readonly records: { readonly [kind: string]: number }
   readonly events: number
   readonly jobs: number
 }
 
-/** A new body for one stored version of a record, in place of the body that was read. */
+/** A new body for one stored version of a record, to replace the body that was read. */
 export interface Rewrite {
   readonly kind: string
   readonly id: string
   readonly version: number
-  /** The body that was read. If a different one is stored by now, that one stays. */
+  /** The body that was read. If a different body is stored by now, that body stays. */
   readonly before: string
   readonly body: string
 }
 
 /** What one host adds to a shared count, in one window of real time. */
 export interface Tally {
-  /** The workspace of the count; `directoryWorkspace` if it is not known. */
+  /** The workspace that the count belongs to; `directoryWorkspace` if the workspace is not known. */
   readonly workspace_id: WorkspaceId
   /** The name of the count. */
   readonly name: string
-  /** Milliseconds of real time. */
+  /** When the window starts, in milliseconds of real time. */
   readonly window_start: number
   readonly window_ms: number
   /** May be negative; 0 only reads the count. */
@@ -167,11 +172,11 @@ export interface Tally {
  */
 export interface StorageCell {
   readonly name: string
-  /** Whether it can be used now. Fails within seconds if not. */
+  /** Whether the cell can be used now. If not, this fails within seconds. */
   readonly ready: Effect.Effect<void, StorageUnavailable>
-  /** Whether it is being moved to another database. */
+  /** Whether the cell is being moved to another database. */
   readonly moving?: Effect.Effect<boolean, StorageUnavailable>
-  /** Its workspaces that have data: ids after the given one, sorted. */
+  /** Lists the cell's workspaces that have data: IDs after the given one, sorted. */
   readonly workspaces: (
     after: WorkspaceId | null,
     limit: number
@@ -181,14 +186,17 @@ export interface StorageCell {
 /**
  * The port that storages implement.
  *
- * There is one way to write (`commit`) and one way to find work (`claim`). Everything belongs to a workspace. Real time is
- * an argument, so that one contract suite with a test clock checks every storage (`@quotewire/core/testing`).
+ * There is one way to write (`commit`) and one way to find work (`claim`). Everything belongs to a workspace. Real time
+ * is an argument, so that one suite of contract tests with a test clock can check every storage
+ * (`@quotewire/core/testing`).
  *
- * 1. Version rule: a write of version n needs version n - 1 in storage, and every expected record its expected version.
+ * 1. Version rule: a write of version n needs version n - 1 in storage, and every expected record must have its
+ * expected version.
  *    This is the only concurrency rule. It also makes the answer to a reused key unique: the answer is a record whose
  *    first version can be written only once.
  * 2. Fence: a change that finishes jobs needs all their leases.
- * 3. Feed order: events are numbered in commit order without gaps. No event appears behind a number that was read.
+ * 3. Feed order: events are numbered in commit order without gaps. No event appears before a number that was already
+ * read.
  * 4. Clock: jobs are due in workspace time. A change that moves the workspace's clock moves its waiting jobs.
  */
 export class Storage extends Context.Service<
@@ -203,22 +211,22 @@ export class Storage extends Context.Service<
     /** Reads events of the feed, oldest first. */
     readonly feed: (query: FeedQuery) => Effect.Effect<FeedPage, StorageUnavailable>
     /**
-     * Leases due jobs. No other host gets them until the lease ends. Jobs of one workspace come in order: urgent ones
-     * first, then by due time. Jobs of different workspaces come in any order, but no job waits forever while others
-     * come due.
+     * Leases due jobs. No other host gets a job until its lease expires. Jobs of one workspace come in order: urgent
+     * ones first, then by due time. Jobs of different workspaces come in any order, but no job waits forever while
+     * others come due.
      */
     readonly claim: (query: ClaimQuery) => Effect.Effect<JobClaim, StorageUnavailable>
-    /** Reads the first jobs of a lane, or of all lanes, by due time, waiting and leased. */
+    /** Reads the first jobs in a lane, or in all lanes, by due time, whether they are waiting or leased. */
     readonly lane: (query: LaneQuery) => Effect.Effect<ReadonlyArray<LaneJob>, StorageUnavailable>
-    /** Releases leases early; due times do not change. Lost leases are ignored. */
+    /** Releases leases early; the due times stay the same. Leases that were lost are ignored. */
     readonly release: (leases: ReadonlyArray<Lease>) => Effect.Effect<void, StorageUnavailable>
-    /** Erases permanently. Fails with `VersionConflict` only if it expects something. */
+    /** Erases permanently. Fails with `VersionConflict` only if the erasure expects something. */
     readonly erase: (erasure: Erasure) => Effect.Effect<Erased, VersionConflict | StorageUnavailable>
     /**
-     * Replaces bodies of stored versions, newest or older, without a new version, an event or a hint. Each is replaced
-     * on its own, and only if the stored body is still the one that was read. Returns how many were replaced.
+     * Replaces bodies of stored versions, newest or older, without a new version, an event or a hint. Each body is
+     * replaced separately, and only if the stored body is still the one that was read. Returns how many were replaced.
      *
-     * Only for a different encoding of the same content, such as sealing with a newer key. Everything else is a
+     * Use it only for a different encoding of the same content, such as sealing with a newer key. Everything else is a
      * `commit`.
      */
     readonly rewrite: (
@@ -226,40 +234,40 @@ export class Storage extends Context.Service<
       rewrites: ReadonlyArray<Rewrite>
     ) => Effect.Effect<number, StorageUnavailable>
     /**
-     * Adds to shared counts, each named once, and returns their totals in the same order. Counts whose window is over
-     * at `now` are forgotten.
+     * Adds to shared counts, each named once, and returns their totals in the same order. Counts whose window has ended
+     * by `now` are dropped.
      */
     readonly addCounts: (
       now: number,
       tallies: ReadonlyArray<Tally>
     ) => Effect.Effect<ReadonlyArray<number>, StorageUnavailable>
-    /** Calls the listener after commits of this and other hosts, until the scope closes. */
+    /** Calls the listener after commits by this and other hosts, until the scope closes. */
     readonly watch: (listener: (hint: Hint) => void) => Effect.Effect<void, never, Scope.Scope>
-    /** The workspaces that have data: ids after the given one, sorted. Fails if a cell is unavailable. */
+    /** Lists the workspaces that have data: IDs after the given one, sorted. Fails if a cell is unavailable. */
     readonly workspaces: (
       after: WorkspaceId | null,
       limit: number
     ) => Effect.Effect<ReadonlyArray<WorkspaceId>, StorageUnavailable>
-    /** Whether storage answers and has the schema that this program needs. */
+    /** Succeeds if storage answers and has the schema that this program needs. */
     readonly ready: Effect.Effect<void, StorageUnavailable>
     /**
-     * Counts the jobs of all workspaces that are due and could be claimed, by kind, sorted by its name. Optional: without
-     * it, operators only see when the oldest job was due.
+     * Counts the jobs of all workspaces that are due and could be claimed, by kind, sorted by the kind's name.
+     * Optional: without it, operators see only when the oldest job was due.
      */
     readonly backlog?: (query: BacklogQuery) => Effect.Effect<ReadonlyArray<Backlog>, StorageUnavailable>
     /** The processes that are connected, at most a thousand, by name. Optional: for operators only. */
     readonly processes?: Effect.Effect<ReadonlyArray<StorageProcess>, StorageUnavailable>
-    /** Whether its data is being moved to another database. Optional: for operators only. */
+    /** Whether the storage's data is being moved to another database. Optional: for operators only. */
     readonly moving?: Effect.Effect<boolean, StorageUnavailable>
     /**
-     * The cells of a storage that consists of several. `ready` is then the readiness of the first cell, which all
+     * The cells of a storage that consists of several. `ready` then tells whether the first cell is ready, which all
      * others need.
      */
     readonly cells?: ReadonlyArray<StorageCell>
   }
 >()("@quotewire/core/Storage") {}
 
-/** Commits a change that finishes no job, and so cannot lose a lease. */
+/** Commits a change that finishes no job, so that it cannot lose a lease. */
 export const commit = (
   storage: Pick<Storage["Service"], "commit">,
   change: Change
@@ -267,14 +275,14 @@ export const commit = (
   Effect.catchTag(storage.commit(change), "LeaseLost", (lost) => Effect.die(lost))
 
 /**
- * How often a decision is retried. In every round one of the competing writers succeeds, so this is far more than
+ * How often a decision is tried. In every round one of the competing writers succeeds, so this is far more than
  * contention ever needs. A decision that still conflicts would conflict forever, which is a defect.
  */
 const maxTries = 100
 
-/** Runs a decision. As long as it conflicts, runs it again with the newest data. */
+/** Runs a decision. While it conflicts, runs it again with the newest data. */
 export const retryOnConflict = <A, E, R>(decision: Effect.Effect<A, E | VersionConflict, R>): Effect.Effect<A, E, R> =>
-  // Most decisions succeed at once, so the schedule is only made for the others.
+  // Most decisions succeed at the first attempt, so the schedule is made only for the others.
   onConflict(decision, () =>
     onConflict(Effect.retry(decision, { times: maxTries - 1, while: isConflict }), (conflict) => Effect.die(conflict))
   )
@@ -287,7 +295,7 @@ const onConflict = <A, E, R>(
 ): Effect.Effect<A, E, R> =>
   Effect.catch(decision, (error) => (error instanceof VersionConflict ? then(error) : Effect.fail(error)))
 
-/** Reads the newest value of a record; null if there is none. */
+/** Reads the newest value of a record; null if it does not exist. */
 export const readOne = <A>(
   storage: Pick<Storage["Service"], "get">,
   kind: Pick<Kind<string, A>, "name" | "value">,
@@ -298,7 +306,7 @@ export const readOne = <A>(
     Option.isNone(stored) ? null : kind.value(stored.value)
   )
 
-/** The number of the newest event of a feed; that of the newest erased one if none is left. */
+/** The number of the newest event in a feed; if no event is left, the number of the newest one that was erased. */
 export const endOfFeed = (
   storage: Pick<Storage["Service"], "feed">,
   workspace_id: WorkspaceId
@@ -319,7 +327,7 @@ export const eachPage = Effect.fnUntraced(function* <E, R>(
   } while (after !== null)
 })
 
-/** Reads a list to its end into memory. Use it only where a list is short; otherwise `eachPage`. */
+/** Reads a list to its end into memory. Use it only for a short list, and `eachPage` for any other. */
 export const readAll = Effect.fnUntraced(function* (
   storage: Pick<Storage["Service"], "page">,
   query: Omit<RecordQuery, "after">

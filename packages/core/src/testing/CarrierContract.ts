@@ -39,10 +39,11 @@ const checked = checker(
 /**
  * The contract of carriers: the rules that every adapter must keep, for each of its lines.
  *
- * `facts` are applications as a caller sends them; a line without one uses its example. If the adapter wants facts that
- * identify a person, such as an e-mail, include them, so that the contract can see where they end up.
+ * `facts` are applications as a caller sends them; a line for which you pass none uses its example. If the adapter
+ * wants facts that identify a person, such as an e-mail address, include them, so that the contract can check where
+ * they end up.
  *
- * With the option `cassette` nothing is sent. Without `cassette` and `transport`, the cases ask the carrier's sandbox
+ * With the `cassette` option nothing is sent. Without `cassette` and `transport`, the cases ask the carrier's sandbox
  * over the network. Run them in order: a cassette answers in recorded order. Waiting takes no real time, unless the
  * network was used. No test runner is needed: a broken rule rejects with a `ContractBroken`, whose message says what to
  * do.
@@ -80,8 +81,8 @@ export const cases = (
 }
 
 /**
- * One ask of a line, from a cassette and in simulated time. It breaks the contract if the cassette lacks what the ask
- * needs, or contains something that the adapter cannot read.
+ * A case with one ask for a line, answered from a cassette in simulated time. It fails if the cassette lacks what the
+ * ask needs, or contains something that the adapter cannot read.
  *
  * @example
  * yield* CarrierContract.replay(acme, "renters", facts, { cassette }).effect
@@ -101,7 +102,7 @@ export const replay = (
   )
 }
 
-/** The connection values for a replay: the given ones, else the recorded ones, and stand-ins for all others. */
+/** The connection values for a replay: the ones that you passed, else the recorded ones, else stand-ins. */
 const connectionOf = (
   { connection: declared = {} }: CarrierAdapter,
   { connection: recorded = {} }: Cassette.Cassette,
@@ -121,7 +122,7 @@ const stageOf = (
   return { now: now ?? toMillis(cassette.recorded_at), standIn: replayed.transport, missing: replayed.missing }
 }
 
-/** An adapter under test, and what its cases are tried with. */
+/** An adapter under test, and what its cases are run with. */
 interface Trial {
   readonly stage: Stage
   readonly adapter: CarrierAdapter
@@ -155,11 +156,11 @@ const answersAsk = (subject: Subject.Subject) =>
 const answersPolls = (subject: Subject.Subject) =>
   passing(Effect.asVoid(reached(Subject.polled(subject, Subject.askOf(subject, "poll")))))
 
-/** Aborts an ask to a carrier that never answers. */
+/** Checks that aborting an ask ends it, even if the carrier never answers. */
 const ends = Effect.fnUntraced(function* (subject: Subject.Subject) {
   const { count, transport } = silence()
   const asked = Effect.suspend(() => subject.adapter.ask(Subject.askOf(subject, "abort")))
-  // Detached, so that an ask that does not end cannot block the contract.
+  // Detached, so that an ask that does not end cannot block the case.
   const fiber = yield* Effect.forkDetach(Effect.provideService(asked, CarrierTransport, transport))
   const hasEnded = () => fiber.pollUnsafe() !== undefined
   yield* passing(soon(() => count.begun > 0 || hasEnded()))
@@ -178,7 +179,7 @@ const ends = Effect.fnUntraced(function* (subject: Subject.Subject) {
     yield* broken("ask returned, but then sent another request. Stop everything when it is aborted.")
 })
 
-/** How long a finished ask is watched for further requests. */
+/** How long an ask is watched for further requests after it has ended, in milliseconds. */
 const afterEndMs = 10_000
 
 const inTrouble = (subject: Subject.Subject, { transport }: Trouble) =>
@@ -223,10 +224,10 @@ const keepsFacts = Effect.fnUntraced(function* (subject: Subject.Subject) {
   ).pipe(passing)
 })
 
-/** How much of a log is searched. */
+/** How many log entries are searched at most. */
 const maxLogLines = 1_000
 
-/** Everything that a call reveals to anyone but the carrier. */
+/** Collects everything that a call reveals to anyone except the carrier. */
 const saidBy = Effect.fnUntraced(function* (call: Effect.Effect<CarrierReply>, timeoutMs: number) {
   const lines: Array<string> = []
   const logger = Logger.make(({ cause, fiber, message }) => {

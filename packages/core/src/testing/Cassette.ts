@@ -13,10 +13,10 @@ import * as Xml from "../wire/Xml.ts"
 import { standInToken } from "./standInToken.ts"
 
 /*
- * A cassette: the answers of a carrier's sandbox, recorded once and replayed in tests without a network.
+ * A cassette: answers from a carrier's sandbox, recorded once and replayed in tests without a network.
  */
 
-/** A redacted body. The text is empty if there was no body, and null if the body is not kept. */
+/** A redacted body. The text is empty if there was no body, and null if the body was not recorded. */
 const Body = Schema.NullOr(
   Schema.Union([
     Schema.Struct({ json: Schema.Unknown }),
@@ -26,11 +26,11 @@ const Body = Schema.NullOr(
 )
 type Body = typeof Body.Type
 
-/** An answered request, without secrets and redacted values. */
+/** An answered request, without secrets or redacted values. */
 export const Exchange = Schema.Struct({
   method: Schema.String,
   host: Schema.String,
-  /** The path, and the names of the query's parameters without their values. */
+  /** The path and the names of the query parameters, without their values. */
   path: Schema.String,
   request: Schema.Struct({ body: Body }),
   response: Schema.Struct({
@@ -48,7 +48,9 @@ export const maxExchanges = 1_000
 /** A cassette as plain JSON, in the order in which the requests were sent. */
 export const Cassette = Schema.Struct({
   version: Schema.Literal(1),
-  /** When it was recorded, in real time. Its offers may have expired since, so replays ask as of this time. */
+  /**
+   * When the cassette was recorded, in real time. Its offers may have expired since, so replays run as of this time.
+   */
   recorded_at: OffsetDateTime,
   /** The connection values that are not secrets, so that a replay asks as the recording did. */
   connection: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
@@ -56,10 +58,10 @@ export const Cassette = Schema.Struct({
 }).annotate({ identifier: "Cassette" })
 export type Cassette = typeof Cassette.Type
 
-/** A file is not a valid cassette. The message names each fault by its path, and repeats no value. */
+/** A cassette that is not valid. The message names each fault by its path, and repeats no value. */
 export class InvalidCassette extends Data.TaggedError("InvalidCassette")<{ readonly message: string }> {}
 
-/** A request cannot be answered from the cassette. The message says which request, what was expected, and what to do. */
+/** A request that the cassette cannot answer. The message says which request, what was expected, and what to do. */
 export class NotOnCassette extends Data.TaggedError("NotOnCassette")<{
   readonly method: string
   readonly host: string
@@ -67,45 +69,45 @@ export class NotOnCassette extends Data.TaggedError("NotOnCassette")<{
   readonly message: string
 }> {}
 
-/** A recorded connection value contains a secret. The message names its field and does not repeat the value. */
+/** A recorded connection value that contains a secret. The message names its field and does not repeat the value. */
 export class SecretOnCassette extends Data.TaggedError("SecretOnCassette")<{ readonly message: string }> {}
 
-/** A recording could not be played back. The message names the exchange, the reason and what to do. */
+/** A recording that could not be played back. The message names the exchange, the reason and what to do. */
 export class UnplayableRecording extends Data.TaggedError("UnplayableRecording")<{ readonly message: string }> {}
 
 const isCassette = Schema.is(Cassette)
 const findWrong = Input.findings(Cassette)
 
-/** Reads the parsed JSON of a cassette's file. Throws an `InvalidCassette`. */
+/** Reads the parsed JSON of a cassette file. Throws an `InvalidCassette`. */
 export const parse = (json: unknown): Cassette => {
   if (isCassette(json)) return json
   const wrong = findWrong(json).map((error) => ruleText(fromFieldError(error)))
   throw new InvalidCassette({ message: ["This is not a cassette.", ...wrong.slice(0, maxTold)].join(" ") })
 }
 
-/** The maximum number of mistakes, requests or fields that a message lists. */
+/** How many mistakes, requests or fields a message lists at most. */
 const maxTold = 5
 
-/** The text of a cassette's file: indented JSON, so that a review shows the changes. */
+/** The text of a cassette file: indented JSON, so that a diff shows the changes. */
 export const text = (cassette: Cassette): string => `${JSON.stringify(cassette, null, 2)}\n`
 
-/** A transport that records, together with its recording. */
+/** A transport that records, and the recording that it makes. */
 export interface Recording {
   readonly transport: HttpClient.HttpClient
   /**
-   * The recording so far. Fails if it could not be played back, or if a connection value contains a secret: then
-   * nothing must be written.
+   * The recording so far. Fails if it could not be played back, or if a connection value contains a secret: then it
+   * must not be written to a file.
    */
   readonly cassette: Effect.Effect<Cassette, SecretOnCassette | UnplayableRecording>
 }
 
 /**
- * Sends through `transport`, and records each answered request as the flight recorder does: without the values that the
- * adapter lists in `redact`, and without secrets.
+ * Sends through `transport`, and records each answered request as the service's recorder does: without the values that
+ * the adapter lists in `redact`, and without secrets.
  *
  * Token requests and request headers are not recorded. An answer is recorded once the adapter has read it. A recording
  * with more than `maxExchanges`, or with an answer that cannot be kept, is refused, because it could not be played
- * back. Of the connection, only values that the adapter declares as `string` are recorded.
+ * back. Of the connection's values, only those that the adapter declares as `string` are recorded.
  *
  * @example
  * const recording = yield* Cassette.record(yield* CarrierTransport, acme, connection)
@@ -187,7 +189,7 @@ const textOf = (body: Body): string => {
   return "json" in body ? JSON.stringify(body.json) : body.text
 }
 
-/** The redacted body as recorded. Null for `received`: it is too long or not text. */
+/** The redacted body as recorded. `received` is null if the body is too long or not text. */
 const bodyOf = (received: string | null, contentType: string | null, redaction: Redaction.Redaction): Body => {
   if (received === "") return { text: received }
   const kept = received === null ? null : Redaction.bodyOf(received, contentType, redaction)
@@ -204,7 +206,7 @@ const exchangeOf = (
 ): ReadonlyArray<Exchange> => {
   if (status === null || response === null) return []
   const received = response.body === null ? "" : response.body.text
-  // The values of a form are never kept, so the adapter could not read them from a cassette.
+  // The values in a form are never recorded, so the adapter could not read them from a cassette.
   const isLost = received !== "" && Redaction.isForm(response.content_type)
   const body = isLost ? null : bodyOf(received, response.content_type, redaction)
   return [
@@ -224,15 +226,15 @@ const exchangeOf = (
 /** A transport that answers from a cassette, and the requests that it could not answer. */
 export interface Replay {
   readonly transport: HttpClient.HttpClient
-  /** An adapter may catch the error, so look here as well. */
+  /** The requests that could not be answered. An adapter may catch the error, so look here as well. */
   readonly missing: ReadonlyArray<NotOnCassette>
 }
 
-/** Options of a replay. */
+/** Options for a replay. */
 export interface ReplayOptions {
   /**
-   * What a request must match besides method, host and path: by default the body. Otherwise nothing, for asks whose
-   * references or facts differ from the recording.
+   * What a request must match besides method, host and path: by default `bodies`. With `places`, nothing else, for asks
+   * whose references or facts differ from the recording.
    */
   readonly compares?: "bodies" | "places"
 }
@@ -240,8 +242,8 @@ export interface ReplayOptions {
 /**
  * Answers from a cassette. Nothing is sent.
  *
- * A request gets the next answer with the same method, host, path and body, compared after redaction. Token requests
- * get a stand-in. Any other request dies with `NotOnCassette`.
+ * A request gets the next answer to a request with the same method, host, path and body, compared after redaction. A
+ * token request gets a stand-in token. Any other request dies with `NotOnCassette`.
  *
  * @example
  * const { transport } = Cassette.replay(Cassette.parse(JSON.parse(file)), acme)
@@ -280,13 +282,13 @@ export const replay = (
   return { transport, missing }
 }
 
-/** Recorded bodies are text, and are played back in UTF-8. */
+/** The headers with UTF-8 as the character set, because recorded bodies are text. */
 const inUtf8 = (headers: Exchange["response"]["headers"]) =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, value.replace(/(charset\s*=\s*)"?[\w.:-]+"?/i, "$1utf-8")])
   )
 
-/** The compared parts of a request. */
+/** The parts of a request that are compared. */
 interface Asked extends Pick<Exchange, "method" | "host" | "path"> {
   readonly body: Body
 }
@@ -333,7 +335,7 @@ const jsonOf = (body: Body): unknown => {
   return "json" in body ? body.json : body.text
 }
 
-/** The paths at which two JSON values differ. Values are omitted, because they can be facts. */
+/** The paths at which two JSON values differ. The values are omitted, because they can be facts. */
 const differences = (one: unknown, other: unknown, path = ""): ReadonlyArray<string> => {
   if (canonical(one) === canonical(other)) return []
   if (!Predicate.isObjectOrArray(one) || !Predicate.isObjectOrArray(other)) return path === "" ? [] : [path]

@@ -4,23 +4,23 @@ import * as Signature from "../webhooks/Signature.ts"
 import { defaultDeadlineMs, type SendOutcome, WebhookSender } from "../webhooks/WebhookSender.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 
-/** How a receiver answers a delivery. It is data, so that any host can play it. */
+/** How a receiver answers a delivery, as data that any host can play. */
 export type Respond =
-  /** Answers at once with a complete response. */
+  /** Answers immediately with a complete response. */
   | {
       readonly does: "answer"
       readonly status: number
       readonly headers: Readonly<Record<string, string>>
       readonly body: string
     }
-  /** Sends the status and the headers, then the body in pieces, one every so many milliseconds. */
+  /** Sends the status and the headers, then the body in pieces, one every `every_ms` milliseconds. */
   | {
       readonly does: "drip"
       readonly status: number
       readonly pieces: ReadonlyArray<string>
       readonly every_ms: number
     }
-  /** Accepts the request and never answers. */
+  /** Accepts the request, but never answers it. */
   | { readonly does: "hang" }
   /** Closes the connection. */
   | { readonly does: "reset" }
@@ -36,16 +36,16 @@ const answer = (status: number, headers: Readonly<Record<string, string>> = {}, 
 
 /** Confirms the delivery. */
 export const succeed: Respond = answer(204)
-/** Answers with a status, such as 503, and headers, such as `retry-after`. */
+/** Answers with a status such as 503, and optionally with headers such as `retry-after`. */
 export const fail = (status: number, headers?: Readonly<Record<string, string>>): Respond =>
   answer(status, headers, "no")
 /** Redirects, which counts as a failure. */
 export const redirect = (to: string, status = 307): Respond => answer(status, { location: to })
-/** Never answers. */
+/** Accepts the request, but never answers it. */
 export const hang: Respond = { does: "hang" }
-/** Closes the connection. */
+/** Closes the connection without an answer. */
 export const reset: Respond = { does: "reset" }
-/** Confirms, with a body that comes piece by piece. */
+/** Confirms the delivery, with a body that arrives piece by piece. */
 export const slowBody = (pieces: number, every_ms: number, status = 200): Respond => ({
   does: "drip",
   status,
@@ -64,26 +64,28 @@ export const garbage: Respond = { does: "garbage", text: "This is not HTTP.\r\n\
 export const times = (count: number, respond: Respond): ReadonlyArray<Respond> =>
   Array.from({ length: count }, () => respond)
 
-/** How genuine deliveries are answered. Others always get 400. */
+/** How genuine deliveries are answered. All others get 400. */
 export interface Script {
-  /** A list for each event type, used in the order in which deliveries of that type arrive. */
+  /** The responses for each event type, used in the order in which deliveries of that type arrive. */
   readonly by_type?: Readonly<Record<string, ReadonlyArray<Respond>>>
-  /** For deliveries whose type has no list, or whose list is used up, in order of arrival. */
+  /**
+   * The responses for deliveries of other types, and for those of a type whose list is used up, in order of arrival.
+   */
   readonly in_order?: ReadonlyArray<Respond>
-  /** For all other deliveries; `succeed` by default. */
+  /** The response for all further deliveries; `succeed` by default. */
   readonly otherwise?: Respond
 }
 
-/** Options of a receiver. */
+/** Options for a receiver. */
 export interface Options {
-  /** The valid secrets. If a secret is known only after the subscription is created, use `Receiver.trust`. */
+  /** The valid secrets. If you get a secret only by creating the subscription, use `Receiver.trust`. */
   readonly secrets?: ReadonlyArray<string>
-  /** The receiver's clock, in Unix seconds; the runtime's by default. */
+  /** Reads the receiver's clock, in Unix seconds; by default that of the runtime. */
   readonly now_seconds?: () => number
   readonly script?: Script
 }
 
-/** A delivery as a host received it. */
+/** A delivery as received by a host. */
 export interface Incoming {
   readonly headers: Signature.IncomingHeaders
   /** The raw body. */
@@ -99,32 +101,32 @@ const ReceivedEvent = Schema.Struct({
 /** The content of a body. A test event has no resource. */
 export type ReceivedEvent = typeof ReceivedEvent.Type
 
-/** A delivery that arrived, and the verdict on it. */
+/** A delivery that has arrived, and the verdict on it. */
 export interface Arrival extends Incoming {
   /** The body as text. */
   readonly text: string
-  /** Null if the body is not an event. */
+  /** The event; null if the body is not an event. */
   readonly event: ReceivedEvent | null
   readonly verification: Signature.Verification
-  /** Whether a genuine delivery with this id arrived before: a retry, a replay or a duplicate. */
+  /** Whether a genuine delivery with this ID has arrived before: this one is a retry, a replay or a duplicate. */
   readonly isDuplicate: boolean
-  /** Whether a genuine delivery with a newer version of the same resource arrived before. */
+  /** Whether a genuine delivery with a newer version of the same resource has arrived before. */
   readonly isLate: boolean
-  /** How it was answered. */
+  /** How the receiver answered. */
   readonly respond: Respond
 }
 
-/** Receives deliveries, verifies and records them, and answers by a script. */
+/** Receives deliveries, verifies and records them, and answers according to a script. */
 export interface Receiver {
-  /** Handles one delivery. The host plays the response. */
+  /** Handles one delivery, and returns the response that the host must play. */
   readonly handle: (incoming: Incoming) => Effect.Effect<Respond>
   /** Replaces the valid secrets. */
   readonly trust: (...secrets: ReadonlyArray<string>) => void
   /** Replaces the script. */
   readonly play: (script: Script) => void
-  /** All deliveries, in order of arrival. */
+  /** All deliveries so far, in order of arrival. */
   readonly arrivals: () => ReadonlyArray<Arrival>
-  /** The ids of the genuine events, in order of their first arrival. */
+  /** The IDs of the genuine events, in the order in which they first arrived. */
   readonly ids: () => ReadonlyArray<string>
   /** Waits until enough deliveries have arrived. */
   readonly until: (isEnough: (arrivals: ReadonlyArray<Arrival>) => boolean) => Effect.Effect<ReadonlyArray<Arrival>>
@@ -133,7 +135,8 @@ export interface Receiver {
 /**
  * A receiver of webhooks for tests: of this service, and of programs that depend on its webhooks.
  *
- * It opens no socket. `NodeReceiver` of `@quotewire/http/testing` puts it on a server; `layer` below plays it in memory.
+ * It opens no socket. `NodeReceiver` from `@quotewire/http/testing` serves it over HTTP; `layer` below uses it in
+ * memory.
  *
  * @example
  * const receiver = Receiver.make({ script: { in_order: [Receiver.fail(500), Receiver.hang] } })
@@ -217,7 +220,7 @@ const makeLog = () => {
 /**
  * A sender that passes webhooks to receivers by URL, without a network: for tests with a test clock.
  *
- * Only URLs with a receiver count as public.
+ * Only URLs that have a receiver count as public.
  */
 export const layer = (receivers: Readonly<Record<string, Receiver>>): Layer.Layer<WebhookSender> =>
   Layer.succeed(WebhookSender, {

@@ -19,7 +19,7 @@ export interface Case {
   readonly run: () => Promise<void>
 }
 
-/** What the contract needs. */
+/** What the contract needs to run. */
 export interface Options {
   /** A new, empty storage, such as `MemoryStorage.layer`. */
   readonly storage: Layer.Layer<Storage>
@@ -28,7 +28,7 @@ export interface Options {
 /**
  * The contract of revisions: what callers of every served revision can rely on.
  *
- * Each case plays a start of `renters` in a service of its own, as a caller of the revision sends it. No test runner is
+ * Each case sends a start for `renters` to a service of its own, as a caller of the revision does. No test runner is
  * needed: a broken rule rejects with a `ContractBroken`, whose message says what to do.
  *
  * @example
@@ -68,11 +68,11 @@ const unknownOperations = ({ date, differences }: Revision): ReadonlyArray<strin
 /** The outcome of a call, as its caller sees it. */
 interface Outcome {
   readonly body: Fields
-  /** The paths of the fields that are wrong; null if the call was accepted. */
+  /** The paths of the wrong fields; null if the call was accepted. */
   readonly wrong: ReadonlyArray<string> | null
 }
 
-/** A service that serves the revisions. */
+/** A service that serves the revisions, and ways to call it. */
 interface Stage {
   /** Calls an operation as a caller of a revision. */
   readonly call: (name: string, input: Fields, date: string) => Promise<Outcome>
@@ -126,7 +126,7 @@ const outcomeOf = (text: string, wrong: Outcome["wrong"]): Outcome => ({ body: f
 
 const fieldsOf = (value: unknown): Fields => (Predicate.isReadonlyObject(value) ? { ...value } : {})
 
-/** A start in the newest form. */
+/** A start, as callers of the newest revision send it. */
 const start = {
   line: "renters" as const,
   request_key: "contract",
@@ -134,7 +134,7 @@ const start = {
   application: Applications.smallest.renters
 }
 
-/** The name of a newer field of a start in a revision. */
+/** Makes a function that returns the name that a start's newer field has in a revision. */
 const nameIn =
   ({ differences }: Revision) =>
   (newer: string): string =>
@@ -211,13 +211,13 @@ const rules: ReadonlyArray<{
   }
 ]
 
-/** Whether two fields got the same name: an older revision shows fewer fields than the newest one has. */
+/** The fault if two fields got the same name, so that an older revision shows fewer fields than the newest one. */
 const merged = (kind: Resource, newest: unknown, older: unknown): ReadonlyArray<string> =>
   Object.keys(fieldsOf(older)).length < Object.keys(fieldsOf(newest)).length
     ? [`${kind} has fewer fields than in the newest revision: a renamed field must not take the name of another one.`]
     : []
 
-/** The members of a resource that a revision shows with other values than the newest one. */
+/** The fields of a resource that have other values in a revision than in the newest one. */
 const changed = (kind: Resource, members: ReadonlyArray<string>, newest: unknown, older: unknown) =>
   members
     .filter((name) => JSON.stringify(fieldsOf(older)[name]) !== JSON.stringify(fieldsOf(newest)[name]))

@@ -16,8 +16,8 @@ export type { Case } from "./storage/storageRule.ts"
 /**
  * The contract of storages: the rules that every storage must keep.
  *
- * Each case needs its own empty storage. It is named after the rule that it checks. If the rule is broken, the case
- * dies and says what it saw. No test runner is needed.
+ * Each case needs its own empty storage, and is named after the rule that it checks. If the rule is broken, the case
+ * dies with an error that says what it saw. No test runner is needed.
  *
  * @example
  * for (const { name, run } of StorageContract.cases) {

@@ -20,9 +20,9 @@ import type { StorageService } from "./storage/storageRule.ts"
 
 export { type History, histories, type Step }
 
-/** A storage and the model disagree. */
+/** A step for which a storage and the model disagree. */
 export class Difference extends Data.TaggedError("Difference")<{
-  /** The index of the step in its history; the history's length for the comparison at the end. */
+  /** The step's index in its history; the history's length for the comparison at the end. */
   readonly step: number
   readonly doing: string
   readonly message: string
@@ -42,22 +42,22 @@ type StepOf<Tag extends Step["_tag"]> = Extract<Step, { readonly _tag: Tag }>
 
 const idOf = (kind: string, place: number) => `${kind}_${Sample.idBody(place)}`
 
-/** Most records belong to a quote request, some to a quote, some to nothing. */
+/** Most records belong to a quote request, some to a quote, and some to nothing. */
 const parentOf = (kind: string, place: number): string | null => {
   if (kind === "quote_request" || place === 5) return null
   return idOf(kind === "idempotency_record" ? "quote" : "quote_request", (place % 3) + 1)
 }
 
 /**
- * What something is about, by one of its times: nothing, one of two, or two. Some ids come first in one place and second in
- * another.
+ * The IDs that a record or event is about, chosen by one of its times: none, one, or two. Some IDs come first in one
+ * record and second in another.
  */
 const aboutOf = (time: number): ReadonlyArray<string> => {
   const ids = [`parity_${time % 2}`, `third_${time % 3}`]
   return (time % 5 < 2 ? ids : ids.toReversed()).slice(0, time % 4)
 }
 
-/** The version of a record at a given index. Fields that do not change between versions follow from the index. */
+/** A version of the record with this index. The fields that all versions share follow from the index. */
 const recordOf = (write: StepOf<"commit">["writes"][number], stored: StoredRecord | undefined): StoredRecord => ({
   kind: write.kind,
   id: idOf(write.kind, write.place),
@@ -68,7 +68,7 @@ const recordOf = (write: StepOf<"commit">["writes"][number], stored: StoredRecor
   line: write.place % 2 === 0 ? "renters" : "pet",
   labels: [`place:${write.place}`, `parity:${write.updated_at % 2}`],
   about: aboutOf(write.updated_at),
-  // A quote's `created_at` is that of its first version.
+  // All versions of a quote have the `created_at` of its first version.
   created_at: write.kind === "quote" ? (write.place * 17) % 60 : write.created_at,
   updated_at: write.updated_at,
   expires_at: write.updated_at % 2 === 0 ? null : write.updated_at
@@ -86,7 +86,7 @@ const jobOf = ({ due_at, ordered, lane }: StepOf<"commit">["jobs"][number], payl
 const leasesAt = (leases: ReadonlyArray<Lease>, fromNewest: ReadonlyArray<number>): ReadonlyArray<Lease> =>
   fromNewest.flatMap((place) => leases.at(-1 - place) ?? [])
 
-/** The expectations of a step, given what is stored now. */
+/** What a step's change expects, given what is stored now. */
 const expectsOf = (
   model: Model,
   workspaceId: WorkspaceId,
@@ -97,7 +97,7 @@ const expectsOf = (
     return { kind, id, version: Math.max(0, (model.newest(workspaceId, kind, id)?.version ?? 0) + step) }
   })
 
-/** A refusal in the form of the model. */
+/** A refusal in the form that the model returns. */
 const refusalOf = (error: VersionConflict | LeaseLost | StorageUnavailable) => {
   if (error._tag === "VersionConflict") return { _tag: error._tag, kind: error.kind, id: error.id }
   return error._tag === "LeaseLost" ? { _tag: error._tag, lease: error.lease } : { _tag: error._tag }
@@ -137,7 +137,7 @@ const claim = Effect.fnUntraced(function* (run: Run, query: ClaimQuery) {
   return claimed.jobs
 })
 
-/** Reads a list to its end. Below the scan limit, every page except the last is full. */
+/** Reads a list to its end, and checks that every page except the last is full, as it must be below the scan limit. */
 const pages = Effect.fnUntraced(function* (run: Run, query: RecordQuery) {
   const expected = run.model.list(query)
   let after = query.after
@@ -276,9 +276,9 @@ const readsOf = (run: Run, workspace: number, kind: string) => {
   return [pages(run, { ...query, order: "oldest" }), pages(run, { ...query, order: "newest" }), ...gets]
 }
 
-/** Compares everything that is stored at the end, and runs every job to its end. */
+/** At the end, compares everything that is stored, and runs every job to its end. */
 const compareAll = Effect.fnUntraced(function* (run: Run) {
-  // The reads of a workspace are concurrent, because a storage may answer many of them with one statement.
+  // A workspace is read concurrently, because a storage may answer many reads with one statement.
   for (const workspace of [1, 2, 3]) {
     const all = kinds.all.flatMap(({ name }) => readsOf(run, workspace, name))
     const whole = { workspace_id: Sample.workspace(workspace), after: 0, limit: 1_000 }
@@ -296,7 +296,7 @@ const compareAll = Effect.fnUntraced(function* (run: Run) {
   }
 })
 
-/** Runs a history on an empty storage and on the model. Fails at the first difference. */
+/** Runs a history on an empty storage and on the model, and fails at the first difference. */
 export const compare: (history: History) => Effect.Effect<void, Difference, Storage> = Effect.fnUntraced(
   function* (history) {
     const run: Run = { storage: yield* Storage, model: new Model(), leases: [], now: 0, changes: 0 }

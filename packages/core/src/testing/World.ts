@@ -16,7 +16,7 @@ import type { ApiError } from "../wire/ApiError.ts"
 import { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 
-/** Options of a call in a test. */
+/** Options for a call in a test. */
 export interface CallOptions {
   /** The kind of key to call with; `server` by default. */
   readonly as?: KeyKind
@@ -35,7 +35,7 @@ export interface CallOptions {
   readonly transport?: FinishedCall.Transport
 }
 
-/** Options of a world. */
+/** Options for a world. */
 export interface WorldOptions {
   /** Carriers to use instead of the fictional ones. */
   readonly carriers?: ReadonlyArray<CarrierAdapter>
@@ -56,13 +56,13 @@ export const sealKeys = (newest: number, ...older: ReadonlyArray<number>): Layer
   return Layer.succeed(SealKeys, { keys: [keyOf(newest), ...older.map(keyOf)] })
 }
 
-/** A whole core with one organization and a key of each kind: the start of most tests. */
+/** A complete core with one organization and a key of each kind, which most tests start from. */
 export class World extends Context.Service<
   World,
   {
     readonly organization: Organization
     readonly keys: { readonly [E in Environment]: { readonly [K in KeyKind]: string } }
-    /** Calls an operation like a host, and decodes its answer. */
+    /** Calls an operation as a host does, and decodes the answer. */
     readonly call: <Output, R>(
       operation: Operation.Operation<string, unknown, Output, R>,
       input: unknown,
@@ -70,7 +70,10 @@ export class World extends Context.Service<
     ) => Effect.Effect<Output, ApiError, R | Pipeline.PipelineServices>
   }
 >()("@quotewire/core/testing/World") {
-  /** The whole core on a storage, without limits and with the fictional carriers. Jobs run only when the test runs them. */
+  /**
+   * A complete core on a storage, without limits and with the fictional carriers. Jobs run only when the test runs
+   * them.
+   */
   static readonly layer = <E, R>(
     storage: Layer.Layer<Storage, E, R>,
     options: WorldOptions = {}
@@ -82,7 +85,7 @@ export class World extends Context.Service<
         options.carriers === undefined ? sandboxCarriers : Layer.succeed(CarrierAdapters, options.carriers)
       ),
       Layer.provide(options.webhooks ?? WebhookSender.layerOff),
-      // The same key for all by default: worlds on one storage are hosts of one service.
+      // By default all worlds have the same key, because worlds on one storage are hosts of one service.
       Layer.provide(options.seal_keys ?? sealKeys(0)),
       Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? noLimits)),
       Layer.provide(options.cryptography ?? webCryptography)

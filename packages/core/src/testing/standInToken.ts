@@ -1,6 +1,6 @@
 import { type HttpClientRequest, HttpClientResponse } from "effect/http"
 
-/** The answer to a token request when there is no real token. */
+/** Answers a token request with a stand-in token, without sending the request. */
 export const standInToken = (request: HttpClientRequest.HttpClientRequest): HttpClientResponse.HttpClientResponse =>
   HttpClientResponse.fromWeb(
     request,

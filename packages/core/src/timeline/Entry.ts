@@ -10,20 +10,23 @@ import type { Attempt, KeptDelivery } from "../webhooks/records/Delivery.ts"
 import type { QuoteId, QuoteRequestId, SubscriptionId, WorkspaceId } from "../wire/Ids.ts"
 import { type Timestamp, toMillis } from "../wire/Timestamp.ts"
 
-/** What happened at a moment of workspace time. */
+/** An entry: what happened at a moment of workspace time, with details. */
 type At<What extends string, Details> = { readonly at: Timestamp; readonly what: What; readonly details: Details }
 
 /** One entry of a timeline. */
 export type Entry =
   /** The call that started the request, if the request log has it. Its `details.created_at` is real time. */
   | At<"call", RequestLogEntry>
-  /** The person's agreement, from the service's own record: to which text, and how the person was asked. */
+  /**
+   * The person's agreement, from the service's own record: which text the person agreed to, and how the person was
+   * asked.
+   */
   | At<"consent", QuoteConsent>
   /** A carrier that was not asked, and why. */
   | At<"not_asked", Pick<CarrierResult, "reason" | "missing_facts"> & OfCarrier>
   /**
-   * The open circuit of a carrier kept the request out (`kept_out`), or one of its asks opened the circuit, kept it
-   * open, or closed it. `since` and `until` are real time.
+   * A carrier's open circuit kept the request from being asked (`kept_out`), or one of its asks opened the circuit,
+   * kept it open, or closed it. `since` and `until` are real time.
    */
   | At<"circuit", Pick<CircuitNote, "carrier_id" | "circuit" | "since" | "until" | "why">>
   /** A carrier was selected to be asked. Its exchanges and its outcome show whether it was. */
@@ -32,22 +35,22 @@ export type Entry =
    * A recorded exchange with a carrier's adapter. Without `bodies`, all bodies are null.
    *
    * As in every entry, `at` is workspace time: when the work that the exchange belongs to began. `started_at` is real
-   * time: when the adapter was called. So the two differ by a few milliseconds, and in a sandbox by as much as its
+   * time: when the adapter was called. So they differ by a few milliseconds, and in a sandbox also by as much as its
    * clock was moved.
    */
   | At<"exchange", Exchange>
   /**
-   * The person's data was erased: by whom, how many quotes there were, and whether that `ended` a request in progress.
-   * `begun`: the erasure was stopped, and some data may still be there.
+   * The person's data was erased: who erased it, how many quotes there were, and whether that `ended` a request in
+   * progress. `begun`: the erasure was stopped, and some data may still be there.
    */
   | At<"erased", Pick<ErasureRecord, "by" | "state" | "ended" | "quotes">>
-  /** The outcome of a carrier's part in the request. */
+  /** What one carrier answered, or why it did not. */
   | At<"outcome", Pick<CarrierResult, "outcome" | "reason" | "message" | "missing_facts" | "quote_ids"> & OfCarrier>
   /** A version of a quote. */
   | At<"quote", OfQuote>
-  /** An event of the request or one of its quotes. */
+  /** An event about the request or one of its quotes. */
   | At<"event", Pick<Event, "id" | "type" | "resource">>
-  /** The delivery of such an event, with its attempts, newest first. */
+  /** A delivery of such an event, with its attempts, newest first. */
   | At<"delivery", OfDelivery>
 
 interface OfCarrier {
@@ -75,13 +78,13 @@ export interface Timeline {
   readonly status: QuoteRequest["status"]
   readonly reason: string
   readonly entries: ReadonlyArray<Entry>
-  /** How many entries to skip to get the next page; null at the end. */
+  /** How many entries to skip for the next page; null at the end. */
   readonly next: number | null
   /** The kinds of entry that may be incomplete, because the feed had too many events to search. */
   readonly incomplete: ReadonlyArray<Entry["what"]>
 }
 
-/** The order of entries with the same moment. */
+/** The order of entries that have the same time. */
 const order: ReadonlyArray<Entry["what"]> = [
   "call",
   "consent",
@@ -101,13 +104,13 @@ export const sorted = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
   entries.toSorted((a, b) => toMillis(a.at) - toMillis(b.at) || rankOf(a) - rankOf(b))
 
 /**
- * An accepted request's event comes before everything that follows from it. All other events come after what they
- * report.
+ * The event of an accepted request comes before everything that follows from it. Every other event comes after what it
+ * reports.
  */
 const rankOf = (entry: Entry): number =>
   order.indexOf(entry.what === "event" && entry.details.type === "quote_request.queued" ? "call" : entry.what)
 
-/** The entries that follow from the request's own carrier results. */
+/** The entries that follow from the carriers' results in the request itself. */
 export const ofCarriers = ({ carriers, deadline_at, updated_at }: QuoteRequest): ReadonlyArray<Entry> => {
   const collectedAt = carriers.find(({ asked_at }) => asked_at !== null)?.asked_at ?? updated_at
   const endedAt = deadline_at === null || deadline_at > updated_at ? updated_at : deadline_at
@@ -124,24 +127,24 @@ export const ofCarriers = ({ carriers, deadline_at, updated_at }: QuoteRequest):
   })
 }
 
-/** The consent that the service recorded for a start. */
+/** The entry for the consent that the service recorded for a start. */
 export const ofConsent = (details: QuoteConsent): Entry => ({ at: details.accepted_at, what: "consent", details })
 
-/** The erasure of the person's data. The changes that follow from it have the same moment. */
+/** The entry for the erasure of the person's data. The changes that follow from it have the same time. */
 export const ofErasure = ({ by, ended, erased_at, quotes, state }: ErasureRecord): Entry => ({
   at: erased_at,
   what: "erased",
   details: { by, state, ended, quotes }
 })
 
-/** How a circuit affected the request, or was affected by it. */
+/** The entry for how a circuit affected the request, or was affected by it. */
 export const ofCircuit = ({ at, quote_request_id: _, ...details }: CircuitNote): Entry => ({
   at,
   what: "circuit",
   details
 })
 
-/** An exchange, with its bodies only if requested. */
+/** The entry for an exchange, with bodies only if they are requested. */
 export const ofExchange = (exchange: Exchange, bodies: boolean): Entry => ({
   at: exchange.at,
   what: "exchange",

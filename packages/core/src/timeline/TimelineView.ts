@@ -106,7 +106,7 @@ export const QuoteRequestTimeline = Schema.Struct({
 }).annotate({ identifier: "QuoteRequestTimeline" })
 export type QuoteRequestTimeline = typeof QuoteRequestTimeline.Type
 
-/** The page for a caller with a key: without exchanges with carriers, and without who erased data. */
+/** The page for a caller with a key: without exchanges with carriers, and without the name of whoever erased data. */
 export const of = (
   { entries, incomplete, quote_request_id }: Omit<Timeline, "next">,
   next_cursor: string | null

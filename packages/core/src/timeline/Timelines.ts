@@ -17,26 +17,32 @@ import * as Entry from "./Entry.ts"
 
 /** Which part of a timeline to read. */
 export interface TimelineOptions {
-  /** Whether exchanges include their bodies, which can hold facts about a person; false by default. */
+  /** Whether exchanges include their bodies, which can contain facts about a person; false by default. */
   readonly bodies?: boolean
-  /** How many entries to skip: `next` of the previous page; none by default. */
+  /** How many entries to skip: the `next` of the previous page; none by default. */
   readonly after?: number
-  /** The maximum number of entries; 200 by default, at most 1,000. */
+  /** How many entries to return at most: 200 by default, up to 1,000. */
   readonly limit?: number
-  /** The workspace of the request; by default every workspace is searched, because an id does not name its own. */
+  /**
+   * The workspace of the request. By default every workspace is searched, because a request's ID does not tell its
+   * workspace.
+   */
   readonly workspace_id?: WorkspaceId
   /** Whether exchanges with carriers are included; true by default. */
   readonly exchanges?: boolean
-  /** Whether failed attempts to deliver say why, which only operators may see; true by default. */
+  /** Whether failed attempts at a delivery include the cause, which only operators may see; true by default. */
   readonly causes?: boolean
 }
 
-/** Tells what happened to a quote request: to operators, and without exchanges to the organization that started it. */
+/**
+ * Tells what happened to a quote request: to operators, and (without exchanges) to the organization that started it.
+ */
 export class Timelines extends Context.Service<
   Timelines,
   {
     /**
-     * The timeline of a request; `not_found` if the given workspace does not have it, or no workspace does.
+     * The timeline of a request. `not_found` if the given workspace does not have the request or, without a workspace,
+     * if no workspace has it.
      */
     readonly read: (
       quote_request_id: string,
@@ -52,11 +58,11 @@ export class Timelines extends Context.Service<
 
 const defaultLimit = 200
 const maxLimit = 1_000
-/** How many workspaces a page of the search covers. */
+/** How many workspaces are searched in one step. */
 const maxWorkspaces = 100
-/** How many calls before the start of a request to consider: those in progress at the same time. */
+/** How many calls before the request's start are considered: those that were in progress at the same time. */
 const maxCalls = 500
-/** The maximum number of quotes and events of a request, versions of a quote, and deliveries of an event. */
+/** How many quotes and events of a request, versions of a quote and deliveries of an event are read at most. */
 const maxQuotes = 200
 const maxEvents = 1_000
 const maxVersions = 20
@@ -171,7 +177,7 @@ const ofQuote = ({ at, quote }: QuoteVersion): Entry.Entry => ({
   }
 })
 
-/** The consent that the service recorded; none for callers with a key, because their own systems record it. */
+/** The consent that the service recorded; empty for callers with a key, because their own systems record consent. */
 const consentOf = (storage: Port, workspace_id: WorkspaceId, { application_id: id }: QuoteRequest.QuoteRequest) =>
   Effect.map(readOne(storage, Start.consentKind, workspace_id, id), (kept) => {
     const consent = kept?.quote_consent ?? null
@@ -215,7 +221,7 @@ const erasureOf = (storage: Port, workspace_id: WorkspaceId, id: string) =>
     erased === null ? [] : [Entry.ofErasure(erased)]
   )
 
-/** The events of the request and its quotes. */
+/** The events about the request and its quotes. */
 const eventsOf = (storage: Port, workspace_id: WorkspaceId, request_id: string) =>
   Effect.map(storage.feed({ workspace_id, after: 0, limit: maxEvents, about: [request_id] }), ({ events }) => ({
     found: events.map(({ body }) => readEvent(body)),
@@ -230,7 +236,7 @@ const ofEvent = ({ id, occurred_at, resource, type }: Event): Entry.Entry => ({
   details: { id, type, resource }
 })
 
-/** The deliveries of an event. Their ids begin with the event's. */
+/** The deliveries of an event. Their IDs begin with the event's ID. */
 const deliveriesOf = Effect.fnUntraced(function* (
   storage: Port,
   workspace_id: WorkspaceId,
@@ -255,8 +261,8 @@ const deliveriesOf = Effect.fnUntraced(function* (
 })
 
 /**
- * The call that started the request. Ids sort by real time, and the call's id was made shortly before the request's, so
- * the call is one of those right before the request.
+ * The call that started the request. IDs sort by real time, and the call's ID was made shortly before the request's, so
+ * the call is among those right before the request.
  */
 const startOf = Effect.fnUntraced(function* (
   storage: Port,

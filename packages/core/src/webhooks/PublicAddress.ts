@@ -1,21 +1,21 @@
 import { Equal, Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 
-/** Which addresses webhooks may reach besides public ones, and which public ones they may not. */
+/** Which addresses webhooks may reach besides public ones, and which public ones they may not reach. */
 export interface Policy {
   /**
    * Networks that are allowed although they are not public, even with plain `http`, such as 127.0.0.0/8 and ::1/128.
    */
   readonly allow: ReadonlyArray<IpNetwork.IpNetwork>
-  /** The host's own public addresses, which are refused: a webhook to the host itself would loop. */
+  /** The host's own public addresses. They are refused, because a webhook to the host itself would loop. */
   readonly own_addresses: ReadonlyArray<NetAddress.IpAddress>
-  /** Names of the host itself, in lower case. They are refused too. */
+  /** The host's own names, in lower case. They are refused as well. */
   readonly own_hosts?: ReadonlyArray<string>
-  /** Whether this network uses DNS64: an address in 64:ff9b::/96 is then judged by the IPv4 address inside it. */
+  /** Whether this network uses DNS64. An address in 64:ff9b::/96 is then judged by the IPv4 address inside it. */
   readonly nat64?: boolean
 }
 
-/** Public addresses only: the policy without settings. */
+/** The policy without settings: public addresses only. */
 export const publicOnly: Policy = { allow: [], own_addresses: [] }
 
 /** Parses networks such as `127.0.0.0/8,::1/128`; null if one of them is invalid. */

@@ -8,22 +8,22 @@ import * as Monotonic from "../../concurrency/Monotonic.ts"
 import { ContractBroken } from "./carrierRule.ts"
 import * as Subject from "./subject.ts"
 
-/** An adapter's answer to one ask, and how it was obtained. */
+/** An adapter's answer to one ask, and the exchanges that led to it. */
 export interface Asked {
   /** The answer, or the reason why there is no usable answer. */
   readonly answer: Result.Result<CarrierReply, ContractBroken>
   readonly duration_ms: number
-  /** The exchanges with the carrier, redacted as by the flight recorder. */
+  /** The exchanges with the carrier, redacted as in the service's own recordings. */
   readonly http: ReadonlyArray<HttpExchange>
-  /** How many more exchanges took place. */
+  /** How many more exchanges took place, which are not in `http`. */
   readonly http_left_out: number
 }
 
 const maxHttp = 50
 
 /**
- * Asks a carrier once, in real time, as the engine does: its `appetite`, then the ask, then polls until the answer is
- * there.
+ * Asks a carrier once, in real time, as the engine does: its `appetite`, then the ask, then polls until the answer has
+ * arrived.
  *
  * `facts` is an application as a caller sends it; the line's example by default. Fails if the facts do not fit the
  * carrier.

@@ -5,7 +5,7 @@ import { broken, type Case, called, expectRead, rule, type Stage } from "./carri
 import type { Options } from "./subject.ts"
 import { passing } from "./time.ts"
 
-/** Rules about callbacks; none if the adapter has no `callback`. */
+/** The rules about callbacks; empty if the adapter has no `callback`. */
 export const cases = (
   stage: Stage,
   { callback }: CarrierAdapter,
@@ -58,5 +58,5 @@ const forged = (genuine: CarrierCallback | undefined): ReadonlyArray<readonly [s
       ])
 ]
 
-/** The same bytes plus one space: same JSON, different signature. */
+/** The same bytes plus one space: the same JSON, but a different signature. */
 const changed = (body: Uint8Array): Uint8Array => new Uint8Array([...body, 32])

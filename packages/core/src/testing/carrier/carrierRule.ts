@@ -7,9 +7,9 @@ import { type BrokenRule, ruleText } from "../../wire/BrokenRule.ts"
 import { NotOnCassette } from "../Cassette.ts"
 import * as Time from "./time.ts"
 
-/** An adapter breaks a rule of the contract. The message says what to do, and repeats neither a fact nor a secret. */
+/** An adapter breaks a rule of the contract. The message says what to do, and repeats neither facts nor secrets. */
 export class ContractBroken extends Data.TaggedError("ContractBroken")<{
-  /** The rules that an answer breaks, by path. */
+  /** The rules that an answer breaks, each with its path. */
   readonly broken_rules: ReadonlyArray<BrokenRule>
   readonly message: string
 }> {}
@@ -19,7 +19,7 @@ export interface Case {
   readonly name: string
   /** Rejects with a `ContractBroken` if the rule is broken. */
   readonly run: () => Promise<void>
-  /** The same as an Effect. It sends through the `CarrierTransport` of the fiber that runs it. */
+  /** The same check as an Effect. It sends through the `CarrierTransport` of the fiber that runs it. */
   readonly effect: Effect.Effect<void, ContractBroken>
 }
 
@@ -27,13 +27,13 @@ export interface Case {
 export interface Stage {
   /** When each case begins, in milliseconds; null for the current time. */
   readonly now: number | null
-  /** A stand-in for the carrier; null to use the network. */
+  /** The transport that stands in for the carrier; null to use the network. */
   readonly standIn: HttpClient.HttpClient | null
   /** The requests that the stand-in could not answer. */
   readonly missing: ReadonlyArray<NotOnCassette>
 }
 
-/** Makes a case. It has its own tokens, so that a stand-in's token is never sent to a real carrier. */
+/** Makes a case. Each case has its own token store, so that a stand-in's token is never sent to a real carrier. */
 export const rule = (stage: Stage, name: string, body: () => Effect.Effect<void, ContractBroken>): Case => {
   const effect = Effect.gen(function* () {
     const tokens = yield* Tokens.make
@@ -42,7 +42,7 @@ export const rule = (stage: Stage, name: string, body: () => Effect.Effect<void,
       const first = stage.missing[missed]
       return first === undefined ? Effect.void : broken(first.message)
     })
-    // The adapter may have caught the error, or have broken another rule because of it.
+    // Checked even after a failure: the adapter may have caught the error, or broken another rule because of it.
     const checked = Effect.matchEffect(Effect.suspend(body), {
       onFailure: (error) => Effect.andThen(missing, Effect.fail(error)),
       onSuccess: () => missing
@@ -52,7 +52,7 @@ export const rule = (stage: Stage, name: string, body: () => Effect.Effect<void,
   return { name, effect, run: () => Effect.runPromise(effect) }
 }
 
-/** Fails with a sentence, and each broken rule on its own line. */
+/** Fails with a sentence, followed by each broken rule on its own line. */
 export const broken = (
   sentence: string,
   broken_rules: ReadonlyArray<BrokenRule> = []
@@ -67,7 +67,7 @@ export const expectNone = (
   brokenRules: ReadonlyArray<BrokenRule>
 ): Effect.Effect<void, ContractBroken> => (brokenRules.length === 0 ? Effect.void : broken(sentence, brokenRules))
 
-/** A readable answer. Fails with the rules that it breaks. */
+/** Returns a readable answer. Fails if the answer breaks rules, and lists them. */
 export const expectRead = <A>(
   sentence: string,
   read: Result.Result<A, ReadonlyArray<BrokenRule>>
@@ -77,7 +77,7 @@ export const expectRead = <A>(
     onFailure: (brokenRules) => broken(sentence, brokenRules)
   })
 
-/** Runs an adapter's code in its own fiber, so that code that ignores an interrupt does not block the case. */
+/** Runs an adapter's code in its own fiber, so that code that ignores interruption does not block the case. */
 export const beside = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.flatMap(Effect.forkDetach(call), (fiber) =>
     Effect.ensuring(Fiber.join(fiber), Effect.forkDetach(Fiber.interrupt(fiber)))
@@ -109,7 +109,7 @@ const thrown = (what: string, cause: Cause.Cause<unknown>): Effect.Effect<never,
   )
 }
 
-/** Where an error was thrown: ` at file:line:column`. Empty if unknown. */
+/** Where an error was thrown: ` at file:line:column`. Empty if that is unknown. */
 const placeOf = (error: unknown): string => {
   const [, place] = /\n\s+(at .+)/.exec(Fault.redacted(error).stack ?? "") ?? []
   return place === undefined ? "" : ` ${place}`

@@ -7,7 +7,7 @@ import { reached } from "./reached.ts"
 import * as Subject from "./subject.ts"
 import { passing } from "./time.ts"
 
-/** The reference of the first offer in the final answer to an ask; null if there is none. */
+/** The reference of the first offer in the final answer to an ask; null if there is no offer. */
 const offered = (subject: Subject.Subject, ask: CarrierAsk) =>
   Effect.map(reached(Subject.polled(subject, ask)), (answer) =>
     answer.kind === "offers" ? (answer.offers[0]?.offer_ref ?? null) : null

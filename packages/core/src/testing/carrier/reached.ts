@@ -4,12 +4,12 @@ import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
 import * as RecordedTransport from "../../carriers/recorder/RecordedTransport.ts"
 import { broken, ContractBroken } from "./carrierRule.ts"
 
-/** Further requests of one ask are ignored. */
+/** How many of an ask's requests are listed at most. */
 const maxRequests = 100
 
 /**
  * The answer to an ask. Fails if the carrier was not reachable, because then no rule about its answers is tested: no
- * request got an answer, or one got none and the ask ended as unavailable.
+ * request got an answer, or one request got none and the ask ended as unavailable.
  *
  * If the ask breaks a rule and no request got an answer, the message also says so.
  */
@@ -35,7 +35,7 @@ export const reached = Effect.fnUntraced(function* (
 })
 
 /**
- * Names the request that got no answer, and why; null if all were answered. Leaves out the path, because it may contain
+ * Names the request that got no answer, and says why; null if all were answered. Omits the path, because it may contain
  * a fact.
  */
 const lostIn = ({ exchanges }: RecordedTransport.HttpList): string | null => {

@@ -9,7 +9,7 @@ import * as Subject from "./subject.ts"
 import { passing } from "./time.ts"
 import { overheard, refusing } from "./transports.ts"
 
-/** Asks twice with the same idempotency key: both asks must send it, and the carrier must give the same answer. */
+/** Asks twice with the same idempotency key: both asks must send the key, and the carrier must give the same answer. */
 export const answersRepeat = Effect.fnUntraced(function* (subject: Subject.Subject) {
   const carrier = overheard(yield* CarrierTransport)
   const asked = (attempt: number) => {
@@ -31,7 +31,7 @@ export const answersRepeat = Effect.fnUntraced(function* (subject: Subject.Subje
   )
 })
 
-/** What must not change when an ask is repeated. Times and links may change. */
+/** The part of a reply that must stay the same when an ask is repeated. Times and links may change. */
 const essence = (reply: CarrierReply): unknown => {
   switch (reply.kind) {
     case "offers":
@@ -44,7 +44,7 @@ const essence = (reply: CarrierReply): unknown => {
 }
 
 /**
- * Whether the requests depend on the key and on nothing else that changes: a carrier may want the key shortened or
+ * Whether the requests depend on the key, and on nothing else that changes: a carrier may need the key shortened or
  * hashed.
  */
 const derivesFromKey = Effect.fnUntraced(function* (subject: Subject.Subject) {

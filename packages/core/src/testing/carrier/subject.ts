@@ -24,23 +24,26 @@ import { broken, type ContractBroken, called, expectNone, expectRead } from "./c
 /** The facts of an application for each line, as a caller sends them. */
 export type FactsByLine = { readonly [Name in StandardLineName]?: unknown } & { readonly [name: string]: unknown }
 
-/** How a contract is checked. All of it is optional. */
+/** How a contract is checked. All options can be omitted. */
 export interface Options {
-  /** The parsed JSON of a cassette's file. It replaces the carrier: see `Cassette`. */
+  /** The parsed JSON of a cassette file. It replaces the carrier: see `Cassette`. */
   readonly cassette?: unknown
   /** A stand-in for the carrier, such as an `HttpClient` that answers after a simulated latency. */
   readonly transport?: HttpClient.HttpClient
-  /** Where the carrier is asked; its sandbox by default, if the adapter serves that. */
+  /** Where the carrier is asked: by default in the sandbox, if the adapter serves it. */
   readonly environment?: Environment
-  /** The values of the connection, if the adapter declares one. With a cassette you can leave it out. */
+  /** The connection's values, if the adapter declares a connection. With a cassette you can omit them. */
   readonly connection?: ConnectionValues
-  /** The time of the asks, in milliseconds; by default when the cassette was recorded, or else now. */
+  /** The time at which the asks are made, in milliseconds; by default when the cassette was recorded, or else now. */
   readonly now?: number
-  /** The prefix of the idempotency keys; `contract` by default. A different one makes the asks new to the carrier. */
+  /**
+   * The prefix of the idempotency keys; `contract` by default. With a different prefix, the asks are new to the
+   * carrier.
+   */
   readonly key?: string
   /** The lines of the host; the standard lines by default. */
   readonly lines?: ReadonlyArray<Line>
-  /** A genuine callback, such as one received in the carrier's sandbox. */
+  /** A genuine callback, such as one that the carrier's sandbox has sent. */
   readonly callback?: CarrierCallback
 }
 
@@ -60,10 +63,10 @@ export interface Subject {
   readonly options: Options
 }
 
-/** The minimum duration of a collection. */
+/** The least time that a case gives a collection, in milliseconds. */
 const collectionMs = minuteMs
 
-/** Makes the subject. Fails if these facts would not lead to an ask. */
+/** Makes the subject. Fails if the carrier would not be asked with these facts. */
 export const subjectOf = Effect.fnUntraced(function* (
   adapter: CarrierAdapter,
   name: string,
@@ -104,7 +107,7 @@ const assumedOf = (line: Line, sent: unknown, today: string): Effect.Effect<Assu
   return assumed === null ? broken(`The facts for ${line.name} are not valid. Correct them.`) : Effect.succeed(assumed)
 }
 
-/** The ask of a case. Its key is the same on each run, so that it matches the cassette. */
+/** The ask that a case makes. Its key is the same in each run, so that it matches the cassette. */
 export const askOf = (subject: Subject, name: string, attempt = 1): CarrierAsk => {
   const { adapter, assumed, facts, line, now, options, terms } = subject
   const usual = adapter.environments.includes("sandbox") ? "sandbox" : "live"
@@ -139,7 +142,7 @@ const brokenIn = (subject: Subject, answer: CarrierReply): ReadonlyArray<BrokenR
     : []
 }
 
-/** The rules that an offer breaks. Their paths begin with `place`. */
+/** The rules that an offer breaks, with paths that begin with `place`. */
 export const brokenOffer = (
   { adapter, assumed, line, now }: Subject,
   offer: Parameters<typeof Offer.check>[0],
@@ -157,7 +160,7 @@ export const brokenOffer = (
   return brokenRules.map(({ path, message }) => ({ path: `${place}.${path}`, message }))
 }
 
-/** Asks as the engine does: first the adapter's `appetite`, then the carrier. */
+/** Asks as the engine does, first the adapter's `appetite` and then the carrier, without checking the reply. */
 export const unchecked = Effect.fnUntraced(function* ({ adapter, terms }: Subject, ask: CarrierAsk) {
   const appetite = () => Effect.sync(() => adapter.appetite?.(ask) ?? null)
   const decline: CarrierReply | null = yield* called("appetite", appetite, terms.attempt_timeout_ms)
@@ -174,12 +177,13 @@ const valid = (subject: Subject, what: string, answer: CarrierReply) =>
     read(subject, answer)
   )
 
-/** The maximum number of polls after an ask, and the longest wait of each. */
+/** How many polls follow an ask at most, and the longest wait before each. */
 const maxPolls = 10
 const maxPauseMs = 10_000
 
 /**
- * The final answer to an ask: polls while it is pending. A `pending` that waits for a callback counts as final here.
+ * The final answer to an ask, which is polled while it is pending. A `pending` that waits for a callback counts as
+ * final here.
  */
 export const polled = Effect.fnUntraced(function* (subject: Subject, ask: CarrierAsk) {
   const { adapter, terms } = subject
@@ -206,7 +210,7 @@ export const personalOf = ({ facts, line }: Subject): ReadonlyArray<string> =>
     .flatMap((path) => valuesAt(facts, path.split(".")))
     .filter((value) => value.length >= minPersonalCharacters)
 
-/** Shorter values occur in other texts by chance. */
+/** Shorter values are not searched for, because they occur in other texts by chance. */
 const minPersonalCharacters = 3
 
 const valuesAt = (value: unknown, [name, ...rest]: ReadonlyArray<string>): ReadonlyArray<string> => {

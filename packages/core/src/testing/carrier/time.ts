@@ -4,16 +4,16 @@ import { TestClock } from "effect/testing"
 import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
 
 /*
- * Time in a case: its own clock, which moves only while the case lets it.
+ * Time in a case: the case has its own clock, which moves only while the case lets it.
  */
 
-/** How much time passes with each turn of the event loop, in milliseconds. */
+/** How far the clock moves with each turn of the event loop, in milliseconds. */
 const lapseMs = 50
 
-/** Real time. */
+/** The clock that shows real time. */
 const real = Clock.Clock.defaultValue()
 
-/** Waits one turn of the event loop, so that promises and sockets can continue. */
+/** Waits for one turn of the event loop, so that promises and sockets can make progress. */
 const turn = Effect.provideService(Effect.sleep(1), Clock.Clock, real)
 
 /** Whether a case has sent anything over the network. */
@@ -22,7 +22,7 @@ const Network = Context.Reference<{ used: boolean }>("@quotewire/core/testing/Ne
 })
 
 /**
- * Runs a case with a clock that starts at `now`. Its requests go to the stand-in, or else over the network.
+ * Runs a case with a clock that starts at `now`. Requests go to the stand-in, or else over the network.
  *
  * Because the clock belongs to the case, an adapter or a stand-in that waits for minutes takes no real time.
  */

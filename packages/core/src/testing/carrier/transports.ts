@@ -26,7 +26,7 @@ export interface Trouble {
   readonly transport: HttpClient.HttpClient
 }
 
-/** Everything that was sent, as some carriers repeat it in their errors. */
+/** Everything that was sent, in the form in which some carriers repeat it in their errors. */
 const sentText = (request: HttpClientRequest.HttpClientRequest, url: URL): string =>
   `${url} ${RecordedTransport.bodyOf(request).text ?? ""}`
 
@@ -40,10 +40,10 @@ const answering = (status: number, bodyOf: (sent: string) => string, contentType
     )
   )
 
-/** Further requests of one adapter are not kept. */
+/** How many requests of one adapter are kept at most. */
 const maxRequests = 1_000
 
-/** A transport that sends through another one, and keeps the text of each request. */
+/** A transport that sends through another transport, and keeps the text of each request. */
 export const overheard = (client: HttpClient.HttpClient) => {
   const requests: Array<string> = []
   const transport = HttpClient.transform(client, (call, request) => {
@@ -87,7 +87,7 @@ export const troubles: ReadonlyArray<Trouble> = [
   }
 ]
 
-/** A carrier that never answers, with counts of the requests that have begun and that are still open. */
+/** A carrier that never answers, with counts of the requests that have begun and of those that are still open. */
 export const silence = () => {
   const count = { begun: 0, open: 0 }
   const transport = make(() =>

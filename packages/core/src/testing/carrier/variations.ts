@@ -21,11 +21,11 @@ import { passing } from "./time.ts"
 import { refusing } from "./transports.ts"
 
 /*
- * Facts that differ from the given ones, drawn at random from the line's schema: a price that is right for one person
- * can break a rule for the next.
+ * Varies the given facts at random, as the line's schema allows, because a price that is right for one person can break
+ * a rule for the next.
  */
 
-/** How many applications are drawn. A fault that shows in one application out of ten is missed once in 40,000 runs. */
+/** How many applications are drawn. A fault that affects one application in ten is missed once in 40,000 runs. */
 const draws = 100
 const atOnce = 50
 const maxShrinks = 200
@@ -36,7 +36,7 @@ const years = 90
 
 type Path = ReadonlyArray<string>
 
-/** One fact of an application that can be varied. */
+/** One fact in an application that can be varied, and the values to draw for it. */
 interface Place {
   readonly path: Path
   readonly drawn: Arbitrary.Arbitrary<unknown>
@@ -48,23 +48,24 @@ interface Change {
   readonly value: unknown
 }
 
-/** A subject with different facts, and how they differ from the given ones. */
+/** A subject with changed facts, and the changes. */
 interface Changed {
   readonly subject: Subject.Subject
   readonly changes: ReadonlyArray<Change>
 }
 
-/** Answers in place of the carrier, and lists what it could not answer. */
+/** A transport that answers in place of the carrier, and the requests that it could not answer. */
 interface StandIn {
   readonly transport: HttpClient.HttpClient
   readonly missing: ReadonlyArray<unknown>
 }
 
 /**
- * Asks with different facts; every answer must keep the rules.
+ * Asks with different facts. Every answer must follow the rules.
  *
- * Nothing is sent to the carrier: a cassette answers each request with what it recorded at that position, whatever the
- * body. Without a cassette or a stand-in, requests are refused, so only prices that the adapter computes are checked.
+ * Nothing is sent to the carrier: a cassette answers each request with the next answer recorded for its method, host
+ * and path, whatever the body. Without a cassette or a stand-in, requests are refused, so only prices that the adapter
+ * computes are checked.
  */
 export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
   Effect.fnUntraced(function* (subject: Subject.Subject, sent: unknown) {
@@ -88,7 +89,7 @@ export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
         concurrency: atOnce,
         maxShrinks,
         seed
-        // A hundred refused asks would log a hundred failures.
+        // A hundred refused asks would fill the log with a hundred failures.
       }).pipe(Effect.provideService(References.CurrentLoggers, new Set()))
     )
     if (found._tag !== "Falsified" || found.failure._tag !== "PropertyError") return
@@ -97,7 +98,7 @@ export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
     yield* broken(`${factsOf(shrunk)} ${message.split("\n")[0]}`, broken_rules)
   })
 
-/** Drawn values belong to nobody, so the message may show them. */
+/** The values were drawn at random, so they are nobody's and the message may show them. */
 const factsOf = (changes: ReadonlyArray<Change>): string =>
   changes.length === 0
     ? "With the given facts:"
@@ -110,7 +111,7 @@ const standInFor =
       ? { transport: transport ?? refusing, missing: [] }
       : Cassette.replay(cassette, adapter, connection, { compares: "places" })
 
-/** A subset of the places, each with a drawn value. Shrinks to fewer places. */
+/** Draws some of the places, each with a value. Shrinks to fewer places. */
 const changesOf = (places: ReadonlyArray<Place>): Arbitrary.Arbitrary<ReadonlyArray<Change>> =>
   Arbitrary.all(
     places.map(({ path, drawn }) =>
@@ -121,8 +122,8 @@ const changesOf = (places: ReadonlyArray<Place>): Arbitrary.Arbitrary<ReadonlyAr
 const isChanged = Arbitrary.schema(Schema.Boolean)
 
 /**
- * The subject with as many of these changes as still lead to an ask. The others contradict another fact, the calendar
- * or the law, or lead to a state that the carrier does not serve.
+ * The subject with as many of these changes as possible, so that they still lead to an ask. The other changes
+ * contradict another fact, the calendar or the law, or lead to a state that the carrier does not serve.
  */
 const changed = (subject: Subject.Subject, given: unknown, changes: ReadonlyArray<Change>): Effect.Effect<Changed> => {
   const { adapter, line, options } = subject
@@ -167,7 +168,7 @@ const placesIn = (schema: unknown, value: unknown, year: number, path: Path = []
   return Option.match(drawnFrom(schema, year), { onNone: () => [], onSome: (drawn) => [{ path, drawn }] })
 }
 
-/** Values that a fact's JSON Schema accepts; none if the schema is too vague. */
+/** Values that a fact's JSON Schema accepts; `None` if the schema is too vague. */
 const drawnFrom = (schema: object, year: number): Option.Option<Arbitrary.Arbitrary<unknown>> => {
   if (Predicate.hasProperty(schema, "format")) {
     return schema.format === "date" ? Option.some(dayUpTo(year)) : Option.none()
@@ -195,7 +196,7 @@ const dayUpTo = (year: number): Arbitrary.Arbitrary<unknown> =>
     CalendarDay.addDays(`${year}-12-31`, days)
   )
 
-/** None if Effect cannot read the schema: such a fact is not varied. */
+/** `None` if Effect cannot read the schema: such a fact is not varied. */
 const imported = Option.liftThrowable((schema: object) =>
   Arbitrary.schema(
     SchemaRepresentation.fromJsonSchemaDocument(JsonSchema.fromSchemaDraft2020_12({ ...schema }), { patterns: "apply" })

@@ -3,7 +3,7 @@ import { Arbitrary, Schema } from "effect"
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 const perhaps = <S extends Schema.Constraint>(schema: S) => Schema.NullOr(schema)
 
-// Few of each, so that the steps of a history affect each other.
+// Only a few of each, so that the steps of a history affect each other.
 const workspace = Schema.Literals([1, 2, 3])
 const place = between(1, 5)
 const limit = between(1, 6)
@@ -19,14 +19,14 @@ const kind = Schema.Literals([
 ])
 const status = Schema.Literals(["collecting", "complete"])
 const line = Schema.Literals(["renters", "pet"])
-/** What records and events are about: see `aboutOf` of the comparison. */
+/** What records and events are about: see `aboutOf` in `StorageModel.ts`. */
 const about = Schema.Array(Schema.Literals(["parity_0", "parity_1", "third_0", "third_2"])).check(Schema.isMaxLength(2))
 
 const expects = Schema.Array(
   Schema.Struct({
     kind,
     place,
-    /** The version relative to the stored one: mostly the same, sometimes an older or a later one. */
+    /** The version relative to the stored one: usually the same, sometimes an older or a later one. */
     step: Schema.Literals([0, 0, 0, 0, 0, 0, 0, 0, -1, 1])
   })
 ).check(Schema.isMaxLength(2))
@@ -37,7 +37,7 @@ const Commit = Schema.TaggedStruct("commit", {
     Schema.Struct({
       kind,
       place,
-      /** The version relative to the stored one: mostly the next, sometimes the same again or one too far. */
+      /** The version relative to the stored one: usually the next, sometimes the same again or one too far. */
       step: Schema.Literals([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 2]),
       status: perhaps(status),
       created_at: moment,
@@ -50,7 +50,7 @@ const Commit = Schema.TaggedStruct("commit", {
     Schema.Struct({
       due_at: moment,
       ordered: Schema.Boolean,
-      /** The lane, for a job that is not ordered. */
+      /** The lane of a job that is not ordered. */
       lane: perhaps(Schema.Literals(["narrow", "wide", "urgent"]))
     })
   ).check(Schema.isMaxLength(4)),
@@ -58,7 +58,7 @@ const Commit = Schema.TaggedStruct("commit", {
   finishes: Schema.Array(between(0, 5)).check(Schema.isMaxLength(2)),
   /** How far the change moves the workspace's clock forward. */
   forward_ms: perhaps(between(0, 10)),
-  /** The workspace time before which no other ordered job may be due: mostly a time before all jobs. */
+  /** The workspace time before which no other ordered job may be due: usually a time before all jobs. */
   none_due_before: perhaps(Schema.Literals([0, 0, 0, 10, 30]))
 })
 
@@ -68,12 +68,12 @@ const Claim = Schema.TaggedStruct("claim", {
   lease_ms: between(1, 30),
   limit,
   workspace: perhaps(workspace),
-  /** How far ahead ordered jobs are claimed, if the claim is of one workspace. */
+  /** How far ahead ordered jobs are claimed, if the claim is for one workspace. */
   ahead_ms: perhaps(between(0, 30))
 })
 
 const Release = Schema.TaggedStruct("release", {
-  /** The leases to release, counted back from the newest. */
+  /** Which leases to release, counted back from the newest. */
   leases: Schema.Array(between(0, 5)).check(Schema.isMaxLength(2))
 })
 
@@ -135,12 +135,12 @@ const Rare = Schema.Union([
   Rewrite
 ])
 
-/** One step of a history. It refers to things by index, so that it makes sense anywhere in a history. */
+/** One step in a history. It refers to things by index, so that it makes sense anywhere in a history. */
 export const Step = Schema.Union([Write, Write, Write, Write, Read, Read, Rare])
 export type Step = typeof Step.Type
 
 /** A sequence of calls to a storage. */
 export type History = ReadonlyArray<Step>
 
-/** Random histories, longer for larger sizes. */
+/** Random histories, which get longer with the size. */
 export const histories: Arbitrary.Arbitrary<History> = Arbitrary.array(Arbitrary.schema(Step))

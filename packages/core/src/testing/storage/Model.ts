@@ -22,14 +22,14 @@ interface Numbered {
 export interface ModelJob {
   readonly workspace_id: WorkspaceId
   readonly job: NewJob
-  /** Its position among all jobs ever stored. */
+  /** The job's position among all jobs ever stored. */
   readonly serial: number
-  /** The storage's own number; null until a claim reveals it. */
+  /** The storage's own number for the job; null until a claim reveals it. */
   number: number | null
   lease: number
-  /** How many of its claims ended because their lease expired. */
+  /** How many of the job's claims ended because their lease expired. */
   expired_leases: number
-  /** Null if it was never claimed, or was released. */
+  /** When the job's lease expires; null if the job was never claimed, or was released. */
   leased_until: number | null
 }
 
@@ -46,7 +46,8 @@ const isAbout = (ids: ReadonlyArray<string>, { about }: Pick<RecordQuery, "about
 /**
  * A reference model of a storage, as simple as possible: arrays and filters, without regard to performance.
  *
- * It decides what is stored and which jobs can be claimed. It is told which of those a storage returns first.
+ * It decides what is stored and which jobs can be claimed. Which of those jobs a storage returns first, the model must
+ * be told.
  */
 export class Model {
   versions: ReadonlyArray<Version> = []
@@ -57,7 +58,7 @@ export class Model {
   private readonly last_numbers = new Map<WorkspaceId, number>()
   private readonly erased_through = new Map<WorkspaceId, number>()
 
-  /** Why a change is refused; null if it is not. */
+  /** Why a change is refused; null if it is not refused. */
   refusal(change: Change): Refusal | null {
     const lost = change.finishes.find((lease) => this.held(lease) === undefined)
     if (lost !== undefined) return { _tag: "LeaseLost", lease: lost }
@@ -91,7 +92,7 @@ export class Model {
     if (change.clock_offset_ms !== null) this.clock_offsets.set(workspace_id, change.clock_offset_ms)
   }
 
-  /** The job whose newest claim this is. */
+  /** The job that this lease holds: its newest claim. */
   held(lease: Lease): ModelJob | undefined {
     return this.jobs.find(
       (job) =>
@@ -149,7 +150,7 @@ export class Model {
     return { events, reached, erased_through: this.erased_through.get(workspace_id) ?? 0 }
   }
 
-  /** Why an erasure is refused; null if it is not. */
+  /** Why an erasure is refused; null if it is not refused. */
   erasureRefusal(erasure: Erasure): Refusal | null {
     return erasure.what === "workspace" ? this.changed(erasure.workspace_id, erasure.expects ?? []) : null
   }
@@ -189,7 +190,7 @@ export class Model {
     }
   }
 
-  /** Replaces the body of a version if it is still the one that was read. Returns how many bodies it replaced. */
+  /** Replaces the body of a version if it is still the body that was read. Returns how many bodies were replaced. */
   rewrite(workspace_id: WorkspaceId, { before, body, ...at }: Rewrite): number {
     const stored = this.get({ workspace_id, ...at })
     if (stored === null || stored.body !== before) return 0
@@ -259,7 +260,7 @@ export class Model {
     return { records: this.drop(workspaceId, records), events: events.length, jobs: jobs.length }
   }
 
-  /** Drops the versions before these newest ones, and returns how many a storage would have kept. */
+  /** Drops all versions older than these newest ones, and returns how many versions a storage would have kept. */
   private dropOlder(workspaceId: WorkspaceId, kind: string, newest: ReadonlyArray<StoredRecord>): Erased["records"] {
     const isOlder = (version: Version) =>
       version.workspace_id === workspaceId &&
@@ -269,7 +270,7 @@ export class Model {
     return kept === 0 ? {} : { [kind]: kept }
   }
 
-  /** Drops every version of the records, and returns how many records of each kind there were. */
+  /** Drops every version of these records, and returns how many records of each kind there were. */
   private drop(workspaceId: WorkspaceId, records: ReadonlyArray<StoredRecord>): Erased["records"] {
     this.versions = this.versions.filter(
       (version) => version.workspace_id !== workspaceId || !records.some((record) => sameRecord(record, version.record))

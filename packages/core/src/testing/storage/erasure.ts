@@ -18,7 +18,7 @@ const eraseEvents = (storage: StorageService, occurred_before: number, limit = 1
 const requests = (storage: StorageService) =>
   Effect.map(storage.page(Sample.pageOf()), ({ records }) => records.map(({ id }) => id))
 
-/** Resets and retention. */
+/** Cases for resets and retention. */
 export const erasure: ReadonlyArray<Case> = [
   rule(
     "erases a workspace except the records that survive a reset",

@@ -1,7 +1,7 @@
 import { Clock, Effect } from "effect"
 import { canonical } from "../../wire/Json.ts"
 
-/** Dies unless both have the same JSON text. Undefined members count as absent. */
+/** Dies unless both values have the same JSON text. Undefined members count as absent. */
 export const expectSame = (what: string, actual: unknown, expected: unknown): void => {
   const [seen, wanted] = [canonical(actual), canonical(expected)]
   if (seen !== wanted) throw new Error(`${what}: expected ${shorten(wanted)}, but got ${shorten(seen)}`)
@@ -29,7 +29,7 @@ export const expectRefusal = <E extends { readonly _tag: string }, const Tag ext
 
 const patienceRounds = 400
 
-/** Waits up to two seconds of real time until the statement holds, and returns whether it does. */
+/** Waits up to two seconds of real time for the statement to hold, and returns whether it does. */
 export const soon = Effect.fnUntraced(function* (holds: () => boolean) {
   for (let round = 0; round < patienceRounds; round++) {
     if (holds()) return true
@@ -42,7 +42,8 @@ export const soon = Effect.fnUntraced(function* (holds: () => boolean) {
 export const expectSoon = (what: string, holds: () => boolean): Effect.Effect<void> =>
   Effect.map(soon(holds), (held) => expectTrue(what, held))
 
-// Hints from other hosts come over a network, and promises need turns of the event loop: a test clock moves neither.
+// Hints from other hosts arrive over a network, and promises need turns of the event loop. A test clock triggers
+// neither.
 const live = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
 
 const longestText = 2_000

@@ -11,7 +11,7 @@ const writers = 8
 const changesEach = 25
 const total = writers * changesEach * 2
 
-/** Writes changes of two events each, whose ids have the same prefix. */
+/** Commits changes with two events each. The IDs of both events begin with the same name. */
 const write = Effect.fnUntraced(function* (storage: StorageService, writer: number) {
   for (let round = 0; round < changesEach; round++) {
     const name = `evt_${writer}_${round}`
@@ -21,7 +21,7 @@ const write = Effect.fnUntraced(function* (storage: StorageService, writer: numb
   }
 })
 
-/** Follows the feed from its beginning, like a caller, until it has seen everything. */
+/** Follows the feed from its beginning, as a caller does, until it has seen everything. */
 const follow = Effect.fnUntraced(function* (storage: StorageService, limit: number) {
   const seen: Array<StoredEvent> = []
   for (let round = 0; seen.length < total; round++) {
@@ -33,7 +33,7 @@ const follow = Effect.fnUntraced(function* (storage: StorageService, limit: numb
   return seen
 })
 
-/** The order of the feed. */
+/** Cases for the order of the feed. */
 export const feed: ReadonlyArray<Case> = [
   rule(
     "numbers events from 1 in commit order, and returns them as written",

@@ -16,7 +16,7 @@ const listen = Effect.fnUntraced(function* (storage: StorageService) {
   }
 })
 
-/** Hints that something has changed. */
+/** Cases for hints, which say that something has changed. */
 export const hints: ReadonlyArray<Case> = [
   rule(
     "sends hints for written quote requests and quotes",

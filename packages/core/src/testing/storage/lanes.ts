@@ -20,7 +20,7 @@ const finish = (storage: StorageService, job: ClaimedJob | undefined) =>
     ? Effect.die(new Error("expected a job to finish"))
     : storage.commit(Sample.change({ workspace_id: job.workspace_id, finishes: [Sample.leaseOf(job)] }))
 
-/** Lanes: how many of their jobs run at once. */
+/** Cases for lanes: how many of their jobs run concurrently. */
 export const lanes: ReadonlyArray<Case> = [
   rule(
     "leases at most as many jobs from a lane as its limit allows, earliest first",
@@ -317,7 +317,7 @@ export const lanes: ReadonlyArray<Case> = [
           for (const job of jobs) {
             yield* Effect.yieldNow
             done.push(job.due_at)
-            // Count it before finishing it, because another host may claim the next one at that very moment.
+            // Counted before the job is finished, because right afterwards another host may claim the next one.
             leased -= 1
             yield* finish(storage, job)
           }

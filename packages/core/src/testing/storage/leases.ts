@@ -19,7 +19,7 @@ const claimAgain = Effect.fnUntraced(function* (storage: StorageService, now: nu
   return job
 })
 
-/** Leases: who holds a job, for how long, and what it may do. */
+/** Cases for leases: who holds a job, for how long, and what the holder may do. */
 export const leases: ReadonlyArray<Case> = [
   rule(
     "returns a claimed job as stored, with its workspace and the first lease",
@@ -83,7 +83,7 @@ export const leases: ReadonlyArray<Case> = [
     "lets the holder of an expired lease finish its job until another claim takes it",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
-      // A claim for another workspace lets the storage notice that the lease has ended.
+      // A claim for another workspace lets the storage notice that the lease has expired.
       yield* storage.claim(Sample.claimAt(5_000, { workspace_id: Sample.elsewhere }))
       yield* storage.claim(Sample.claimAt(5_000, { limit: 0 }))
       yield* finish(storage, job)

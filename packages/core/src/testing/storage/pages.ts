@@ -23,7 +23,7 @@ const pages = Effect.fnUntraced(function* (storage: StorageService, parts: Parti
   return found
 })
 
-/** Lists of records. */
+/** Cases for lists of records. */
 export const pagesOfRecords: ReadonlyArray<Case> = [
   rule(
     "sorts a page by id, whatever the order in which records were stored",

@@ -6,10 +6,10 @@ import { WorkspaceId } from "../../wire/Ids.ts"
 
 const digits = 26
 
-/** The body of an identifier. Bodies sort by index. */
+/** The part of an ID after its prefix. These parts sort by index. */
 export const idBody = (place: number): string => place.toString().padStart(digits, "0")
 
-/** A workspace. Number 0 would be the directory. */
+/** The ID of the workspace with this index. Index 0 would be the directory. */
 export const workspace = (place: number): WorkspaceId => WorkspaceId.make(`wks_${idBody(place)}`)
 
 /** The workspace of most cases. */
@@ -18,15 +18,15 @@ export const home = workspace(1)
 /** Another workspace. */
 export const elsewhere = workspace(2)
 
-/** The identifier of a quote request. */
+/** The ID of the quote request with this index. */
 export const requestId = (place: number): string => `qreq_${idBody(place)}`
 
-/** The identifier of a quote. */
+/** The ID of the quote with this index. */
 export const quoteId = (place: number): string => `qt_${idBody(place)}`
 
 type RecordParts = Partial<Change.StoredRecord>
 
-/** A version of a quote request, by default the first. */
+/** A version of a quote request; by default version 1. */
 export const request = (place: number, parts: RecordParts = {}): Change.StoredRecord =>
   Change.record({
     kind: "quote_request",
@@ -40,11 +40,11 @@ export const request = (place: number, parts: RecordParts = {}): Change.StoredRe
     ...parts
   })
 
-/** A version of a quote of a quote request. */
+/** A version of a quote for a quote request. */
 export const quote = (place: number, requestPlace: number, parts: RecordParts = {}): Change.StoredRecord =>
   request(place, { kind: "quote", id: quoteId(place), parent: requestId(requestPlace), status: "active", ...parts })
 
-/** An event. */
+/** A new event, by its index. */
 export const event = (
   place: number,
   occurred_at = 1_000 + place,
@@ -56,7 +56,7 @@ export const event = (
   body: `{"event":${place}}`
 })
 
-/** A job, given its due time in workspace time. */
+/** A job that is due at this workspace time. */
 export const job = (due_at: number, parts: Partial<NewJob> = {}): NewJob => ({
   kind: "collect",
   due_at,
@@ -65,14 +65,14 @@ export const job = (due_at: number, parts: Partial<NewJob> = {}): NewJob => ({
   ...parts
 })
 
-/** An ordered job. */
+/** An ordered job that is due at this workspace time. */
 export const timer = (dueAt: number, payload = `{"due":${dueAt}}`): NewJob =>
   job(dueAt, { kind: "close_request", ordered: true, payload })
 
 /** A change in the workspace `home`. */
 export const change = (parts: Partial<Change.Change>): Change.Change => Change.make(parts.workspace_id ?? home, parts)
 
-/** A claim of up to a hundred jobs, at a real time. */
+/** A claim for up to a hundred jobs, at this real time. */
 export const claimAt = (now: number, parts: Partial<ClaimQuery> = {}): ClaimQuery => ({
   now,
   lease_ms: 1_000,
@@ -80,7 +80,7 @@ export const claimAt = (now: number, parts: Partial<ClaimQuery> = {}): ClaimQuer
   ...parts
 })
 
-/** A query for the first page of up to a hundred quote requests of `home`. */
+/** A query for the first page of quote requests in `home`, with up to a hundred. */
 export const pageOf = (parts: Partial<RecordQuery> = {}): RecordQuery => ({
   workspace_id: home,
   kind: "quote_request",
@@ -90,7 +90,7 @@ export const pageOf = (parts: Partial<RecordQuery> = {}): RecordQuery => ({
   ...parts
 })
 
-/** A query for the first hundred events of `home`. */
+/** A query for the first hundred events in `home`. */
 export const feedOf = (parts: Partial<FeedQuery> = {}): FeedQuery => ({
   workspace_id: home,
   after: 0,
@@ -98,16 +98,16 @@ export const feedOf = (parts: Partial<FeedQuery> = {}): FeedQuery => ({
   ...parts
 })
 
-/** The lease of a claimed job, and nothing else. */
+/** Only the lease of a claimed job. */
 export const leaseOf = ({ workspace_id, number, lease }: ClaimedJob): Lease => ({ workspace_id, number, lease })
 
-/** The due times of jobs, in claim order. */
+/** The jobs' due times, in claim order. */
 export const dueTimes = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<number> => jobs.map(({ due_at }) => due_at)
 
-/** The due times of jobs, smallest first: for jobs of several workspaces, which can be claimed in any order. */
+/** The jobs' due times, smallest first, because jobs of several workspaces can be claimed in any order. */
 export const inOrder = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<number> =>
   [...dueTimes(jobs)].sort((one, other) => one - other)
 
-/** The numbers from the first to the last, both included. */
+/** All numbers from the first to the last, including both. */
 export const range = (first: number, last: number): ReadonlyArray<number> =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index)

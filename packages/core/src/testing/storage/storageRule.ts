@@ -7,10 +7,10 @@ export interface Case {
   readonly run: Effect.Effect<void, unknown, Storage>
 }
 
-/** A storage. */
+/** The methods of the storage that a case tests. */
 export type StorageService = Storage["Service"]
 
-/** Makes a case. Whatever it acquires is released when it ends. */
+/** Makes a case. Whatever it acquires is released when the case ends. */
 export const rule = (
   name: string,
   body: (storage: StorageService) => Effect.Effect<void, unknown, Scope.Scope>

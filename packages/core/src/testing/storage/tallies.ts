@@ -15,7 +15,7 @@ const tally = (parts: Partial<Tally>): Tally => ({
   ...parts
 })
 
-/** Counts shared by all hosts. */
+/** Cases for counts that all hosts share. */
 export const tallies: ReadonlyArray<Case> = [
   rule(
     "adds up the counts from all hosts",

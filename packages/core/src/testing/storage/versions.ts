@@ -21,7 +21,7 @@ const seen = (place: number, version: number): Change.Expectation => ({
   version
 })
 
-/** The version rule, and the atomicity of changes. */
+/** Cases for the version rule, and for changes that are stored as a whole or not at all. */
 export const versions: ReadonlyArray<Case> = [
   rule(
     "reads a record as it was written",
@@ -240,7 +240,7 @@ export const versions: ReadonlyArray<Case> = [
   rule(
     "refuses a change after its expected record was written, however close in time",
     Effect.fnUntraced(function* (storage) {
-      // A change that expects a version and commits after the write of the next one must be refused.
+      // A change that expects a version must be refused if it commits after the next version was written.
       for (const version of Sample.range(0, 9)) {
         const order: Array<string> = []
         const write = Effect.andThen(
