@@ -28,8 +28,8 @@ const networksOf = (...texts: ReadonlyArray<string>): ReadonlyArray<IpNetwork.Ip
   texts.map(IpNetwork.fromStringUnsafe)
 
 /**
- * Refused IPv4 networks: every entry of IANA's special-purpose registry (globally reachable or not), multicast,
- * reserved ranges, and 168.63.129.16, a public address that leads into Azure.
+ * IPv4 networks that are refused: every entry in IANA's special-purpose registry (globally reachable or not),
+ * multicast, reserved ranges, and 168.63.129.16, a public address that leads into Azure.
  */
 export const specialIpv4 = networksOf(
   "0.0.0.0/8",
@@ -53,11 +53,11 @@ export const specialIpv4 = networksOf(
   "240.0.0.0/4"
 )
 
-/** The whole global unicast range. IPv4-mapped, IPv4-compatible, SIIT and NAT64 addresses lie outside it. */
+/** The whole global unicast range. IPv4-mapped, IPv4-compatible, SIIT and NAT64 addresses are outside it. */
 const globalIpv6 = IpNetwork.fromStringUnsafe("2000::/3")
-/** Special ranges inside it: protocol assignments with Teredo, documentation, 6to4. */
+/** Special ranges inside 2000::/3: protocol assignments including Teredo, documentation, 6to4. */
 export const specialIpv6 = networksOf("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
-/** Global ranges inside 2001::/23. */
+/** Ranges inside 2001::/23 that are global after all. */
 export const carvedOutIpv6 = networksOf(
   "2001:1::1/128",
   "2001:1::2/128",
@@ -100,7 +100,7 @@ const isFit = (address: NetAddress.IpAddress, policy: Policy): boolean => {
   return !contain(specialIpv6, address) || contain(carvedOutIpv6, address)
 }
 
-/** ISATAP: an interface identifier that can hide an IPv4 address under any prefix. */
+/** Whether an address is an ISATAP address, whose interface identifier can hide an IPv4 address under any prefix. */
 const isIsatap = (address: NetAddress.Ipv6Address): boolean => {
   const segments = NetAddress.ipv6ToSegments(address)
   return segments[5] === 0x5efe && (segments[4] === 0 || segments[4] === 0x0200)

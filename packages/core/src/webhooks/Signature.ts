@@ -4,21 +4,21 @@ import { Base64 } from "effect/encoding"
 import { BoundedMap } from "../concurrency/BoundedMap.ts"
 
 /*
- * Standard Webhooks: HMAC-SHA-256 over `{id}.{timestamp}.{body}`, keyed by the base64 after `whsec_`, and written as
+ * Standard Webhooks: HMAC-SHA-256 over `{id}.{timestamp}.{body}`, with the base64 after `whsec_` as the key, written as
  * `v1,` and base64. During a rotation a delivery has one signature for each secret, and any of them may match.
  */
 
-/** The prefix of a signing secret. */
+/** The prefix of every signing secret. */
 const secretPrefix = "whsec_"
-/** The minimum length of a signing secret, in random bytes. */
+/** The least number of random bytes in a signing secret. */
 const minSecretBytes = 24
-/** The maximum length of a signing secret, in random bytes. */
+/** The greatest number of random bytes in a signing secret. */
 const maxSecretBytes = 64
-/** The length of the secrets that the service makes, in random bytes. */
+/** How many random bytes the secrets have that the service creates. */
 export const secretBytes = 32
 /** The default prefix of the second set of headers. */
 export const defaultHeaderPrefix = "quotewire-"
-/** How far a timestamp may be from the receiver's clock, in either direction. */
+/** How many seconds a timestamp may differ from the receiver's clock, in either direction. */
 export const toleranceSeconds = 300
 
 /** Encodes random bytes as a signing secret. */
@@ -30,7 +30,7 @@ export const makeSecret = (random: Uint8Array): string => {
 /** Whether text is a signing secret. */
 export const isSecret = (text: string): boolean => bytesOf(text) !== null
 
-/** The random bytes of a secret; null if the text is not a signing secret. */
+/** A secret's random bytes; null if the text is not a signing secret. */
 const bytesOf = (secret: string): Uint8Array | null => {
   const bytes = Base64.decode(secret.slice(secretPrefix.length))
   const isWellFormed =
@@ -40,13 +40,13 @@ const bytesOf = (secret: string): Uint8Array | null => {
 
 const isSecretLength = (bytes: number): boolean => bytes >= minSecretBytes && bytes <= maxSecretBytes
 
-/** A cache of parsed keys, by secret. */
+/** A cache of the keys in secrets, by secret. */
 export type Keys = Map<string, Mac.Key>
 
-/** An empty cache. It holds 10,000 keys, then drops the oldest. */
+/** An empty cache. It keeps up to 10,000 keys, and then drops the oldest. */
 export const noKeys = (): Keys => new BoundedMap(10_000)
 
-/** The key of a secret; null if the text is not a signing secret. */
+/** The key in a secret; null if the text is not a signing secret. */
 const keyOf = (secret: string, keys: Keys | undefined): Effect.Effect<Mac.Key | null> => {
   const known = keys?.get(secret)
   if (known !== undefined) return Effect.succeed(known)
@@ -58,17 +58,20 @@ const keyOf = (secret: string, keys: Keys | undefined): Effect.Effect<Mac.Key | 
 
 /** A message to sign. */
 export interface Message {
-  /** Without full stops, because they separate the parts of the signed text. No id of this service has one. */
+  /**
+   * The message's ID. It must not contain full stops, because they separate the parts of the signed text. No ID of this
+   * service does.
+   */
   readonly id: string
-  /** When it is signed, in Unix seconds of real time. */
+  /** When the message is signed, in Unix seconds of real time. */
   readonly timestamp: number
   readonly body: string
 }
 
-/** Computes the `webhook-signature` of a message: one signature for each secret, in their order. */
+/** Computes the `webhook-signature` header of a message: one signature for each secret, in their order. */
 export type Signer = (secrets: ReadonlyArray<string>, message: Message) => Effect.Effect<string>
 
-/** Makes a signer. `keys` caches parsed secrets. */
+/** Makes a signer. `keys` caches the keys in secrets. */
 export const signer = (mac: Mac.Mac["Service"], keys?: Keys): Signer => {
   const entryOf = (secret: string, signed: Uint8Array) =>
     Effect.flatMap(keyOf(secret, keys), (key) =>
@@ -83,7 +86,7 @@ export const signer = (mac: Mac.Mac["Service"], keys?: Keys): Signer => {
   }
 }
 
-/** The `webhook-signature` of one message, as a `signer` computes it. The id must not contain a full stop. */
+/** Computes the `webhook-signature` header of one message, as a `signer` does. The ID must not contain a full stop. */
 export const sign = (
   mac: Mac.Mac["Service"],
   secrets: ReadonlyArray<string>,
@@ -96,17 +99,17 @@ const entryBy = (mac: Mac.Mac["Service"], key: Mac.Key, signed: Uint8Array): Eff
 const version = "v1,"
 const encoder = new TextEncoder()
 
-/** The values of the headers of a delivery. */
+/** What a delivery's headers contain. */
 export interface Signed {
   readonly id: string
-  /** When it was signed, in Unix seconds of real time. */
+  /** When the delivery was signed, in Unix seconds of real time. */
   readonly timestamp: number
   readonly signature: string
   /** The prefix of the second set of headers. */
   readonly prefix?: string
 }
 
-/** The headers of a delivery: once under the standard's names, and once with the prefix. */
+/** A delivery's headers: one set with the standard's names, and one with the prefix. */
 export const headersOf = ({
   id,
   timestamp,
@@ -126,21 +129,21 @@ export const headersOf = ({
 
 const standardPrefix = "webhook-"
 
-/** Headers as runtimes and frameworks provide them. Names are case-insensitive. */
+/** Headers in the forms that runtimes and frameworks provide. Names are case-insensitive. */
 export type IncomingHeaders =
   | { readonly get: (name: string) => string | null }
   | { readonly [name: string]: string | ReadonlyArray<string> | undefined }
 
-/** A received delivery, and what its consumer knows. */
+/** A received delivery, and what its receiver knows. */
 export interface Received {
-  /** Every secret that is valid now; after a rotation more than one. */
+  /** Every secret that is valid now; more than one during a rotation. */
   readonly secrets: ReadonlyArray<string>
   readonly headers: IncomingHeaders
-  /** The raw body, before parsing: the signature covers its exact bytes. */
+  /** The raw body, before parsing, because the signature covers its exact bytes. */
   readonly body: string | Uint8Array
-  /** The consumer's clock, in Unix seconds. */
+  /** The receiver's current time, in Unix seconds. */
   readonly now_seconds: number
-  /** How far the timestamp may be off; five minutes by default. */
+  /** How many seconds the timestamp may be off; 300 by default. */
   readonly tolerance_seconds?: number
 }
 
@@ -151,17 +154,17 @@ export type Distrust =
   | "timestamp_too_old"
   | "timestamp_too_new"
   | "wrong_signature"
-  /** A mistake of the consumer: it passed no secret, or one that is not a `whsec_` secret. */
+  /** The receiver's mistake: it passed no secret, or one that is not a `whsec_` secret. */
   | "unusable_secret"
-  /** A mistake of the consumer: the body is neither text nor bytes, because it was parsed before. */
+  /** The receiver's mistake: the body is neither text nor bytes, because it has already been parsed. */
   | "unusable_body"
 
-/** Whether a delivery was signed with one of the secrets, within the tolerance. */
+/** Whether a delivery was signed with one of the secrets, within the tolerance; if not, why it is not trusted. */
 export type Verification =
   | { readonly ok: true; readonly id: string; readonly timestamp: number }
   | { readonly ok: false; readonly reason: Distrust }
 
-/** Verifies a delivery. Any signature may match any secret; all are compared in constant time. */
+/** Verifies a delivery. Any of its signatures may match any secret. All comparisons take constant time. */
 export const verify = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], received: Received, keys?: Keys) {
   const claim = claimOf(received.headers)
   if (typeof claim === "string") return distrust(claim)
@@ -175,7 +178,7 @@ export const verify = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], rece
   if (!isRaw(received.body)) return distrust("unusable_body")
   const ageSeconds = received.now_seconds - claim.timestamp
   const tolerance = received.tolerance_seconds ?? toleranceSeconds
-  // Negated, so that a clock that is NaN is refused.
+  // Negated, so that the check also fails if the clock is NaN.
   if (!(ageSeconds <= tolerance)) return distrust("timestamp_too_old")
   if (!(ageSeconds >= -tolerance)) return distrust("timestamp_too_new")
   const signed = signedBytes(claim, received.body)
@@ -187,7 +190,7 @@ export const verify = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], rece
   return isGenuine ? trust(claim) : distrust("wrong_signature")
 })
 
-// The type of a body can depend on what was sent, so a wrong type is not a reason to throw.
+// A body's type can depend on what was sent, so a wrong type must not throw.
 const isRaw = (body: unknown): boolean => Predicate.isString(body) || Predicate.isUint8Array(body)
 
 const trust = ({ id, timestamp }: SignatureClaim): Verification => ({ ok: true, id, timestamp })
@@ -196,24 +199,24 @@ const distrust = (reason: Distrust): Verification => ({ ok: false, reason })
 interface SignatureClaim {
   readonly id: string
   readonly timestamp: number
-  /** The part of the signed text before the body. */
+  /** The part of the signed text that comes before the body. */
   readonly head: string
   readonly entries: ReadonlyArray<string>
 }
 
-/** Reads the claim in the headers, or says why it cannot be read. */
+/** Reads what the headers claim, or says why it cannot be read. */
 const claimOf = (headers: IncomingHeaders): SignatureClaim | Distrust => {
   const id = headerOf(headers, "id")
   const timestamp = headerOf(headers, "timestamp")
   const signature = headerOf(headers, "signature")
   if (id === "" || timestamp === "" || signature === "") return "missing_header"
   const entries = signature.split(" ").filter((entry) => entry.startsWith(version))
-  // A full stop in an id would let part of it pass as the timestamp.
+  // A full stop in an ID would let a part of the ID pass as the timestamp.
   const isReadable = /^[^\s.,]{1,256}$/.test(id) && /^[0-9]{1,12}$/.test(timestamp) && entries.length > 0
   return isReadable ? { id, timestamp: Number(timestamp), head: `${id}.${timestamp}.`, entries } : "garbled_header"
 }
 
-/** The single value of a header. "" if it is missing; a blank, which is never valid, if it is repeated. */
+/** The only value of a header: "" if the header is missing, and a space, which is never valid, if it is repeated. */
 const headerOf = (headers: IncomingHeaders, name: string): string => {
   const wanted = standardPrefix + name
   if (hasGet(headers)) return headers.get(wanted) ?? ""

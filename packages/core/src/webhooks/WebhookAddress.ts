@@ -5,16 +5,16 @@ export { isAllowed, judgeAddress, type Policy, publicOnly, readNetworks } from "
 /** The longest accepted URL, in characters. */
 const maxUrlLength = 2_048
 
-/** A URL that webhooks may go to, judged by its text. */
+/** A URL to which webhooks may go, as far as its text shows. */
 export interface WebhookUrl {
-  /** The URL as stored, shown and used: host in lower case and Punycode, without a trailing dot. */
+  /** The URL as it is stored, shown and used: its host is in lower case and Punycode, without a trailing dot. */
   readonly href: string
   readonly origin: string
-  /** The host name that TLS uses (SNI), or an address without brackets. */
+  /** The host name that TLS uses (SNI), or an IP address without brackets. */
   readonly hostname: string
-  /** Path and query. */
+  /** The path and the query. */
   readonly path: string
-  /** The addresses of a host that needs no lookup: an address, or `localhost`. Otherwise null. */
+  /** The IP addresses of a host that needs no lookup: an IP address, or `localhost`. Otherwise null. */
   readonly addresses: ReadonlyArray<string> | null
 }
 
@@ -27,7 +27,7 @@ export type Verdict =
   | { readonly verdict: "refused"; readonly reason: UrlRefusal }
 
 /**
- * Judges the text of a URL. Whether its host's addresses are public is judged later, when the host is looked up.
+ * Judges the text of a URL. Whether the host's addresses are public is judged later, when the host is looked up.
  *
  * The text is parsed once, as every client parses it (WHATWG), and refused if the parser had to repair it. In detail:
  *
@@ -36,11 +36,14 @@ export type Verdict =
  *   (full width, ideographic full stops) or drops (soft hyphens, zero-width spaces) are refused.
  * - One trailing dot after a name is dropped; after an address it is refused.
  * - Underscores are refused: no authority may certify such a name.
- * - Addresses must be in canonical form. `localhost` stands for the loopback addresses that the policy allows.
- * - Port 0 and the ports that browsers block are refused. Others, such as 5432, are allowed: we send TLS there.
- * - Path and query must be as they are sent: a blank or `/../` is refused, while `/%` and `/..%2f` stay unchanged.
- * - An address that contains another one is refused, also NAT64, even if the policy accepts NAT64 in lookups.
- * - Plain `http` is allowed only for addresses in the policy's networks and for `localhost`, never for other names.
+ * - IP addresses must be in canonical form. `localhost` stands for the loopback addresses that the policy allows.
+ * - Port 0 and the ports that browsers block are refused. Others, such as 5432, are allowed, because the service speaks
+ *   TLS there.
+ * - Path and query must be written as they are sent: a space or `/../` is refused, while `/%` and `/..%2f` stay
+ *   unchanged.
+ * - An IPv6 address that contains an IPv4 address is refused, even a NAT64 address if the policy accepts NAT64 in
+ *   lookups.
+ * - Plain `http` is allowed only for IP addresses in the policy's networks and for `localhost`, never for other names.
  */
 export const judgeUrl = (text: string, policy: Policy): Verdict => {
   if (text.length > maxUrlLength) return refused("too_long")
@@ -59,7 +62,7 @@ export const judgeUrl = (text: string, policy: Policy): Verdict => {
   return url.href.length > maxUrlLength ? refused("too_long") : judgeHost(url, isPlain, policy)
 }
 
-/** An accepted URL as stored, shown and used. Text that is not a URL stays unchanged. */
+/** An accepted URL in the form in which it is stored, shown and used. Text that is not a URL stays unchanged. */
 export const normalize = (text: string): string => {
   const url = URL.parse(text)
   return url === null ? text : withoutDot(url).href
@@ -79,14 +82,14 @@ const isAsWritten = (url: URL, host: string, rest: string): boolean =>
 
 const pathOf = (url: URL): string => url.href.slice(url.protocol.length + 2 + url.host.length)
 
-/** Whether a name has non-ASCII letters, none of which the parser replaces or drops. */
+/** Whether a name has non-ASCII letters, and the parser replaces or drops none of its characters. */
 const isPlainUnicode = (host: string, hostname: string): boolean =>
   !/^[\0-\x7f]*$/.test(host) &&
   host.normalize("NFKC") === host &&
   !/[\u3002\uff0e\uff61%]|\p{Default_Ignorable_Code_Point}/u.test(host) &&
   !isIpv4(hostname)
 
-// The parser has already normalized any spelling of an IPv4 address to this one.
+// The parser has already turned every spelling of an IPv4 address into this one.
 const isIpv4 = (hostname: string): boolean => /^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$/.test(hostname)
 
 const judgeHost = (url: URL, isPlain: boolean, policy: Policy): Verdict => {
@@ -117,7 +120,7 @@ const isHostName = (hostname: string): boolean =>
   hostname.length <= 253 &&
   hostname.split(".").every((label) => /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(label) && label.length <= 63)
 
-/** Whether a name cannot have a public owner: a single label, or a special-use name. */
+/** Whether a name cannot belong to anybody in public: a single label, or a special-use name. */
 const isSpecial = (hostname: string): boolean =>
   !hostname.includes(".") || specialNames.some((name) => hostname === name || hostname.endsWith(`.${name}`))
 

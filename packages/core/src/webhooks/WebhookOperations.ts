@@ -167,7 +167,7 @@ export const getEventDelivery = Operation.make({
   run: (call, input) => Effect.flatMap(Deliveries, (deliveries) => deliveries.get(call, input))
 })
 
-/** Replays an event of the log (api.md, Replays). */
+/** Sends an event from the delivery log again (api.md, Replays). */
 export const replayEventDelivery = Operation.make({
   name: "replay_event_delivery",
   summary: "Replay an event",
@@ -202,7 +202,7 @@ export const getEventSubscriptionHealth = Operation.make({
 
 const recoveriesPath = "/v1/event-subscriptions/{id}/recoveries"
 
-/** Counts what a recovery would send again (api.md, Recoveries). */
+/** Counts the deliveries that a recovery would send again (api.md, Recoveries). */
 export const previewEventRecovery = Operation.make({
   name: "preview_event_recovery",
   summary: "Count the deliveries that a recovery would send again",
@@ -223,7 +223,7 @@ export const previewEventRecovery = Operation.make({
   })
 })
 
-/** Sends many deliveries of a subscription again (api.md, Recoveries). */
+/** Sends many of a subscription's deliveries again (api.md, Recoveries). */
 export const startEventRecovery = Operation.make({
   name: "start_event_recovery",
   summary: "Send deliveries again",
@@ -243,7 +243,7 @@ export const startEventRecovery = Operation.make({
   })
 })
 
-/** Lists the recoveries of a subscription (api.md, Recoveries). */
+/** Lists a subscription's recoveries (api.md, Recoveries). */
 export const listEventRecoveries = Operation.make({
   name: "list_event_recoveries",
   summary: "List recoveries",

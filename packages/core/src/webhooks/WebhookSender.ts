@@ -1,34 +1,34 @@
 import { Context, Effect, Layer } from "effect"
 import * as Fault from "../concurrency/Fault.ts"
 
-/** How long an endpoint may take to confirm: connection, headers and body together. */
+/** How long an endpoint may take to confirm a delivery, in milliseconds: connection, headers and body together. */
 export const defaultDeadlineMs = 15_000
 
 /** A signed POST to send. */
 export interface WebhookRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Sent exactly as is, in UTF-8. */
+  /** The body, which is sent exactly as it is, in UTF-8. */
   readonly body: string
-  /** 15 seconds by default. */
+  /** How long the endpoint may take; 15 seconds by default. */
   readonly deadline_ms?: number
 }
 
-/** Why a POST can get no complete answer. */
+/** Why a POST can fail to get a complete answer. */
 export const sendFailures = [
   // The answer was not complete by the deadline.
   "timeout",
   // No connection became free in time. Nothing was sent.
   "busy",
-  // The URL, or an address of its host, is not allowed for webhooks. Nothing was sent.
+  // The URL, or an IP address of its host, is not allowed for webhooks. Nothing was sent.
   "refused_address",
-  // The host has no address, or its name servers do not answer. Nothing was sent.
+  // The host has no IP address, or its name servers do not answer. Nothing was sent.
   "dns_failed",
-  // The connection failed or broke off.
+  // The connection failed or was broken off.
   "connection_failed",
-  // The endpoint's certificate is not trusted, or it does not speak TLS. Nothing was sent.
+  // The endpoint's certificate is not trusted, or the endpoint does not speak TLS. Nothing was sent.
   "tls_failed",
-  // The headers of the answer are larger than 16 KiB, or the rest around headers and body does not end.
+  // The answer's headers are larger than 16 KiB, or it sends endless data besides headers and body.
   "too_large",
   // The answer is not HTTP, or incomplete.
   "bad_response"
@@ -37,21 +37,21 @@ export const sendFailures = [
 /** Why a POST got no complete answer. Only operators see it: callers could use it to scan ports. */
 export type SendFailure = (typeof sendFailures)[number]
 
-/** All that is kept of an endpoint's answer. */
+/** Everything that is kept of an endpoint's answer. */
 export interface SendOutcome {
-  /** The received status, even that of a redirect or an incomplete answer; null if none was received. */
+  /** The status that was received, even from a redirect or an incomplete answer; null if none was received. */
   readonly response_status_code: number | null
-  /** Measured from the moment a connection was available. */
+  /** How long it took from the moment a connection was available. */
   readonly duration_ms: number
-  /** Null if a complete answer came, whatever its status. */
+  /** Why there was no complete answer; null if there was one, whatever its status. */
   readonly failure: SendFailure | null
 }
 
-/** Whether an endpoint confirmed a delivery: any 2xx whose body was read to the end (api.md, Confirmation). */
+/** Whether an endpoint confirmed a delivery: with any 2xx whose body was read to the end (api.md, Confirmation). */
 export const isConfirmed = ({ response_status_code: status, failure }: SendOutcome): boolean =>
   failure === null && status !== null && status >= 200 && status < 300
 
-/** The result of looking up a URL's host. A host without any address is `refused` too. */
+/** The result of looking up a URL's host. A host without an IP address is `refused`, too. */
 export type LookUp = "public" | "refused" | "unavailable"
 
 /** Sends webhooks to the addresses that `WebhookAddress` allows. Its methods never fail. */
@@ -59,16 +59,16 @@ export class WebhookSender extends Context.Service<
   WebhookSender,
   {
     /**
-     * Sends once, without following redirects, and ends by the request's deadline whatever the endpoint does. Before
-     * that, the lookup of the host and the wait for a connection may take up to 5 seconds each. If a reused connection
-     * turns out to be closed, the request is sent again on a new one.
+     * Sends once, without following redirects, and ends by the request's deadline whatever the endpoint does. Looking
+     * up the host and waiting for a connection come before that, and may take up to 5 seconds each. If a reused
+     * connection turns out to be closed, the request is sent again on a new one.
      */
     readonly send: (request: WebhookRequest) => Effect.Effect<SendOutcome>
-    /** Set if `send` always ends by itself in time. Otherwise the service stops it with a timer. */
+    /** Set this if `send` always ends in time by itself. Otherwise the service stops it with a timer. */
     readonly keeps_deadlines?: true
-    /** Set if the program sends no webhooks, so that no host is looked up. */
+    /** Set this if the program sends no webhooks, so that no host is looked up. */
     readonly off?: true
-    /** Looks up the host of a URL. After `unavailable`, try again later. */
+    /** Looks up a URL's host. After `unavailable`, try again later. */
     readonly lookUp: (url: string) => Effect.Effect<LookUp>
   }
 >()("@quotewire/core/WebhookSender") {
@@ -81,7 +81,7 @@ export class WebhookSender extends Context.Service<
 
   /**
    * The host's sender, with defects that are safe to log: their messages are removed, because they may contain an
-   * endpoint's address.
+   * endpoint's URL.
    */
   static readonly loggable: Effect.Effect<WebhookSender["Service"], never, WebhookSender> = Effect.map(
     WebhookSender,

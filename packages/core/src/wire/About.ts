@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { QuoteId, QuoteRequestId } from "./Ids.ts"
 
-/** The input fields by which a list finds what is about a quote request or a quote (api.md, Lists). */
+/** The input fields by which lists find what is about a quote request or a quote (api.md, Lists). */
 export const aboutFields = {
   quote_request_id: Schema.optionalKey(QuoteRequestId).annotateKey({
     description: "Only what is about this quote request or one of its quotes"
@@ -15,9 +15,9 @@ export interface About {
   readonly quote_id?: QuoteId | null
 }
 
-/** What is asked for or stored, the most specific first. */
+/** The IDs that something is about, or that a list asks for, the most specific first. */
 export const aboutOf = ({ quote_id, quote_request_id }: About): ReadonlyArray<string> =>
   [quote_id, quote_request_id].filter((id) => id !== undefined && id !== null)
 
-/** The query parameters of these fields. */
+/** These fields as query parameters. */
 export const aboutQuery = { quote_request_id: "string", quote_id: "string" } as const

@@ -30,7 +30,7 @@ const summaries: { readonly [type in RetryActionType]: string } = {
 interface Definition {
   readonly status: number
   readonly retry_action: RetryActionType
-  /** What the error means: the text of its page at `doc_url`, and the default message. */
+  /** What the error means: the text on its page at `doc_url`, and the default message. */
   readonly meaning: string
 }
 
@@ -146,7 +146,7 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Data.Error<{
   readonly field_errors: ReadonlyArray<FieldError> | null
   readonly retry_action: RetryActionType
   readonly retry_after_seconds: number | null
-  /** The revision that it follows; null for the current one, which a 404 and early refusals use. */
+  /** The revision that the refusal follows; null for the current one, which a 404 and early refusals use. */
   readonly revision: string | null
 }> {
   declare readonly _tag: Code
@@ -155,7 +155,7 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Data.Error<{
     ApiError.prototype.name = "ApiError"
     Object.defineProperty(ApiError.prototype, Symbol.for("@quotewire/ApiError"), { value: true })
   }
-  /** The error code, under its name in the envelope. */
+  /** The error code, under the name that it has in the envelope. */
   get code(): Code {
     return this._tag
   }
@@ -165,7 +165,7 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Data.Error<{
   }
 }
 
-/** Details of a refusal beyond its code. */
+/** The details of a refusal besides its code. */
 export interface Details {
   readonly message?: string
   readonly field_errors?: ReadonlyArray<FieldError>
@@ -185,7 +185,7 @@ export const make = <const Code extends ErrorCode>(code: Code, details: Details 
     revision: null
   })
 
-/** Copies a refusal, with its own stack: one refusal may be shared by several callers. */
+/** Copies a refusal, with its own stack, because several callers may share one refusal. */
 export const clone = (error: ApiError): ApiError => new ApiError(fieldsOf(error))
 
 /** Translates a refusal into a revision, with the field paths of that revision. */

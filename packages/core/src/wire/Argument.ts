@@ -5,28 +5,27 @@ import { limitFields } from "./FieldError.ts"
 import * as Input from "./Input.ts"
 
 /**
- * A function was called with an argument that it cannot use. The message names what is wrong with it, and never repeats
- * a value.
+ * A function was called with an argument that it cannot use. The message says what is wrong, and never repeats a value.
  */
 export class InvalidArgument extends Data.TaggedError("InvalidArgument")<{ readonly message: string }> {}
 
-/** Anything with fields. */
+/** A schema that accepts every object. */
 export const AnyObject = Schema.declare(Predicate.isReadonlyObject, { message: "Must be an object." })
 
-/** A function. */
+/** A schema that accepts every function. */
 export const Callable = Schema.declare(Predicate.isFunction, { message: "Must be a function." })
 
-/** A schema that a program passes, made by the same copy of Effect. */
+/** Makes a schema that accepts every schema made by the same copy of Effect. `message` is the one for other values. */
 export const schemaThat = (message: string) =>
   Schema.declare(Schema.isSchema, { message }).check(
     Schema.makeFilter((schema) => (isForeignSchema(schema) ? otherCopy : undefined))
   )
 
 /**
- * Makes the check of a function's argument, for programs in JavaScript, which no compiler checks. It returns the
+ * Makes the check for a function's argument, because no compiler checks JavaScript programs. The check returns the
  * argument, or throws an `InvalidArgument` that names the function and each wrong field.
  *
- * `shape` has what the function reads before anything else checks it. Other fields are allowed.
+ * `shape` describes what the function reads before anything else checks it. Other fields are allowed.
  */
 export const checker = (name: string, shape: Schema.Decoder<unknown> = AnyObject): (<A>(given: A) => A) => {
   const find = Input.findings(shape)

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 
 /**
- * A rule that a value breaks: the path of the wrong field, empty for the whole value, and what the rule wants. Never
+ * A rule that a value breaks: the path of the wrong field, empty for the whole value, and what the rule requires; never
  * the value.
  */
 export const BrokenRule = Schema.Struct({
@@ -10,11 +10,11 @@ export const BrokenRule = Schema.Struct({
 })
 export type BrokenRule = typeof BrokenRule.Type
 
-/** Empty if a rule holds; otherwise the rule, broken at the path. */
+/** Empty if the rule holds; otherwise the rule, as broken at the path. */
 export const rule = (holds: boolean, path: string, message: string): ReadonlyArray<BrokenRule> =>
   holds ? [] : [{ path, message }]
 
-/** A wrong field as a broken rule, whose message names the values that are allowed. */
+/** A wrong field as a broken rule. Its message includes the values that are allowed. */
 export const fromFieldError = ({
   path,
   message,

@@ -1,15 +1,15 @@
 import { DateTime, Duration } from "effect"
 
 /*
- * Calendar days, `YYYY-MM-DD`, and months, `YYYY-MM`, as text. They sort chronologically.
+ * Calendar dates (`YYYY-MM-DD`) and months (`YYYY-MM`) as text. They sort chronologically.
  */
 
 const form = /^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])$/
 
-/** The year of a day or month. */
+/** The year of a date or month. */
 export const yearOf = (day: string): number => Number(day.slice(0, 4))
 
-/** The month of a day, `YYYY-MM`. */
+/** The month of a date, `YYYY-MM`. */
 export const monthOf = (day: string): string => day.slice(0, 7)
 
 const monthNumber = (day: string): number => Number(day.slice(5, 7))
@@ -21,26 +21,26 @@ const daysIn = (year: number, month: number): number => {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
 }
 
-/** Whether text is a day that exists. 30 February does not. */
+/** Whether text is a date that exists. February 30 does not. */
 export const isCalendarDay = (text: string): boolean =>
   form.test(text) && Number(text.slice(8)) <= daysIn(yearOf(text), monthNumber(text))
 
-/** The day of a moment, in UTC. */
+/** The date of a moment, in UTC. */
 export const dayOf = (millis: number): string => new Date(millis).toISOString().slice(0, 10)
 
-/** The day a number of days later. */
+/** The date this many days later. */
 export const addDays = (day: string, days: number): string =>
   DateTime.formatIsoDateUtc(DateTime.add(DateTime.makeUnsafe(day), { days }))
 
-/** The number of days from one day to another. */
+/** The number of days from one date to another. */
 export const daysBetween = (from: string, to: string): number =>
   Duration.toDays(DateTime.distance(DateTime.makeUnsafe(from), DateTime.makeUnsafe(to)))
 
-/** The number of months from one day or month to another, ignoring days of the month. */
+/** The number of months from one date or month to another, ignoring the days of the month. */
 export const monthsBetween = (from: string, to: string): number =>
   12 * (yearOf(to) - yearOf(from)) + monthNumber(to) - monthNumber(from)
 
-/** Completed years from a birthday to a day; negative if the birthday is more than a year ahead. */
+/** Completed years from a birthday to a date; negative if the birthday is more than a year later. */
 export const ageInYears = (born: string, today: string): number => {
   const years = yearOf(today) - yearOf(born)
   return today.slice(5) < born.slice(5) ? years - 1 : years

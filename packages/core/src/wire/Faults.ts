@@ -12,32 +12,33 @@ import {
 import { maxCounted, maxListed } from "./FieldError.ts"
 
 /*
- * Finds the faults of a value, up to a bound. A decoder makes several objects for each fault, so a list of wrong items
- * would cost a hundred times its size. Here, a schema is rebuilt so that items of lists and members of records are
- * decoded only until enough of them are wrong.
+ * Finds the faults in a value, up to a limit. A decoder makes several objects for each fault, so a list of wrong items
+ * would cost a hundred times its size. So schemas are rebuilt here: they decode the items of lists and the members of
+ * records only until enough of them are wrong.
  */
 
-/** The faults of a wrong value, up to a limit. */
+/** The faults in a wrong value, up to a limit. */
 export interface Found {
-  /** All faults if there are few; otherwise those of the first hundred wrong items. */
+  /** All faults if there are few; otherwise those in the first hundred wrong items. */
   readonly issue: SchemaIssue.Issue
-  /** How many further items are wrong; 0 if they are not counted. */
+  /** How many further items are wrong; 0 if they were not counted. */
   readonly more: number
 }
 
 /**
  * What is decoded. In a caller's `input`, unknown fields are wrong, undefined ones count as absent, and further wrong
- * items are counted at a cost for each. In any other `value`, such as a carrier's answer, unknown fields are dropped.
+ * items are counted, which costs time for each. In any other `value`, such as a carrier's answer, unknown fields are
+ * dropped.
  */
 type Source = "input" | "value"
 
-/** For a wrong value with more items and members than this, only the first fault is reported. */
+/** If a wrong value has more items and members than this, only its first fault is reported. */
 const maxMembers = 50_000
 
 /**
- * Compiles a schema into a function that finds the faults of a wrong value that is not an input, about a hundred at
- * most. For a large value it reports only the first fault, which the caller knows: looking at all of it would cost as
- * much as reading it.
+ * Compiles a schema into a function that finds the faults in a wrong value that is not an input, about a hundred at
+ * most. For a large value it reports only the first fault, which the caller knows, because searching the whole value
+ * would cost as much as reading it.
  */
 export const finder = (
   schema: Schema.Decoder<unknown>
@@ -49,19 +50,19 @@ export const finder = (
     if (isLarge(value)) return first
     budget.reset()
     const looked = look(value)
-    // The description of the faults may decode parts of the value again.
+    // Describing the faults may decode parts of the value again.
     budget.reset()
     return Result.isFailure(looked) ? looked.failure.issue : first
   }
 }
 
-/** Whether the lists and plain objects of a value have more than fifty thousand items and members in all. */
+/** Whether a value's lists and plain objects have more than fifty thousand items and members in total. */
 export const isLarge = (value: unknown): boolean => {
   const found = [value]
   // This list grows while it is read.
   for (const one of found) {
     if (!isListOrRecord(one)) continue
-    // The members of a large object are counted before they are read, which takes longer.
+    // Members are counted before they are read, because reading those of a large object takes longer.
     const members = Array.isArray(one) ? one.length : Object.keys(one).length
     if (found.length + members > maxMembers) return true
     for (const member of Object.values(one)) found.push(member)
@@ -69,18 +70,18 @@ export const isLarge = (value: unknown): boolean => {
   return false
 }
 
-/** Whether a value is an object of data, not of a class. */
+/** Whether a value is a plain data object, not an instance of a class. */
 export const isRecord = (value: unknown): value is Readonly<Record<PropertyKey, unknown>> => {
   if (!Predicate.isReadonlyObject(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
-  // Objects of other realms have a different prototype.
+  // Objects from other realms have a different prototype.
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
 }
 
 const isListOrRecord = (value: unknown): value is Readonly<Record<PropertyKey, unknown>> =>
   Array.isArray(value) || isRecord(value)
 
-/** Compiles a schema into a decoder of inputs that stops looking for faults after about a hundred. */
+/** Compiles a schema into a decoder for inputs that stops searching for faults after about a hundred. */
 export const decoder = <A>(schema: Schema.Decoder<A>): ((value: unknown) => Result.Result<A, Found>) => {
   const onExcessProperty = "error"
   const budget = new Budget()
@@ -91,17 +92,17 @@ export const decoder = <A>(schema: Schema.Decoder<A>): ((value: unknown) => Resu
     budget.reset()
     const looked = look(value)
     const { is_spent, more } = budget
-    // The description of the faults may decode parts of the value again.
+    // Describing the faults may decode parts of the value again.
     budget.reset()
-    // A member of a union can look valid because the faults of another member have spent the budget.
+    // A member of a union can look valid because the faults in another member have used up the budget.
     const decoded = Result.isSuccess(looked) && is_spent ? decode(value) : looked
     return Result.mapError(decoded, ({ issue }) => ({ issue, more }))
   }
 }
 
 /**
- * Compiles a schema into a decoder that stops at the first fault. A recursive schema is followed at most some thousand
- * times: if members of its unions have fields in common, every level of a value multiplies the tries.
+ * Compiles a schema into a decoder that stops at the first fault. A recursive schema is followed at most a few thousand
+ * times: if members of its unions share fields, every level of a value multiplies the attempts.
  */
 export const firstFault = <A>(
   schema: Schema.Decoder<A>,
@@ -141,17 +142,17 @@ const partsOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> => {
   }
 }
 
-/** How often a recursive schema is followed in one value, up to the first fault and for all faults. */
+/** How often a recursive schema is followed in one value: until the first fault, and for all faults. */
 const maxVisits = { first: 20_000, all: 1_000 }
 
-/** How many faults this decode still looks for, and how many it omitted. */
+/** How many more faults this run of the decoder searches for, and how many it has omitted. */
 class Budget {
   items = 0
   unknown_fields = 0
   more = 0
   visits = 0
 
-  /** Call before all faults of a value are looked for. */
+  /** Call this before searching a value for all of its faults. */
   reset(): void {
     this.items = maxListed
     this.unknown_fields = maxListed
@@ -159,7 +160,7 @@ class Budget {
     this.visits = maxVisits.all
   }
 
-  /** Call before a value is decoded up to its first fault. */
+  /** Call this before decoding a value up to its first fault. */
   resetForFirst(): void {
     this.items = Number.POSITIVE_INFINITY
     this.unknown_fields = Number.POSITIVE_INFINITY
@@ -173,14 +174,14 @@ class Budget {
 
 const originals = new WeakMap<SchemaAST.AST, SchemaAST.AST>()
 
-/** The original of a rebuilt part of a schema, which issues of `decoder` and `finder` refer to. */
+/** The original of a rebuilt part of a schema, to which the issues of `decoder` and `finder` refer. */
 export const originalOf = (ast: SchemaAST.AST): SchemaAST.AST => originals.get(ast) ?? ast
 
 const tooManyWays = { message: "Is nested too deeply: there are too many ways to read it." }
 
 const schemaOf = (ast: SchemaAST.AST) => Schema.make<Schema.Decoder<unknown>>(ast)
 
-/** Rebuilds schemas so that they look for faults within a budget. */
+/** Rebuilds schemas so that they search for faults within a budget. */
 class Bounding {
   readonly #budget: Budget
   readonly #is_input: boolean
@@ -220,7 +221,7 @@ class Bounding {
         )
       }
       case "Union": {
-        // Effect distinguishes the members of a union of objects by their fields, so these stay outermost.
+        // Effect tells the members of a union of objects apart by their fields, so the objects must stay outermost.
         const isMany = ast.types.filter(SchemaAST.isObjects).length > 1
         const types = ast.types.map((type) =>
           isMany && SchemaAST.isObjects(type) ? this.#object(type, this.#linked(type)) : this.rebuild(type)
@@ -248,7 +249,7 @@ class Bounding {
     }
   }
 
-  /** What a schema refers to, unless it was already followed too often. */
+  /** The schema that a reference leads to, unless it was already followed too often. */
   #visited(ast: SchemaAST.AST): SchemaAST.AST {
     const budget = this.#budget
     const run = () => {
@@ -275,7 +276,7 @@ class Bounding {
     return new SchemaAST.Objects(fields, members, annotations, checks, encoding, context, encodingChecks)
   }
 
-  /** A step before an object is decoded, which removes undefined fields, and unknown ones beyond the budget. */
+  /** A step before an object is decoded: it removes undefined fields, and unknown fields beyond the budget. */
   #kept({ context, indexSignatures, propertySignatures }: SchemaAST.Objects): SchemaAST.Encoding {
     const names = indexSignatures.length > 0 ? null : new Set(propertySignatures.map(({ name }) => name))
     const isKept = (name: string, value: unknown): boolean => {
@@ -299,7 +300,8 @@ class Bounding {
   }
 
   /**
-   * The items of a list. Those beyond the bound of a bounded list are not decoded, because the list is wrong anyway.
+   * The items of a list. In a list with a maximum length, items beyond it are not decoded, because the list is wrong
+   * anyway.
    */
   #items(list: SchemaAST.Arrays): Pick<SchemaAST.Arrays, "elements" | "rest"> {
     const elements = list.elements.map(this.rebuild)
@@ -313,7 +315,7 @@ class Bounding {
     return { elements: Arr.makeBy(bound, () => item), rest: [Schema.Unknown.ast] }
   }
 
-  /** An item of a list or a member of a record, which is not decoded if the budget is spent. */
+  /** An item of a list or a member of a record. It is not decoded if the budget is used up. */
   #item(ast: SchemaAST.AST): SchemaAST.AST {
     const budget = this.#budget
     const run = () => {
@@ -328,7 +330,7 @@ class Bounding {
         }
         const before = budget.items
         const decoded = decode(item, options)
-        // An item whose own items are wrong is already counted with them.
+        // If an item contains wrong items itself, those have already been counted.
         if (Exit.isFailure(decoded) && budget.items === before) budget.items -= 1
         return decoded
       }
@@ -342,6 +344,6 @@ const validatorOf = (ast: SchemaAST.AST): ((item: unknown) => boolean) => {
   return (item) => Result.isSuccess(decode(item))
 }
 
-/** The bound of a list (`max_items`). A longer list is wrong anyway, so items beyond the bound are not checked. */
+/** The maximum length of a list (`max_items`). A longer list is wrong anyway, so items beyond it are not checked. */
 export const boundOf = ({ checks }: SchemaAST.AST): number | undefined =>
   checks?.map(({ annotations }) => annotations?.max_items).find(Predicate.isNumber)

@@ -19,28 +19,28 @@ export const FieldError = Schema.Struct({
 }).annotate({ identifier: "FieldError" })
 export type FieldError = typeof FieldError.Type
 
-/** Wrong fields: some in detail, and how many more there are. */
+/** Wrong fields: some in detail, and the number of further ones. */
 export interface WrongFields {
   readonly found: ReadonlyArray<FieldError>
   readonly more: number
 }
 
-/** At most this many fields are listed in a refusal. */
+/** How many fields a refusal lists at most. */
 export const maxListed = 100
 
 /**
- * Wrong fields are counted up to this number, because counting takes time for each. A higher count is reported as "more
- * than" this.
+ * Wrong fields are counted only up to this number, because counting takes time for each. A higher count is reported as
+ * "more than" this.
  */
 export const maxCounted = 10_000
 
-/** Longer paths are cut, because the names in a path can be as long as a body. */
+/** Longer paths are cut, because names in a path can be as long as a body. */
 const maxPath = 256
 
-/** At most this many allowed values are listed in a refusal. Further fields are listed without theirs. */
+/** How many allowed values a refusal lists at most. Further fields are listed without theirs. */
 const maxAllowedValues = 1_000
 
-/** Collects wrong fields: the first hundred in detail, the rest by number. */
+/** Collects wrong fields: the first hundred in detail, and the number of the rest. */
 export const collector = () => {
   const found: Array<FieldError> = []
   let more = 0
@@ -53,7 +53,7 @@ export const collector = () => {
   }
 }
 
-/** Combines wrong fields found in several places, in order. */
+/** Combines wrong fields that were found in several places, in order. */
 export const joinWrongFields = (...places: ReadonlyArray<WrongFields | ReadonlyArray<FieldError>>): WrongFields => {
   const all = places.map((place) => ("found" in place ? place : { found: place, more: 0 }))
   return { found: all.flatMap(({ found }) => found), more: all.reduce((sum, { more }) => sum + more, 0) }
@@ -77,14 +77,17 @@ export const limitFields = (wrong: WrongFields, noun: string): ReadonlyArray<Fie
   return rest === 0 ? entries : [...entries, { path: "", message: `… and ${pluralize(rest, `more ${noun}`)}.` }]
 }
 
-/** "1 more wrong field", "3,912 more wrong fields", "more than 10,000 more wrong fields". */
+/**
+ * Writes a count with its noun: "1 more wrong field", "3,912 more wrong fields", "more than 10,000 more wrong fields".
+ */
 export const pluralize = (count: number, noun: string): string => {
   const counted = Math.min(count, maxCounted).toLocaleString("en-US")
   return `${count > maxCounted ? "more than " : ""}${counted} ${noun}${count === 1 ? "" : "s"}`
 }
 
 /**
- * A path as shown. A caller names the fields that do not exist, so their names are escaped for terminals and models.
+ * A path as it is shown. The names of unknown fields come from the caller, so they are escaped for terminals and
+ * models.
  */
 const shortened = (path: string): string => {
   const shown = PlainText.escaped(path.slice(0, maxPath + 1))

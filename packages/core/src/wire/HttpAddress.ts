@@ -1,9 +1,9 @@
 import { Result } from "effect"
 
-/** Why text is not a valid address. */
+/** Why text is not a valid URL. */
 export type Refusal = "scheme" | "credentials" | "malformed" | "query" | "fragment" | "path"
 
-/** The rule behind each refusal: the end of a sentence that begins with the setting's name. */
+/** The rule behind each refusal, as the end of a sentence that begins with the setting's name. */
 export const rules: { readonly [R in Refusal]: string } = {
   scheme: "must be an absolute http or https address",
   credentials: "must not contain a user or a password",
@@ -14,13 +14,14 @@ export const rules: { readonly [R in Refusal]: string } = {
   path: "must not have a path"
 }
 
-/** Characters that a parser would drop or encode, and `'`, which ends a string in HTML, scripts and shells. */
+/** Characters that a parser would drop or encode, and `'`, which ends strings in HTML, scripts and shells. */
 const unsafe = /[\s\p{C}"'<>\\`{}|^]/u
 
 /**
- * Parses an absolute http or https address without credentials.
+ * Parses an absolute http or https URL without credentials.
  *
- * The text must be valid as is. If a parser would have to repair it, such as by dropping a line break, it is refused.
+ * The text must be valid as it is. If a parser would have to repair it, for example by dropping a line break, it is
+ * refused.
  */
 export const read = (text: string): Result.Result<URL, Refusal> => {
   const [start, authority = ""] = /^https?:\/\/([^/?#]*)/i.exec(text) ?? []
@@ -30,7 +31,7 @@ export const read = (text: string): Result.Result<URL, Refusal> => {
   return url === null || authority === "" ? Result.fail("malformed") : Result.succeed(url)
 }
 
-/** Parses a base address, which may have a path, and removes trailing slashes. */
+/** Parses a base URL, which may have a path, and removes trailing slashes. */
 export const readBase = (text: string): Result.Result<string, Refusal> =>
   Result.flatMap(read(text), ({ origin, pathname }) => {
     if (text.includes("#")) return Result.fail("fragment")

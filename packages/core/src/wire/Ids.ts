@@ -25,7 +25,7 @@ export const prefixes = {
   workspace: "wks"
 } as const
 
-/** The beginning of a test event's identifier, instead of a prefix and an underscore (api.md, Identifiers). */
+/** The beginning of a test event's identifier. It replaces the prefix and the underscore (api.md, Identifiers). */
 const testEvent = "evt_test"
 
 const beginsWith = (start: string) =>
@@ -87,31 +87,31 @@ export const WorkspaceId = prefixed(prefixes.workspace).pipe(Schema.brand("Works
 export type WorkspaceId = typeof WorkspaceId.Type
 
 /*
- * ULIDs: 26 characters of Crockford's base32, here in lower case. The first 10 are the time, the others are random.
+ * ULIDs: 26 characters of Crockford's base32, here in lower case. The first 10 encode the time, the others are random.
  *
- * Effect has them too, but runs a fiber for each: with those, a start takes 8 % more CPU time
+ * Effect has ULIDs too, but runs a fiber for each: with those, a start takes 8 % more CPU time
  * (docs/decisions/libraries.md).
  */
 
 const alphabet = Array.from("0123456789abcdefghjkmnpqrstvwxyz", (character) => character.charCodeAt(0))
 const timeDigits = 10
 const randomDigits = 16
-/** For how many milliseconds random digits are drawn together. */
+/** Random digits are drawn in blocks for this many milliseconds. */
 const blockDraws = 32
 const maxTime = 2 ** 48 - 1
 
 /**
- * Makes a generator whose ULIDs each sort after the one before: in the same millisecond, or if the clock goes back, it
- * adds 1 to the last one.
+ * Makes a generator whose ULIDs each sort after the previous one: within one millisecond, or if the clock goes back, it
+ * adds 1 to the previous ULID.
  */
 const monotonic: Effect.Effect<() => string, never, SecureRandom.SecureRandom> = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const random = yield* SecureRandom.SecureRandom
-  /** The characters, each with its index in the alphabet and its code. */
+  /** The characters of the last ULID: their indexes in the alphabet, and their character codes. */
   const digits = new Uint8Array(timeDigits + randomDigits)
   const codes = Array.from(digits, () => 0)
   let last = -1
-  /** Random bytes that were drawn together, and where the unused ones begin. */
+  /** Random bytes that were drawn as a block, and where the unused ones begin. */
   let block: Uint8Array = new Uint8Array(0)
   let unused = 0
 
@@ -130,7 +130,7 @@ const monotonic: Effect.Effect<() => string, never, SecureRandom.SecureRandom> =
     for (let at = timeDigits; at < digits.length; at++) set(at, (block[unused++] ?? 0) % 32)
   }
 
-  /** Adds 1 to the random digits. If all are at their end, the next millisecond begins. */
+  /** Adds 1 to the random digits. If all of them are at their maximum, continues in the next millisecond. */
   const increment = (): void => {
     for (let at = digits.length - 1; at >= timeDigits; at--) {
       const next = ((digits[at] ?? 0) + 1) % 32
@@ -148,7 +148,7 @@ const monotonic: Effect.Effect<() => string, never, SecureRandom.SecureRandom> =
   }
 })
 
-/** Makes the generator of a program. Tests replace it, to draw the same identifiers twice. */
+/** Makes the generator of ULIDs. Tests replace it, to draw the same identifiers twice. */
 export const Generator = Context.Reference<typeof monotonic>("@quotewire/core/UlidGenerator", {
   defaultValue: () => monotonic
 })
@@ -156,8 +156,8 @@ export const Generator = Context.Reference<typeof monotonic>("@quotewire/core/Ul
 /**
  * Makes identifiers.
  *
- * Identifiers contain the host's real time, and those of one process are strictly increasing. So sorting by id sorts by
- * creation, even in a sandbox whose clock was moved.
+ * Identifiers contain the host's real time, and those made by one process are strictly increasing. So sorting by id
+ * sorts by creation, even in a sandbox whose clock was moved.
  */
 export class Ids extends Context.Service<
   Ids,

@@ -3,17 +3,17 @@ import { type ApiError, invalidInput } from "./ApiError.ts"
 import * as Faults from "./Faults.ts"
 import { collector, type FieldError, joinWrongFields, type WrongFields } from "./FieldError.ts"
 
-/** The deepest nesting of objects and lists in an input. Deeper inputs are refused before anything reads them. */
+/** How deeply an input can be nested. Deeper inputs are refused before anything else reads them. */
 export const maxDepth = 32
 
-/** One problem of an input. */
+/** One problem in an input. */
 export interface Finding {
   readonly error: FieldError
-  /** Whether a required field is missing. Otherwise the field is wrong. */
+  /** Whether a required field is missing. If not, the field is wrong. */
   readonly missing: boolean
 }
 
-/** The problems of an input: some in detail, and how many more there are. */
+/** The problems in an input: some in detail, and the number of further ones. */
 export interface Findings {
   readonly found: ReadonlyArray<Finding>
   readonly more: number
@@ -22,8 +22,8 @@ export interface Findings {
 /**
  * Compiles a schema into a decoder for inputs.
  *
- * Every wrong field is reported at its path, and no message repeats a value. Unknown fields are wrong. If an input has
- * more than a hundred texts that no storage can hold, or is nested too deeply, only that is reported.
+ * Every wrong field is reported with its path, and no message repeats a value. Unknown fields are wrong. If an input
+ * has more than a hundred texts that no storage can hold, or is nested too deeply, only that is reported.
  */
 export const decoder = <A>(schema: Schema.Decoder<A>): ((input: unknown) => Result.Result<A, WrongFields>) => {
   const check = checker(schema)
@@ -31,7 +31,7 @@ export const decoder = <A>(schema: Schema.Decoder<A>): ((input: unknown) => Resu
     Result.mapError(check(input), ({ found, more }) => ({ found: found.map(({ error }) => error), more }))
 }
 
-/** Like `decoder`, but fails with the refusal. */
+/** Like `decoder`, but fails with a refusal. */
 export const reader = <A>(
   schema: Schema.Decoder<A>
 ): ((input: unknown) => Result.Result<A, ApiError<"invalid_input">>) => {
@@ -48,7 +48,7 @@ export const checker = <A>(
   schema: Schema.Decoder<A>,
   root: ReadonlyArray<string> = []
 ): ((input: unknown) => Result.Result<A, Findings>) => {
-  // Optimistic: dropping unknown fields and stopping at the first issue takes a fifth of the time.
+  // Optimistic: dropping unknown fields and stopping at the first fault takes a fifth of the time.
   const decodeQuickly = Faults.firstFault(schema)
   const decode = Faults.decoder(schema)
   const later = checkedLater(schema.ast)
@@ -74,14 +74,14 @@ export const checker = <A>(
 const wrongField = (error: FieldError): Finding => ({ error, missing: false })
 
 /**
- * Compiles a schema into a decoder for values other than inputs, such as a carrier's answer. Unknown fields are
- * dropped. A wrong value is described by its wrong fields, about a hundred at most.
+ * Compiles a schema into a decoder for values that are not inputs, such as a carrier's answer. Unknown fields are
+ * dropped. For a wrong value, lists the wrong fields, about a hundred at most.
  */
 export const valueDecoder = <A>(
   schema: Schema.Decoder<A>
 ): ((value: unknown) => Result.Result<A, ReadonlyArray<FieldError>>) => {
   const decodeQuickly = Faults.firstFault(schema)
-  // Compiled on the first wrong value, because most values are right.
+  // Compiled at the first wrong value, because most values are valid.
   let find: ReturnType<typeof Faults.finder> | null = null
   return (value) => {
     const quick = decodeQuickly(value)
@@ -98,7 +98,7 @@ export const findings = (schema: Schema.Decoder<unknown>): ((value: unknown) => 
   return (value) => Result.match(decode(value), { onFailure: (wrong) => wrong, onSuccess: () => [] })
 }
 
-/** The input of an operation without input: every field is unknown. */
+/** The input schema of an operation without input: every field is unknown. */
 export const Nothing = Schema.Record(Schema.String, Schema.Never)
 
 /** Whether text has more than `max` characters, counted as in JSON Schema, not in UTF-16 units. */
@@ -128,16 +128,16 @@ export const wholeNumber = (minimum: number, maximum: number | null = null) =>
         Schema.isBetween({ minimum, maximum }, { expected: `a whole number from ${minimum} to ${maximum}` })
       )
 
-/** A path in the form of `field_errors`: dots and zero-based numbers. */
+/** A path in the form of `field_errors`: names and zero-based indexes, joined by dots. */
 export const pathOf = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
 
-/** Keeps the first finding of each field: a value that is not a number also breaks every bound of the number. */
+/** Keeps only the first finding for each field: a value that is not a number also breaks every bound of the number. */
 const firstOfEach = (found: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
   const paths = new Set<string>()
   return found.filter(({ error: { path } }) => !paths.has(path) && paths.add(path))
 }
 
-/** The findings outside fields that are wrong or unknown as a whole. */
+/** The findings that are not inside a field that is wrong or unknown as a whole. */
 const outside = (found: ReadonlyArray<Finding>, wholes: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
   const paths = new Set(wholes.map(({ error }) => error.path))
   return found.filter(({ error: { path } }) => !isInside(path, paths))
@@ -155,7 +155,7 @@ const nothingWrong = joinWrongFields([])
 
 const describe = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** A place in an input: its path, its schema if known, and its value. */
+/** A place in an input: its path, its schema if that is known, and its value. */
 interface Place {
   readonly path: ReadonlyArray<PropertyKey>
   readonly ast: SchemaAST.AST | undefined
@@ -174,8 +174,8 @@ const findingsOf = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
       return issues.flatMap((inner) => findingsOf(inner, here))
     }
     case "AnyOf": {
-      // If only one alternative has the shape of the value, such as an object that may be null, the problem is inside
-      // it.
+      // If only one alternative has the shape of the value, as with an object that may be null, the problem is inside
+      // that alternative.
       const [inner = withinObject(issue, place), ...others] = issue.issues
       return inner?._tag === "Composite" && others.length === 0 ? findingsOf(inner, place) : wrongWhole(issue, place)
     }
@@ -183,7 +183,7 @@ const findingsOf = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
       const { expected, message } = issue.filter.annotations ?? {}
       if (message !== undefined) return wrongAt(place, message)
       if (expected !== undefined) return wrongAt(place, `Must be ${expected}.`)
-      // A rule over several fields reports its own messages and paths.
+      // A rule about several fields reports its own messages and paths.
       const said = issue.issue._tag === "Composite" ? issue.issue.issues : [issue.issue]
       return said.flatMap((inner) => findingsOf(inner, place))
     }
@@ -215,7 +215,7 @@ const withinObject = ({ ast }: SchemaIssue.AnyOf, { value }: Place): SchemaIssue
   return Result.isFailure(decoded) ? decoded.failure.issue : undefined
 }
 
-/** The finding for a value as a whole. */
+/** The finding about a value as a whole. */
 const wrongWhole = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Finding> => {
   const ast = "ast" in issue ? issue.ast : undefined
   if (ast?._tag === "Never") return wrongAt(place, "This field is not known.")
@@ -226,7 +226,7 @@ const wrongWhole = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
   if (allowedValues.length > 0) return wrongAt(place, "Must be one of the allowed values.", allowedValues)
   if (issue._tag === "InvalidType") return wrongAt(place, `Must be ${expectedBy(issue)}.`)
   const described = describe(issue).issues[0]?.message.replace(/^Expected /, "Must be ") ?? "Is not valid"
-  // An optional field is described by the message of its schema, a whole sentence, or as `… | undefined`.
+  // An optional field is described by its schema's message, which is a whole sentence, or as `… | undefined`.
   const expected = described.replace(/ \| undefined$/, "")
   return wrongAt(place, expected.endsWith(".") ? expected : `${expected}.`)
 }
@@ -244,7 +244,7 @@ const memberOf = ({ path, ast, value }: Place, name: PropertyKey): Place => ({
   value: Predicate.hasProperty(value, name) ? value[name] : undefined
 })
 
-/** Whether an issue is within the bound of a list (`max_items`). Items beyond it are not checked. */
+/** Whether an issue is about an item within a list's maximum length (`max_items`). Items beyond it are not checked. */
 const isWithin = (list: SchemaAST.AST) => {
   const bound = Faults.boundOf(list)
   return (issue: SchemaIssue.Issue): boolean =>
@@ -252,8 +252,8 @@ const isWithin = (list: SchemaAST.AST) => {
 }
 
 /**
- * Checks that only read the names of members (`reads_keys`). They apply even if a member is wrong, but then a decoder
- * skips all checks.
+ * The issues from checks that read only the names of members (`reads_keys`). These checks apply even if a member is
+ * wrong, although a decoder then skips all checks.
  */
 const skippedChecks = ({ ast, issues }: SchemaIssue.Composite, { value }: Place): ReadonlyArray<SchemaIssue.Issue> =>
   issues.some(({ _tag }) => _tag === "Filter")
@@ -264,7 +264,7 @@ const skippedChecks = ({ ast, issues }: SchemaIssue.Composite, { value }: Place)
         return issue === undefined ? [] : [new SchemaIssue.Filter(check, issue)]
       })
 
-/** The findings for a missing value: those of an empty object or list, otherwise one for the field itself. */
+/** The findings for a missing value: those that an empty object or list would have, or else one for the field. */
 const missingAt = (place: Place, said: Schema.Annotations.Annotations): ReadonlyArray<Finding> => {
   const { ast, path } = place
   const empty = ast?._tag === "Objects" ? {} : ast?._tag === "Arrays" ? [] : null
@@ -291,15 +291,15 @@ const kinds: { readonly [tag: string]: string } = {
   String: "text"
 }
 
-/** The narrowest description in the schema of what a value should have been. */
+/** The schema's narrowest description of what a value should have been. */
 const expectedBy = ({ ast }: SchemaIssue.InvalidType): string => {
-  // The bounds of a list do not describe its type.
+  // The length limits of a list do not describe its type.
   if (ast._tag === "Arrays") return kinds.Arrays ?? "valid"
   const narrowest = ast.checks?.at(-1)?.annotations?.expected
   return typeof narrowest === "string" ? narrowest : (kinds[ast._tag] ?? "valid")
 }
 
-/** The allowed values of a field, as text; empty if the field is not a choice. */
+/** The allowed values of a field, as strings; empty if the field is not a choice. */
 const choicesOf = (ast: SchemaAST.AST | undefined): ReadonlyArray<string> => {
   if (ast?._tag === "Literal") return [String(ast.literal)]
   if (ast?._tag === "Null") return ["null"]
@@ -334,7 +334,10 @@ const checkedLater = (ast: SchemaAST.AST): ReadonlyArray<PropertyKey> =>
 const ownPart = (input: unknown, later: ReadonlyArray<PropertyKey>): unknown =>
   later.length > 0 && Predicate.isReadonlyObject(input) ? Struct.omit(input, later) : input
 
-/** Whether storage can hold the own part of an input, which is not copied, because an input can have many members. */
+/**
+ * Whether storage can hold an input, apart from members that have their own check. The input is not copied, because it
+ * can have many members.
+ */
 const isOwnStorable = (input: unknown, later: ReadonlyArray<PropertyKey>): boolean =>
   later.length > 0 && Predicate.isReadonlyObject(input)
     ? Object.keys(input).every((name) => later.includes(name) || (isSafeText(name) && isStorable(input[name], 1)))

@@ -1,7 +1,7 @@
 import { Predicate } from "effect"
 
 /**
- * Encoded JSON text, with the type that it decodes to.
+ * JSON text, with the type that it decodes to.
  *
  * Quote versions and events never change, so they are encoded once, stored as text and served as that text.
  */
@@ -26,7 +26,7 @@ export const encode = <A>(value: A): Json<A> => ({ text: JSON.stringify(value), 
 /** Wraps text that is known to be the encoded form of an `A`, such as a stored body. */
 export const fromText = <A>(text: string): Json<A> => ({ text })
 
-/** The same JSON as that of an `A`. As with `fromText`, the caller must know what was encoded. */
+/** The same JSON, as that of an `A`. As with `fromText`, the caller must know what was encoded. */
 export const typed = <A>(json: Json<unknown>): Json<A> => json as Json<A>
 
 /** Decodes text that this library has encoded. Text from outside must be decoded with a `Schema` instead. */
@@ -35,12 +35,12 @@ export const decode = <A>(json: Json<A>): A => JSON.parse(json.text)
 /**
  * The value, for reading only: the one in memory, or else the decoded text.
  *
- * If storage is memory, the summary of an answer then needs no decoding.
+ * With storage in memory, the summary of an answer then needs no decoding.
  */
 export const read = <A>(json: Json<A>): A => json.value ?? decode(json)
 
 /**
- * Encodes an object from members that are encoded already, without decoding them.
+ * Encodes an object from members that are already encoded, without decoding them.
  *
  * @example
  * Json.object<{ quote_request: QuoteRequest }>({ quote_request: stored })
@@ -58,7 +58,7 @@ export const extend = <A extends object, B extends object>(json: Json<A>, member
   return json.value === undefined ? { text } : { text, value: { ...json.value, ...members } }
 }
 
-/** Inserts encoded members at the beginning of an encoded object. Their names must differ from its own. */
+/** Inserts encoded members at the beginning of an encoded object. Their names must differ from those in the object. */
 export const begin = <A extends object, B extends object>(
   members: { readonly [K in keyof A]: Json<A[K]> },
   json: Json<B>
@@ -67,7 +67,7 @@ export const begin = <A extends object, B extends object>(
   return { text: json.text === "{}" ? `${begun}}` : `${begun},${json.text.slice(1)}` }
 }
 
-/** The same text with null for every member with this name, at any depth. */
+/** The same text, with null as the value of every member with this name, at any depth. */
 export const withNull = <A>(json: Json<A>, name: string): Json<A> => ({
   text: JSON.stringify(JSON.parse(json.text), (key, value) => (key === name ? null : value))
 })
@@ -78,15 +78,15 @@ export const array = <A>(items: ReadonlyArray<Json<A>>): Json<ReadonlyArray<A>> 
 })
 
 /**
- * Whether a value is nested deeper than this. `JSON.parse` reads any depth, but code that walks a value, such as
- * `JSON.stringify`, overflows the stack after a few thousand levels. So run this check on a value from outside first.
+ * Whether a value is nested more deeply than this. `JSON.parse` reads any depth, but code that walks a value, such as
+ * `JSON.stringify`, overflows the stack after a few thousand levels. So run this check first on a value from outside.
  */
 export const isDeeper = (value: unknown, levels: number): boolean =>
   Predicate.isObjectOrArray(value) &&
   (levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1)))
 
 /**
- * The canonical text of a value: members sorted by name, no blanks.
+ * The canonical text of a value: members sorted by name, no white space.
  *
  * Inputs that differ only in the order of members have the same canonical text.
  */

@@ -8,20 +8,20 @@ export const Money = Schema.Struct({
 /** An amount of money: whole US cents. */
 export type Money = typeof Money.Type
 
-/** A value is not an amount of money. The message names the rule that it breaks, and never repeats a value. */
+/** A value that is not an amount of money. The message states the rule that the value breaks, and never repeats it. */
 export class InvalidMoney extends Data.TaggedError("InvalidMoney")<{ readonly message: string }> {}
 
-/** The highest amount in cents. Above it, a number of dollars does not hold every cent. */
+/** The highest amount in cents. Above it, a number of dollars cannot represent every cent. */
 const maxCents = 1_000_000_000_000
 const maxText = 64
 
-/** The most that floating-point arithmetic can move an amount away from a whole cent, in cents. */
+/** How many cents floating-point arithmetic can move an amount away from a whole cent. */
 const floatingError = (minor: number): number => Math.max(1e-6, minor * 2 ** -48)
 
 const ok = Result.succeed
 const wrong = Result.fail
 
-/** The whole cents of a number of cents, or the rule that it breaks. */
+/** The whole cents in a number of cents, or the rule that the number breaks. */
 const readCents = (minor: number): Result.Result<number, string> => {
   if (!Number.isFinite(minor)) return wrong("Must be a finite number.")
   const whole = Math.round(minor)
@@ -97,12 +97,12 @@ export const rounded = (amount: number): Money => {
  */
 export const parse = (text: string): Money => orThrow("Money.parse", readText(text))
 
-/** A check that reports the rule that a reader finds broken. */
+/** Makes a check that reports the rule that `read` finds broken. */
 const readable = <A>(read: (value: A) => Result.Result<number, string>) =>
   Schema.makeFilter((value: A) => Result.match(read(value), { onSuccess: () => true, onFailure: (rule) => rule }))
 
 /**
- * Money in text, as `parse` reads it, for the schema of a carrier's answer. It is encoded as `1171.10`.
+ * Money in text, in the forms that `parse` reads, for the schema of a carrier's answer. It is encoded as `1171.10`.
  *
  * @example
  * const Rated = Schema.Struct({ premium: Money.FromText })

@@ -1,21 +1,22 @@
 /*
- * Text from outside, such as a carrier's message or a name, made safe to show to a person or a model. Such text can contain
- * invisible characters that hide or reorder text or act as commands: terminal sequences, bidirectional controls, tags, joiners.
+ * Makes text from outside, such as a carrier's message or a name, safe to show to a person or a model. Such text can
+ * contain invisible characters that hide or reorder text or act as commands: terminal sequences, bidirectional
+ * controls, tags, joiners.
  */
 
 /**
- * Invisible characters that are not text: control characters and line separators; characters that Unicode lets a
- * program ignore, such as bidirectional controls, tags, zero-width characters and variation selectors; annotation
+ * Invisible characters that are not text: control characters and line separators; characters that Unicode allows
+ * programs to ignore, such as bidirectional controls, tags, zero-width characters and variation selectors; annotation
  * marks; lone surrogates.
  */
 const invisible = String.raw`\p{Cc}\u2028\u2029\p{DI}\ufff9-\ufffb\p{Cs}`
 
-/** Letters that joiners shape: those of scripts without case, such as Arabic and Devanagari, and their marks. */
+/** Letters that joiners shape: those in scripts without case, such as Arabic and Devanagari, and their marks. */
 const shaped = String.raw`[[\p{Lo}\p{M}]--[\p{DI}\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}]]`
 
 /**
- * Invisible characters where writing needs them: joiners of letters and of emoji, and one variation selector per
- * character.
+ * Invisible characters in places where writing needs them: joiners of letters and of emoji, and one variation selector
+ * per character.
  */
 const needed = [
   String.raw`(?<=${shaped})[\u200c\u200d](?=${shaped})`,
@@ -31,7 +32,8 @@ const hidden = new RegExp(`(${needed})|[${invisible}]`, "gv")
 const separates = (character: string): boolean => /[\p{Cc}\u2028\u2029]/u.test(character)
 
 /**
- * The text on one line, without characters that hide or reorder text or act as commands. Lone surrogates become `\ufffd`.
+ * The text on one line, without characters that hide or reorder text or act as commands. Lone surrogates become
+ * `\ufffd`.
  */
 export const plain = (text: string): string =>
   text.replaceAll(hidden, (character: string, kept: string | undefined) => {
@@ -39,7 +41,10 @@ export const plain = (text: string): string =>
     return separates(character) ? " " : character.isWellFormed() ? "" : "\ufffd"
   })
 
-/** JSON text with such characters escaped: it parses to the same value, and is readable in terminals and logs. */
+/**
+ * JSON text in which invisible characters are escaped: it parses to the same value, and is readable in terminals and
+ * logs.
+ */
 export const escapedInJson = (json: string): string =>
   json.replaceAll(hidden, (character: string, kept: string | undefined) => kept ?? unitsOf(character))
 
@@ -49,7 +54,9 @@ const unitsOf = (character: string): string =>
     (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`
   ).join("")
 
-/** The text with such characters shown as `\u{1b}`, for terminals and logs, where people must see what is there. */
+/**
+ * The text with invisible characters shown as `\u{1b}`, for terminals and logs, where people must see what is there.
+ */
 export const escaped = (text: string): string =>
   text.replaceAll(
     hidden,

@@ -13,7 +13,7 @@ export type Timestamp = typeof Timestamp.Type
 /** Writes milliseconds since 1970 as a wire timestamp. */
 export const fromMillis = (millis: number): Timestamp => new Date(millis).toISOString()
 
-/** Writes a `Date`. An invalid one becomes text that is not a timestamp, so that a later check refuses it. */
+/** Writes a `Date`. An invalid date becomes text that is not a timestamp, so that a later check refuses it. */
 export const fromDate = (date: Date): string =>
   Number.isNaN(date.getTime()) ? String(date) : fromMillis(date.getTime())
 
@@ -27,7 +27,7 @@ export const OffsetDateTime = Schema.String.annotate({ format: "date-time" }).ch
   )
 )
 
-/** Reads a wire timestamp that has the right form, as milliseconds since 1970. */
+/** Reads a wire timestamp in milliseconds since 1970. The timestamp must have the right form. */
 export const toMillis = (timestamp: Timestamp): number => Date.parse(timestamp)
 
 // Durations in milliseconds.

@@ -2,28 +2,30 @@ import { type Array as Arr, Data, Effect, Option, Result, Stream } from "effect"
 import { Xml } from "effect/encoding"
 
 /*
- * XML as trees of elements. A document with a DOCTYPE is refused, so it can define no entities, external or its own.
+ * XML as trees of elements. A document with a DOCTYPE is refused, so that it can define no entities, neither its own
+ * nor external ones.
  */
 
-/** An element: its name and attributes as written, and its texts and elements in order. */
+/** An element: its name and attributes as written, and its text and child elements in order. */
 export type XmlElement = Xml.Element
 
 /**
- * A text is not XML, or exceeds the limits. The message names the reason and the place, and repeats none of the text.
+ * Text that is not XML, or exceeds the limits. The message gives the reason and the position, and repeats none of the
+ * text.
  */
 export class InvalidXml extends Data.TaggedError("InvalidXml")<{ readonly message: string }> {}
 
-/** The deepest nesting of elements. */
+/** How deeply elements can be nested. */
 export const maxDepth = 64
-/** The most elements of a document. Each takes memory, however short it is written. */
+/** How many elements a document can have. Each takes memory, however short it is. */
 const maxElements = 20_000
-/** How much of a text is read at a time, in characters. */
+/** How much of a text is parsed at a time, in characters. */
 const chunkCharacters = 16 * 1_024
 
 /**
  * Reads a document as a tree. Comments and processing instructions are dropped, and CDATA is text like any other.
  *
- * Fails if it is not well-formed, has a DOCTYPE, declares entities, or exceeds `maxElements` or `maxDepth`.
+ * Fails if the document is not well-formed, has a DOCTYPE, declares entities, or exceeds `maxElements` or `maxDepth`.
  */
 export const parse = (text: string): Result.Result<XmlElement, InvalidXml> => {
   let elements = 0
@@ -65,7 +67,7 @@ export const write = (root: XmlElement): string =>
   Stream.fromIterable(eventsOf(root)).pipe(
     Stream.pipeThroughChannel(Xml.encodeString()),
     Stream.mkString,
-    // The encoder's messages name elements and attributes, and no values.
+    // The encoder's messages contain names of elements and attributes, but no values.
     Effect.mapError(({ message }) => invalid(`It cannot be written: ${message}.`)),
     Effect.result,
     Effect.runSync,
@@ -81,7 +83,7 @@ function* eventsOf({ attributes, children, name }: XmlElement): Generator<Xml.Ev
   yield { _tag: "EndElement", name }
 }
 
-/** A name without the prefix of its namespace. */
+/** A name without its namespace prefix. */
 export const localName = (name: string): string => name.slice(name.indexOf(":") + 1)
 
 /** Whether an attribute declares a namespace. */

@@ -24,7 +24,7 @@ import { WebhookHeaderPrefix } from "../WebhookHeaders.ts"
 import { defaultDeadlineMs, isConfirmed, type SendOutcome, WebhookSender } from "../WebhookSender.ts"
 
 /*
- * Attempts to deliver: each is made, and its result is committed together with the end of its job.
+ * Attempts at deliveries. The result of each attempt is committed in the same change that finishes its job.
  */
 
 /** An attempt that is due. */
@@ -44,7 +44,7 @@ const attempts = Metric.counter("quotewire_webhook_attempts_total", {
 const confirmedAttempts = Metric.withAttributes(attempts, { outcome: "succeeded" })
 const failedAttempts = Metric.withAttributes(attempts, { outcome: "failed" })
 
-/** Makes attempts: loads, signs, sends, and commits the result together with the end of the job. */
+/** Handles attempts: loads the delivery, signs, sends, and commits the result in the change that finishes the job. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const send = yield* makeSend
@@ -57,7 +57,8 @@ export const make = Effect.gen(function* () {
     const due = yield* load(storage, job)
     if (due === null) return yield* storage.commit(Change.make(workspace_id, { finishes: [job] }))
     const { delivery, schedule_step, subscription, trigger } = due
-    // In a sandbox an attempt happens at its due time, so that one jump of the clock looks like many small steps.
+    // In a sandbox an attempt happens at its due time, so that one jump of the clock has the same effect as many small
+    // steps.
     const at = subscription.environment === "sandbox" ? job.due_at : now
     if (!Endpoint.receives(subscription)) {
       const writes = Delivery.isOpen(delivery) ? [Delivery.toStored(Delivery.cancelled(delivery), at)] : []
@@ -85,7 +86,10 @@ const outcomeOf = (sent: SendOutcome, at: number, trigger: Due["trigger"]): Deli
   trigger
 })
 
-/** Loads what a job must attempt; null if a newer job, a cancellation or an erasure has made it obsolete. */
+/**
+ * Loads the delivery that a job must attempt; null if a newer job, a cancellation or an erasure has made the job
+ * obsolete.
+ */
 const load = Effect.fnUntraced(function* (storage: Storage["Service"], job: ClaimedJob) {
   const { subscription_id, event_id, schedule_step, trigger } = JobPayload.read(job, "deliver")
   const [delivery, subscription] = yield* Effect.all(
@@ -101,7 +105,7 @@ const load = Effect.fnUntraced(function* (storage: Storage["Service"], job: Clai
   return due
 })
 
-/** Reads a delivery; null if it was erased. */
+/** Reads a delivery; null if it has been erased. */
 const loadDelivery = (
   storage: Storage["Service"],
   workspaceId: WorkspaceId,
@@ -109,10 +113,13 @@ const loadDelivery = (
   eventId: string
 ) => readOne(storage, Delivery.kind, workspaceId, Delivery.idOf(subscriptionId, eventId))
 
-/** How many opened secrets are cached: every attempt needs them, and opening costs more than signing. */
+/** How many unsealed secrets are cached: every attempt needs them, and unsealing costs more than signing. */
 const maxOpened = 10_000
 
-/** Opens the secrets that are valid at a moment, newest first. Without any, nothing may be sent. */
+/**
+ * Makes a function that unseals the secrets that are valid at a moment, newest first. If there are none, nothing may be
+ * sent.
+ */
 const openingSecrets = (seal: Seal["Service"]) => {
   const opened = new BoundedMap<string, string>(maxOpened)
   return Effect.fnUntraced(function* (workspaceId: WorkspaceId, subscription: Endpoint.KeptSubscription, at: number) {
@@ -130,7 +137,7 @@ const openingSecrets = (seal: Seal["Service"]) => {
   })
 }
 
-/** Signs and sends. */
+/** Signs a delivery and sends it. */
 const makeSend = Effect.gen(function* () {
   const openSecrets = openingSecrets(yield* Seal)
   const sign = Signature.signer(yield* Mac.Mac, Signature.noKeys())
@@ -154,27 +161,29 @@ const makeSend = Effect.gen(function* () {
 })
 
 /**
- * The longest that a sender may take: the deadline, with the lookup of the host and the wait for a connection before
- * it. It is less than a job's lease, so no other host begins the attempt while it runs.
+ * The longest that a sender may take: the deadline, plus the time before it for looking up the host and waiting for a
+ * connection. This is less than a job's lease, so no other host begins the attempt while it runs.
  */
 const maxSendMs = defaultDeadlineMs + 10 * secondMs
 
 const late: SendOutcome = { response_status_code: null, duration_ms: maxSendMs, failure: "timeout" }
 
-/** Gives up on a sender that does not end by its deadline, so that it cannot hold its slot forever. */
+/** Stops waiting for a sender that does not end by its deadline, so that it cannot hold its slot forever. */
 const inTime = (sent: Effect.Effect<SendOutcome>): Effect.Effect<SendOutcome> =>
   Effect.timeoutOrElse(sent, {
     duration: maxSendMs,
     orElse: () => Effect.as(Effect.logWarning("Gave up on the webhook sender, which ran past its deadline"), late)
   })
 
-/** An attempt is postponed at most this often: by 5 seconds more each time, up to 5 minutes; about six hours in all. */
+/**
+ * How many times an attempt is postponed at most: by 5 seconds more each time, up to 5 minutes; about six hours in all.
+ */
 const maxPostponed = 100
 const postponedMs = (times: number): number => Math.min(5 * secondMs * times, 5 * minuteMs)
 
 /**
- * Postpones an attempt for which this host had no free connection. Nothing was sent, so nothing is recorded: this is
- * not evidence about the endpoint.
+ * Postpones an attempt for which this host had no free connection. Nothing was sent, so nothing is recorded: this says
+ * nothing about the endpoint.
  */
 const postponing = (storage: Storage["Service"], abandon: ReturnType<typeof abandoning>) =>
   Effect.fnUntraced(function* ({ job, schedule_step }: Due, endedAt: number) {
@@ -196,7 +205,7 @@ const postponing = (storage: Storage["Service"], abandon: ReturnType<typeof aban
     )
   })
 
-/** Gives up an attempt whose job failed too often. The delivery is failed, and can be replayed. */
+/** Abandons an attempt whose job failed too often. Its delivery fails, and can be replayed. */
 const abandoning = (storage: Storage["Service"]) =>
   Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
     const { subscription_id, event_id, schedule_step } = JobPayload.read(job, "deliver")
@@ -208,7 +217,7 @@ const abandoning = (storage: Storage["Service"]) =>
 
 type StorageService = Storage["Service"]
 
-/** The result of an attempt, to be committed together with the end of its job. */
+/** The result of an attempt. It is committed in the same change that finishes its job. */
 export interface AttemptResult extends Endpoint.EndedAttempt {
   readonly job: ClaimedJob
   readonly subscription_id: SubscriptionId
@@ -219,40 +228,46 @@ export type Write = (result: AttemptResult) => Effect.Effect<void, Refused>
 
 type Refused = VersionConflict | LeaseLost | StorageUnavailable
 
-/** At most this many results share a change. */
+/** How many results share one change at most. */
 const maxBatch = 32
-/** Above the sum of an endpoint's lane limits, so it is never reached. */
+/** More than the sum of an endpoint's lane limits, so this is never reached. */
 const maxWaiting = 1_000
-/** As long as a lease. After it the job comes due again. */
+/** As long as a lease, because after that the job comes due again. */
 const maxWaitMs = 30_000
-/** A batch that conflicts with other processes this often is committed one result at a time. */
+/** After this many conflicts with other processes, a batch is committed one result at a time. */
 const maxRaces = 20
 
 /**
- * Commits results of attempts. Results of one endpoint that end while another commit of it runs share the next change.
+ * Commits attempts' results. Results for one endpoint that arrive while another commit for it is running share the next
+ * change.
  *
- * Each result updates the health of its endpoint, which is one record: of several parallel commits, all but one would
- * conflict. If a caller gives up before its result is sent, the result is dropped and the job comes due again.
+ * Each result updates the endpoint's health, which is one record, so of several parallel commits all but one would
+ * conflict. If a caller is interrupted before its result is sent, the result is dropped and the job comes due again.
  */
 export const makeWriter = Effect.fnUntraced(function* (
   storage: StorageService
 ): Effect.fn.Return<Write, never, Scope.Scope> {
   const commit = makeCommit(storage)
 
-  /** Reads the delivery again and commits the result on top of it. */
+  /** Reads the delivery again, and commits the result on top of it. */
   const reloadAndCommit = Effect.fnUntraced(function* (result: AttemptResult) {
     const { job, subscription_id, delivery } = result
     const found = yield* loadDelivery(storage, job.workspace_id, subscription_id, delivery.event_id)
     if (found !== null) return yield* commit([{ ...result, delivery: found }])
-    // A reset has erased the delivery.
+    // A reset has erased the delivery, so nothing is recorded.
     yield* storage.commit(Change.make(job.workspace_id, { finishes: [job] }))
   })
 
-  /** After a conflict only the commit is repeated. The request to the endpoint is never sent again. */
+  /**
+   * Commits a result. After a conflict only the commit is repeated: the request to the endpoint is never sent again.
+   */
   const writeOne = (result: AttemptResult): Effect.Effect<void, Refused> =>
     Effect.catchTag(commit([result]), "VersionConflict", () => retryOnConflict(reloadAndCommit(result)))
 
-  /** Commits a batch as one change. If that is refused, each result alone, so that one cannot fail the others. */
+  /**
+   * Commits a batch as one change. If storage rejects that, commits each result separately, so that one cannot fail the
+   * others.
+   */
   const send = Effect.fnUntraced(function* (results: ReadonlyArray<AttemptResult>) {
     if (results.length > 1) {
       const written = yield* Effect.exit(Effect.retry(commit(results), { times: maxRaces, while: isRace }))
@@ -272,37 +287,37 @@ export const makeWriter = Effect.fnUntraced(function* (
   })
 })
 
-/** The key of the endpoint's queue. */
+/** Names the queue for an endpoint. */
 const endpointKeyOf = ({ job, subscription_id }: AttemptResult): string => `${job.workspace_id} ${subscription_id}`
 
-/** Whether another process has written to the same endpoint at the same time. The results themselves are fine. */
+/** Whether another process has written to the same endpoint at the same time. Then the results themselves are fine. */
 const isRace = (error: Refused): boolean => error._tag === "VersionConflict" && error.kind !== "delivery"
 
-/** Whether a single result may have caused the refusal. If storage is unavailable, none has. */
+/** Whether a single result may have caused the rejection. If storage is unavailable, none has. */
 const isRefused = (written: Exit.Exit<void, Refused>): boolean =>
   Exit.isFailure(written) && Option.getOrNull(Cause.findErrorOption(written.cause))?._tag !== "StorageUnavailable"
 
-/** An endpoint as this process last wrote it. */
+/** An endpoint in the version that this process last wrote. */
 interface Written {
   readonly endpoint: Endpoint.Endpoint
-  /** How many consecutive commits had no other process in between. */
+  /** How many commits in a row had no commit by another process between them. */
   readonly uncontended: number
 }
 
 /**
- * After this many, the cached endpoint is used without reading. If others write too, cached versions would only
- * conflict.
+ * After this many uncontended commits, the cached endpoint is used without reading it again. If others write too,
+ * cached versions would only conflict.
  */
 const minUncontended = 8
 
 const maxCached = 10_000
 
 /**
- * Commits the results of one endpoint as one change.
+ * Commits the results for one endpoint as one change.
  *
- * Optimistic: it uses the deliveries as the attempts read them, and the endpoint from a cache as long as no other
- * process writes to it. The version rule refuses what is outdated. In a sandbox the endpoint is read each time, because
- * a reset restarts the versions of its health.
+ * Optimistic: it uses the deliveries as the attempts read them, and a cached endpoint while no other process writes to
+ * it. The version rule rejects whatever is outdated. In a sandbox the endpoint is read each time, because a reset
+ * restarts the version numbers of its health.
  */
 const makeCommit = (storage: StorageService) => {
   const cache = new BoundedMap<string, Written>(maxCached)

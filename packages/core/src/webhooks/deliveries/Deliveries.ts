@@ -22,11 +22,11 @@ import * as TestEvents from "./TestEvents.ts"
 
 type Refused<Code extends ApiError.ErrorCode> = ApiError.ApiError<Code> | StorageUnavailable
 
-/** Delivers events to subscriptions and reports on deliveries (api.md, Deliveries). */
+/** Delivers events to subscriptions, and reports on deliveries (api.md, Deliveries). */
 export class Deliveries extends Context.Service<
   Deliveries,
   {
-    /** Lists the delivery log of the last 30 days, newest first, test events included. */
+    /** Lists the deliveries of the last 30 days, newest first, including those of test events. */
     readonly list: (
       call: Call,
       input: DeliveriesInput
@@ -37,7 +37,7 @@ export class Deliveries extends Context.Service<
       input: DeliveryInput
     ) => Effect.Effect<Json.Json<Delivery.Delivery>, Refused<"not_found">>
     readonly health: (call: Call, id: string) => Effect.Effect<Json.Json<SubscriptionHealth>, Refused<"not_found">>
-    /** Queues a test event for delivery; at most ten a minute for each subscription. */
+    /** Queues a test event for delivery. Each subscription can have ten a minute. */
     readonly test: (
       call: Call,
       id: string
@@ -45,7 +45,7 @@ export class Deliveries extends Context.Service<
       Json.Json<TestResult>,
       Refused<"not_found" | "conflict" | "rate_limited" | "service_unavailable" | "invalid_input">
     >
-    /** Queues an event of the log for delivery again; at most five times a day for each event. */
+    /** Queues an event from the log for delivery again. Each event can be replayed five times a day. */
     readonly replay: (
       call: Call,
       input: DeliveryInput
@@ -54,7 +54,7 @@ export class Deliveries extends Context.Service<
       Refused<"not_found" | "conflict" | "rate_limited" | "service_unavailable" | "invalid_input">
     >
     readonly jobs: JobHandlers<"deliver">
-    /** Gives up an attempt whose job failed too often. */
+    /** Abandons an attempt whose job failed too often. */
     readonly abandon: JobHandler
   }
 >()("@quotewire/core/Deliveries") {

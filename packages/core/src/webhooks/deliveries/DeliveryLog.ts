@@ -13,13 +13,13 @@ import * as SubscriptionHealth from "../records/SubscriptionHealth.ts"
 import { findSubscription } from "../records/SubscriptionStore.ts"
 import type { DeliveriesInput, DeliveryInput, DeliveryPage } from "./DeliveryViews.ts"
 
-/** Finds a delivery of the caller's workspace, with its subscription, or fails with `not_found`. */
+/** Finds a delivery in the caller's workspace, and its subscription. Fails with `not_found` if there is none. */
 export const find = Effect.fnUntraced(function* (storage: Storage["Service"], call: Call, input: DeliveryInput) {
   const workspaceId = call.caller.workspace_id
   const subscription = yield* findSubscription(storage, workspaceId, input.id)
   const id = Delivery.idOf(subscription.id, input.event_id)
   const delivery = yield* readOne(storage, Delivery.kind, workspaceId, id)
-  // The delivery's id contains only a part of the event's id.
+  // The delivery's ID contains only a part of the event's ID.
   if (delivery === null || delivery.event_id !== input.event_id) return yield* ApiError.make("not_found")
   return { subscription, delivery }
 })

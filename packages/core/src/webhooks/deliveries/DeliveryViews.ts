@@ -6,7 +6,7 @@ import { pageFields } from "../../wire/Pagination.ts"
 import { Timestamp } from "../../wire/Timestamp.ts"
 import { DeliveryEntry } from "../records/Delivery.ts"
 
-/** Input of a list of deliveries. */
+/** The input for listing deliveries. */
 export const DeliveriesInput = Schema.Struct({
   id: Schema.String.annotateKey({ description: "The subscription, `sub_…`" }),
   ...pageFields,
@@ -23,14 +23,14 @@ export const DeliveryPage = Schema.Struct({
 })
 export type DeliveryPage = typeof DeliveryPage.Type
 
-/** Input that names one delivery: an event in the log of a subscription. */
+/** The input that identifies a delivery: a subscription, and an event in its log. */
 export const DeliveryInput = Schema.Struct({
   id: Schema.String.annotateKey({ description: "The subscription, `sub_…`" }),
   event_id: Schema.String.annotateKey({ description: "The event, `evt_…` or `test_…`" })
 })
 export type DeliveryInput = typeof DeliveryInput.Type
 
-/** A test event: it names no resource, and goes to one subscription only (api.md, Test events). */
+/** A test event: it is about no resource, and goes to one subscription only (api.md, Test events). */
 export const TestEvent = Schema.Struct({
   id: TestEventId.annotateKey({ description: "The identifier of the test event" }),
   type: Schema.Literal("webhook.test").annotateKey({ description: "Always `webhook.test`" }),
@@ -41,14 +41,14 @@ export const TestEvent = Schema.Struct({
 }).annotate({ identifier: "TestEvent" })
 export type TestEvent = typeof TestEvent.Type
 
-/** The answer of a test. */
+/** The answer to sending a test event. */
 export const TestResult = Schema.Struct({
   subscription_id: SubscriptionId.annotateKey({ description: "The subscription" }),
   event: TestEvent.annotateKey({ description: "The event that is sent" })
 })
 export type TestResult = typeof TestResult.Type
 
-/** The answer of a replay. */
+/** The answer to replaying an event. */
 export const ReplayResult = Schema.Struct({
   subscription_id: SubscriptionId.annotateKey({ description: "The subscription" }),
   event_id: Schema.String.annotateKey({ description: "The event that is sent again" })

@@ -3,11 +3,11 @@ import * as Kind from "../../storage/Kind.ts"
 import { ReplayId, SubscriptionId } from "../../wire/Ids.ts"
 import { minuteMs } from "../../wire/Timestamp.ts"
 
-/** A way in which a sandbox sends its events again. */
+/** The ways in which a sandbox can send its events again. */
 export const ReplayCode = Schema.Literals(["as_recorded", "duplicated", "reversed", "delayed", "gap"])
 export type ReplayCode = typeof ReplayCode.Type
 
-/** At most this many events are replayed: the newest. */
+/** How many events a replay sends at most: the newest ones. */
 export const maxReplayed = 1_000
 
 const atMost = `of more than ${maxReplayed}, the newest.`
@@ -33,23 +33,23 @@ export const descriptions: {
 /** A replay: what it sends, and its progress. */
 export const EventReplay = Schema.Struct({
   id: ReplayId,
-  /** The moment of the replay and that of its attempts, in milliseconds of workspace time. */
+  /** When the replay was accepted and when its attempts are due, in milliseconds of workspace time. */
   at: Schema.Int,
   due_at: Schema.Int,
-  /** A reset cancels it. */
+  /** The workspace's count of resets at that time. A later reset cancels the replay. */
   reset_count: Schema.Int,
   subscriptions: Schema.Array(SubscriptionId),
-  /** The numbers of the first event that is sent and of the last. */
+  /** The numbers of the first and the last event to send. */
   first: Schema.Int,
   last: Schema.Int,
-  /** How many of its steps are done: each event of each subscription is one. */
+  /** How many steps are done. Each event is one step for each subscription. */
   turns: Schema.Int,
   /** How many attempts were queued. */
   deliveries: Schema.Int
 })
 export type EventReplay = typeof EventReplay.Type
 
-/** Replays in storage, by ids derived from their calls. */
+/** Replays in storage, by IDs derived from their calls. */
 export const kind = Kind.make({
   name: "event_replay",
   schema: EventReplay,
@@ -57,10 +57,10 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** When the attempts of a replay accepted now are due. */
+/** When the attempts are due if a replay is accepted now. */
 export const dueAt = (code: ReplayCode, now: number): number => (code === "delayed" ? now + 15 * minuteMs : now)
 
-/** The numbers of the events that a replay sends, in the order of their attempts. */
+/** The numbers of the events that a replay sends, in the order of the attempts. */
 export const orderOf = (code: ReplayCode, { first, last }: EventReplay): ReadonlyArray<number> => {
   const numbers = Array.from({ length: last - first + 1 }, (_, place) => first + place)
   switch (code) {

@@ -15,9 +15,9 @@ import { dueAt, type EventReplay, kind, maxReplayed, orderOf, type ReplayCode } 
 import { payloadOf } from "./Publishing.ts"
 
 /**
- * Sends the recorded events of a sandbox again, to every subscription that wants them.
+ * Sends a sandbox's recorded events again, to every subscription that wants them.
  *
- * Each attempt is stored together with the progress of the replay, so a retried call continues where it was
+ * Each attempt is stored together with the replay's progress, so a retried call continues where the first one was
  * interrupted.
  */
 export const make = Effect.gen(function* () {
@@ -26,7 +26,7 @@ export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const sendAgain = yield* makeSendAgain
 
-  /** Accepts a replay: decides once what it sends. */
+  /** Accepts a replay, and decides once and for all what it sends. */
   const accept = ({ workspace_id, id }: RecordKey, code: ReplayCode) =>
     acceptOnce({ storage, workspaces }, kind, { workspace_id, id }, ({ workspace, now }) =>
       Effect.gen(function* () {
@@ -47,7 +47,7 @@ export const make = Effect.gen(function* () {
       })
     )
 
-  /** Queues the next attempt of a replay. Returns the replay if it has ended, else null. */
+  /** Queues the next attempt in a replay. Returns the replay if it has ended, otherwise null. */
   const sendNext = Effect.fnUntraced(function* (
     { workspace_id, id }: RecordKey,
     steps: ReadonlyArray<ReplayStep | null>
@@ -80,19 +80,19 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** Names a replay in storage. */
+/** Identifies a replay in storage. */
 interface RecordKey {
   readonly workspace_id: WorkspaceId
   readonly id: string
 }
 
-/** One event for one subscription. */
+/** One event to send to one subscription. */
 interface ReplayStep {
   readonly subscription: KeptSubscription
   readonly event: Recorded
 }
 
-/** The steps of a replay, in their order; null for one that sends nothing. */
+/** The steps of a replay in their order; null for a step that sends nothing. */
 const stepsOf = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   workspace_id: WorkspaceId,
@@ -131,7 +131,10 @@ const newestEvents = Effect.fnUntraced(function* (storage: Storage["Service"], w
   return page.events
 })
 
-/** Queues one more attempt of an event, in any state of its delivery. Without a delivery, it makes one. */
+/**
+ * Queues one more attempt at delivering an event, whatever the state of its delivery. If there is no delivery, creates
+ * one.
+ */
 const makeSendAgain = Effect.gen(function* () {
   const storage = yield* Storage
   const revisions = yield* Revisions

@@ -12,27 +12,27 @@ import * as Endpoint from "../records/Endpoint.ts"
 import * as Refusals from "../subscriptions/SubscriptionRefusals.ts"
 import { WebhookSender } from "../WebhookSender.ts"
 
-/** The refusal of a test or replay beyond its limit. */
+/** The refusal of a test or replay that exceeds its limit. */
 export const limited = (what: string, leftMs: number) =>
   ApiError.make("rate_limited", {
     message: `The limit of ${what} was reached.`,
     retry_after_seconds: Math.max(1, Math.ceil(leftMs / secondMs))
   })
 
-/** What tests and replays have in common: they are queued at most once for each key. */
+/** What tests and replays have in common: they are queued at most once for each idempotency key. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
   const allowance = yield* Allowance
   const sender = yield* WebhookSender.loggable
 
-  /** The stored answer of an earlier call with the same key; null if there is none. */
+  /** The stored answer of an earlier call with the same key; null if there was no such call. */
   const storedAnswer = <A>(call: Call, kind: Kind<string, A>, id: string) =>
     Effect.map(storage.get({ workspace_id: call.moment.workspace.id, kind: kind.name, id }), (stored) =>
       Option.isNone(stored) ? null : kind.json(stored.value)
     )
 
-  /** Queues a test or a replay, and stores its answer with it in case the answer is lost. */
+  /** Queues a test or a replay, and stores its answer in the same change, in case the answer is lost. */
   const enqueue = <A>(
     call: Call,
     delivery: Delivery.KeptDelivery,
@@ -46,7 +46,7 @@ export const make = Effect.gen(function* () {
     return Effect.as(allowance.chargeOnSuccess(call.caller, stored), answer.kind.json(record))
   }
 
-  /** Checks that the subscription receives events and that its host is still public. */
+  /** Checks that the subscription receives events, and that its host is still public. */
   const checkReceives = Effect.fnUntraced(function* (subscription: Endpoint.KeptSubscription) {
     if (!Endpoint.receives(subscription)) {
       return yield* ApiError.make("conflict", {

@@ -17,13 +17,13 @@ type StorageService = Storage["Service"]
 /**
  * A storage that adds deliveries to every change with events. Every service of the core commits through it.
  *
- * Services that commit events need not know about subscriptions. An event and its deliveries appear together, in the
- * feed and in the delivery log. The first delivered event also stores the pin of its workspace, if no call did before
- * (api.md, Pins).
+ * So services that commit events need not know about subscriptions. An event and its deliveries appear together, in the
+ * feed and in the delivery log. The first delivered event also stores the pin of its workspace, if no call has done so
+ * before (api.md, Pins).
  *
- * The recipients of a workspace are cached. Every change with events expects the cached version of the recipients, and
- * every change of a subscription raises it: a change that used an outdated cache of any process conflicts and is
- * retried.
+ * A workspace's recipients are cached. Every change with events expects the cached version of the recipients, and every
+ * change to a subscription raises that version. So a change that used an outdated cache, in any process, conflicts and
+ * is retried.
  */
 export const withDeliveries = (
   storage: StorageService,
@@ -74,7 +74,7 @@ export const withDeliveries = (
   }
 }
 
-/** Commits changes with the deliveries of their events. Expects that the recipients have not changed. */
+/** Commits changes together with the deliveries of their events. Expects that the recipients have not changed. */
 const delivering = (storage: StorageService, revisions: Revisions["Service"], workspaces: Workspaces["Service"]) => {
   const deliverTo = Effect.fnUntraced(function* (
     change: Change,
@@ -106,10 +106,10 @@ const delivering = (storage: StorageService, revisions: Revisions["Service"], wo
 
 const maxCached = 10_000
 
-/** How often a commit is retried when the recipients have changed in the meantime, which is rare. */
+/** How often a commit is retried if the recipients have changed in the meantime, which is rare. */
 const maxRetries = 20
 
-/** Runs `first`. If the recipients have changed in the meantime, runs `then` and retries it. */
+/** Runs `first`. If the recipients have changed in the meantime, runs `then`, again and again if necessary. */
 const retryOnRecipientsConflict = <A, E, R>(
   first: Effect.Effect<A, E | VersionConflict, R>,
   then: Effect.Effect<A, E | VersionConflict, R>
@@ -121,7 +121,7 @@ const retryOnRecipientsConflict = <A, E, R>(
 const isRecipientsConflict = (error: unknown): error is VersionConflict =>
   error instanceof VersionConflict && Recipients.isRecipientsConflict(error)
 
-/** The remaining advance of a sandbox's clock to its target, in milliseconds. */
+/** How far a sandbox's clock still has to advance to its target, in milliseconds. */
 const remainingAdvanceOf = (workspaces: Workspaces["Service"], workspaceId: WorkspaceId) =>
   Effect.map(workspaces.moment(workspaceId), ({ workspace, now }) =>
     remainingAdvance(workspace, now - workspace.clock_offset_ms)
@@ -166,6 +166,9 @@ const enqueueFor = (
   }))
 }
 
-/** The body of a webhook: the event in a revision, with the revision's date. Made once and sent at every attempt. */
+/**
+ * The body of a webhook: the event as a revision shows it, with the revision's date. It is made once, and sent in every
+ * attempt.
+ */
 export const payloadOf = (event: Json.Json<Event>, revision: Revision.Revision): string =>
   Json.extend(Revision.resource(revision, "event", event), { schema_version: revision.date }).text

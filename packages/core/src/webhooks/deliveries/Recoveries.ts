@@ -13,7 +13,7 @@ import { receives, subscriptionToStored } from "../records/Endpoint.ts"
 import { findSubscription } from "../records/SubscriptionStore.ts"
 import * as Recovery from "./Recovery.ts"
 
-/** What to send again, and how fast. */
+/** Which deliveries a recovery sends again, and how fast. */
 export interface RecoveryRequest {
   readonly subscription_id: string
   readonly filter: Recovery.RecoveryFilter
@@ -22,13 +22,13 @@ export interface RecoveryRequest {
 
 /** What a recovery would do. */
 export interface RecoveryPreview {
-  /** How many deliveries match; at most 10,000 are looked at. */
+  /** How many deliveries match; at most 10,000 are checked. */
   readonly matched: number
-  /** Whether all deliveries in the time were looked at. */
+  /** Whether all deliveries in the period were checked. */
   readonly is_complete: boolean
 }
 
-/** Names a recovery of a subscription. */
+/** Identifies a recovery of a subscription. */
 export interface RecoveryName {
   readonly id: string
   readonly subscription_id: string
@@ -37,23 +37,23 @@ export interface RecoveryName {
 type NotFound = ApiError.ApiError<"not_found">
 type Refused = NotFound | ApiError.ApiError<"conflict"> | StorageUnavailable
 
-/** Sends many deliveries of an endpoint again: in the order of their events, one after another, at a bounded pace. */
+/** Sends many of an endpoint's deliveries again, in the order of their events, one after another, at a limited rate. */
 export class Recoveries extends Context.Service<
   Recoveries,
   {
-    /** Counts what a recovery would send again. */
+    /** Counts the deliveries that a recovery would send again. */
     readonly preview: (
       workspace_id: WorkspaceId,
       request: RecoveryRequest
     ) => Effect.Effect<RecoveryPreview, NotFound | StorageUnavailable>
-    /** Starts one; `conflict` if the subscription already has one running, or receives nothing. */
+    /** Starts a recovery. `conflict` if the subscription already has a running one, or receives nothing. */
     readonly start: (workspace_id: WorkspaceId, request: RecoveryRequest) => Effect.Effect<Recovery.Recovery, Refused>
-    /** Lists those of a subscription, newest first; at most a hundred. */
+    /** Lists a subscription's recoveries, newest first; at most a hundred. */
     readonly list: (
       workspace_id: WorkspaceId,
       subscription_id: string
     ) => Effect.Effect<ReadonlyArray<Recovery.Recovery>, NotFound | StorageUnavailable>
-    /** Pauses, resumes or stops one of a subscription; `conflict` if it has ended. */
+    /** Pauses, resumes or stops a subscription's recovery. `conflict` if it has already ended. */
     readonly change: (
       workspace_id: WorkspaceId,
       named: RecoveryName,
@@ -73,10 +73,10 @@ export class Recoveries extends Context.Service<
 }
 
 const pageSize = 100
-/** How many deliveries a preview looks at. */
+/** How many deliveries a preview checks. */
 const maxPreviewed = 10_000
 
-/** The list of the deliveries of a recovery, in the order of their events. */
+/** The query for a recovery's deliveries, in the order of their events. */
 const queryOf = (
   workspace_id: WorkspaceId,
   { filter, subscription_id }: Pick<RecoveryRequest, "filter" | "subscription_id">
@@ -91,7 +91,7 @@ const queryOf = (
   created_before: filter.created_before
 })
 
-/** The reads that operators and owners share. */
+/** The methods to read recoveries that operators and owners share. */
 const makeReads = Effect.gen(function* () {
   const storage = yield* Storage
 
@@ -123,7 +123,7 @@ const makeReads = Effect.gen(function* () {
   return { count, list, preview }
 })
 
-/** The reads and changes that operators and owners share. */
+/** The methods to read and change recoveries that operators and owners share. */
 const makeOwned = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -188,7 +188,7 @@ const makeOwned = Effect.gen(function* () {
 
 const conflict = (message: string) => Effect.fail(ApiError.make("conflict", { message, retry_action: "none" }))
 
-/** The job of a recovery: queues the next delivery, and itself for the one after. */
+/** Handles the job of a recovery: queues the next delivery, and then a job for the one after. */
 const makeStep = Effect.gen(function* () {
   const storage = yield* Storage
 

@@ -8,26 +8,26 @@ import { minuteMs } from "../../wire/Timestamp.ts"
 import type * as Delivery from "../records/Delivery.ts"
 
 /*
- * A recovery: many deliveries of one endpoint, sent again in order at a bounded pace.
+ * A recovery: many deliveries to one endpoint, sent again in order at a limited rate.
  */
 
-/** The states of deliveries that can be sent again. Open ones are on their way already. */
+/** The states of deliveries that a recovery can send again. Deliveries in other states will be attempted anyway. */
 export const recoverable = ["failed", "cancelled", "succeeded"] as const
 
-/** `paused` and `running` can continue; the others have ended. */
+/** The states of a recovery. `paused` and `running` ones can continue; the others have ended. */
 export const recoveryStates = ["running", "paused", "stopped", "done"] as const
 
 /** Which deliveries a recovery sends again. Times are milliseconds of workspace time. */
 export const RecoveryFilter = Schema.Struct({
   statuses: Schema.Array(Schema.Literals(recoverable)),
-  /** Null for all. */
+  /** The event types to send again; null for all. */
   event_types: Schema.NullOr(Schema.Array(Schema.String)),
   created_after: Schema.Int,
   created_before: Schema.Int
 })
 export type RecoveryFilter = typeof RecoveryFilter.Type
 
-/** The slowest and the fastest pace, and the default, in deliveries per minute. */
+/** The lowest, the highest and the default rate, in deliveries per minute. */
 export const pace = { least: 1, most: 600, most_of_owners: 60, usual: 60 } as const
 
 /** A recovery as stored. Times are milliseconds of workspace time. */
@@ -35,25 +35,25 @@ export const Recovery = Schema.Struct({
   id: RecoveryId,
   subscription_id: SubscriptionId,
   state: Schema.Literals(recoveryStates),
-  /** Why the service paused it; null if it did not. */
+  /** Why the service paused the recovery; null if it did not. */
   reason: Schema.NullOr(Schema.Literal("subscription_off")),
   filter: RecoveryFilter,
   per_minute: Schema.Int,
-  /** How many deliveries matched when it was started. */
+  /** How many deliveries matched when the recovery was started. */
   matched: Schema.Int,
   resent: Schema.Int,
-  /** How many were passed over, because their events had been replayed too often within a day. */
+  /** How many deliveries were skipped, because their events had been replayed too often within a day. */
   skipped: Schema.Int,
-  /** The id of the last delivery that was looked at; null before the first. */
+  /** The ID of the last delivery that was checked; null before the first. */
   position: Schema.NullOr(Schema.String),
-  /** Counts its starts. A job of an earlier one does nothing. */
+  /** Counts how many times the recovery was started. A job from an earlier start does nothing. */
   turn: Schema.Int,
   created_at: Schema.Int,
   updated_at: Schema.Int
 })
 export type Recovery = typeof Recovery.Type
 
-/** Whether it can continue. */
+/** Whether the recovery can continue. */
 export const isOpen = ({ state }: Pick<Recovery, "state">): boolean => state === "running" || state === "paused"
 
 /** Recoveries in storage, listed by subscription. They are kept as long as deliveries. */
@@ -73,7 +73,7 @@ export const toStored = (recovery: Recovery, version: number): StoredRecord =>
     updated_at: recovery.updated_at
   })
 
-/** Whether a delivery is sent again. Its time is compared by the list. */
+/** Whether a recovery sends a delivery again. The list has already selected deliveries by time. */
 export const matches = ({ event_types, statuses }: RecoveryFilter, delivery: Delivery.KeptDelivery): boolean =>
   statuses.some((status) => status === delivery.status) &&
   (event_types === null || event_types.includes(delivery.event_type))
@@ -89,7 +89,7 @@ export const stepMs = ({ per_minute }: Pick<Recovery, "per_minute">): number => 
 export const recoveryActions = ["pause", "resume", "stop"] as const
 export type RecoveryAction = (typeof recoveryActions)[number]
 
-/** The recovery after an action; null if it has ended. The same if the action changes nothing. */
+/** The recovery after an action; null if the recovery has ended, and the same object if the action changes nothing. */
 export const changed = (recovery: Recovery, action: RecoveryAction, at: number): Recovery | null => {
   const { state, turn } = recovery
   if (action === "stop") return state === "stopped" ? recovery : ended(recovery, "stopped", at)
@@ -100,6 +100,6 @@ export const changed = (recovery: Recovery, action: RecoveryAction, at: number):
     : { ...recovery, state: "running", reason: null, turn: turn + 1, updated_at: at }
 }
 
-/** The recovery after its end; null if it has already ended otherwise. */
+/** The recovery after it ends in this state; null if it has already ended. */
 const ended = (recovery: Recovery, state: "stopped" | "done", at: number): Recovery | null =>
   isOpen(recovery) ? { ...recovery, state, updated_at: at } : null

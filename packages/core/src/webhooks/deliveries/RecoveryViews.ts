@@ -6,7 +6,7 @@ import { fromMillis, minuteMs, OffsetDateTime, Timestamp, toMillis } from "../..
 import type { RecoveryPreview, RecoveryRequest } from "./Recoveries.ts"
 import * as Recovery from "./Recovery.ts"
 
-/** The input fields that choose deliveries, and the pace. */
+/** The input fields that choose the deliveries and the rate. */
 export const recoveryFields = {
   statuses: Schema.optionalKey(
     Schema.Array(Schema.Literals(Recovery.recoverable)).check(
@@ -29,7 +29,7 @@ export const recoveryFields = {
 
 const Id = Schema.String.annotateKey({ description: "The subscription, `sub_…`" })
 
-/** Input of an owner's recovery, or of its preview. */
+/** The input for an owner's recovery, or for its preview. */
 export const RecoveryInput = Schema.Struct({
   id: Id,
   ...recoveryFields,
@@ -38,17 +38,17 @@ export const RecoveryInput = Schema.Struct({
   })
 })
 
-/** Input of the list of a subscription's recoveries. */
+/** The input for listing a subscription's recoveries. */
 export const RecoveriesInput = Schema.Struct({ id: Id })
 
-/** Input of a change of a recovery. */
+/** The input for changing a recovery. */
 export const RecoveryChangeInput = Schema.Struct({
   id: Id,
   recovery_id: Schema.String.annotateKey({ description: "The recovery, `rcv_…`" }),
   action: Schema.Literals(Recovery.recoveryActions).annotateKey({ description: "What to do" })
 })
 
-/** The choices of a caller. */
+/** What a caller chose for a recovery. */
 export interface RecoveryChoice {
   readonly statuses?: ReadonlyArray<(typeof Recovery.recoverable)[number]>
   readonly event_types?: ReadonlyArray<string>
@@ -57,7 +57,7 @@ export interface RecoveryChoice {
   readonly per_minute?: number
 }
 
-/** The request of a caller, with the defaults; `now` in milliseconds of workspace time. */
+/** A caller's request, with the defaults filled in. `now` is in milliseconds of workspace time. */
 export const requestOf = (
   subscription_id: string,
   { created_after, created_before, event_types, per_minute = Recovery.pace.usual, statuses }: RecoveryChoice,
@@ -83,7 +83,7 @@ export const RecoveryPreviewView = Schema.Struct({
   takes_seconds: Schema.Int.annotateKey({ description: "How long sending the counted deliveries takes at this rate" })
 }).annotate({ identifier: "RecoveryPreview" })
 
-/** The shown form of a preview. */
+/** A preview in the form that callers see. */
 export const previewOf = (
   { is_complete, matched }: RecoveryPreview,
   { per_minute }: RecoveryRequest
@@ -115,12 +115,12 @@ export const RecoveryView = Schema.Struct({
   updated_at: Timestamp.annotate({ description: "When it last made progress or changed, in the time of the workspace" })
 }).annotate({ identifier: "Recovery" })
 
-/** The recoveries of a subscription. */
+/** A list of a subscription's recoveries. */
 export const RecoveryList = Schema.Struct({
   recoveries: Schema.Array(RecoveryView).annotateKey({ description: "The recoveries, newest first; at most a hundred" })
 }).annotate({ identifier: "RecoveryList" })
 
-/** The shown form of a recovery. */
+/** A recovery in the form that callers see. */
 export const recoveryViewOf = (recovery: Recovery.Recovery): typeof RecoveryView.Type => {
   const { created_at, id, matched, per_minute, reason, resent, skipped, state } = recovery
   const { subscription_id, updated_at } = recovery

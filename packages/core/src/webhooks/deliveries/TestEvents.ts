@@ -13,7 +13,7 @@ import type { TestEvent, TestResult } from "./DeliveryViews.ts"
 import * as ManualDelivery from "./ManualDelivery.ts"
 import * as StoredAnswers from "./StoredAnswers.ts"
 
-/** How many tests of a subscription are allowed in a minute (api.md, Fixed limits). */
+/** How many tests each subscription can have in a minute (api.md, Fixed limits). */
 const maxTests = 10
 
 /** Queues test events for delivery (api.md, Test events). */

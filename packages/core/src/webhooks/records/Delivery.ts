@@ -12,7 +12,7 @@ import { type SendFailure, sendFailures } from "../WebhookSender.ts"
 /** The states of a delivery (api.md, Deliveries). */
 export const statuses = ["pending", "retrying", "succeeded", "failed", "cancelled"] as const
 
-/** One attempt to deliver. */
+/** One attempt at a delivery. */
 export const Attempt = Schema.Struct({
   attempted_at: Timestamp.annotateKey({ description: "When it was sent" }),
   status: Schema.Literals(["pending", "succeeded", "failed", "cancelled"]).annotateKey({
@@ -37,7 +37,7 @@ export const KeptAttempt = Schema.Struct({
 })
 export type KeptAttempt = typeof KeptAttempt.Type
 
-/** An attempt as its organization sees it: a cause could tell which ports of a network are open. */
+/** An attempt as its organization sees it: without the cause, which could tell which ports of a network are open. */
 export const withoutCause = ({ failure: _, ...attempt }: KeptAttempt): Attempt => attempt
 
 const fields = {
@@ -63,7 +63,7 @@ export const Delivery = Schema.Struct({
 })
 export type Delivery = typeof Delivery.Type
 
-/** The wait before each retry, counted from the end of the attempt before it (api.md, Retry schedule). */
+/** How long to wait before each retry, counted from the end of the previous attempt (api.md, Retry schedule). */
 const retriesAfterMs: ReadonlyArray<number> = [
   5 * secondMs,
   5 * minuteMs,
@@ -73,31 +73,31 @@ const retriesAfterMs: ReadonlyArray<number> = [
   10 * hourMs,
   10 * hourMs
 ]
-/** At most this many attempts are shown, the newest (api.md, Deliveries). */
+/** How many attempts are shown at most: the newest (api.md, Deliveries). */
 const maxAttemptsShown = 20
-/** After this time of failures delivery to a subscription turns off (api.md, Shut-off). */
+/** After failing for this long, delivery to a subscription is turned off (api.md, Shut-off). */
 export const shutOffAfterMs = 5 * dayMs
 
 /** A delivery as stored. Times are milliseconds of workspace time. */
 export const KeptDelivery = Schema.Struct({
   subscription_id: SubscriptionId,
   version: Schema.Int,
-  /** Counts the steps of its schedule. An attempt that belongs to an earlier step is not made. */
+  /** Counts the steps in the delivery's schedule. An attempt for an earlier step is not made. */
   schedule_step: Schema.Int,
   event_id: Schema.String,
   event_type: Schema.String,
-  /** What the event is about: see `NewEvent`. */
+  /** The IDs that the event is about: see `NewEvent`. */
   about: Schema.Array(Schema.String),
   status: Schema.Literals(statuses),
   created_at: Schema.Int,
   next_attempt_at: Schema.NullOr(Schema.Int),
-  /** Newest first. */
+  /** The attempts, newest first. */
   attempts: Schema.Array(KeptAttempt),
-  /** The body of every attempt. */
+  /** The body that every attempt sends. */
   payload: Schema.String,
   /** How many retries have been used since the event was queued or replayed. */
   retries: Schema.Int,
-  /** When it was replayed, in milliseconds of real time; five replays a day are allowed. */
+  /** When the delivery was replayed, in milliseconds of real time. Five replays a day are allowed. */
   replays: Schema.Array(Schema.Int)
 })
 export type KeptDelivery = typeof KeptDelivery.Type
@@ -114,16 +114,16 @@ export const kind = Kind.make({
   })
 })
 
-/** A new delivery of an event to a subscription. */
+/** Makes a new delivery of an event to a subscription. */
 export const make = (options: {
   readonly subscription_id: SubscriptionId
   readonly event_id: string
   readonly event_type: string
-  /** What the event is about; by default nothing. */
+  /** The IDs that the event is about; by default none. */
   readonly about?: ReadonlyArray<string>
   readonly payload: string
   readonly at: number
-  /** When its first attempt is due; at once by default. */
+  /** When the first attempt is due; immediately by default. */
   readonly due_at?: number
 }): KeptDelivery => ({
   subscription_id: options.subscription_id,
@@ -147,10 +147,11 @@ export const isOpen = ({ status }: KeptDelivery): boolean => status === "pending
 /** The result of an attempt. */
 export interface AttemptOutcome {
   readonly attempted_at: number
-  /** When it ended. Waits for retries count from here. */
+  /** When the attempt ended. The wait before a retry is counted from here. */
   readonly ended_at: number
   /**
-   * Whether a complete 2xx came in time. Everything else, including a redirect, is a failure (api.md, Confirmation).
+   * Whether a complete 2xx answer came in time. Everything else, including a redirect, is a failure (api.md,
+   * Confirmation).
    */
   readonly confirmed: boolean
   readonly response_status_code: number | null
@@ -160,7 +161,7 @@ export interface AttemptOutcome {
   readonly trigger: "manual" | "scheduled"
 }
 
-/** The delivery with the attempt recorded and nothing else changed. */
+/** The delivery with the attempt recorded, and nothing else changed. */
 export const withAttempt = (delivery: KeptDelivery, outcome: AttemptOutcome): KeptDelivery => {
   const attempt: KeptAttempt = {
     attempted_at: fromMillis(outcome.attempted_at),
@@ -186,7 +187,7 @@ export const attempted = (delivery: KeptDelivery, outcome: AttemptOutcome): Kept
   return { ...after, status: "retrying", retries: delivery.retries + 1, next_attempt_at: outcome.ended_at + waitMs }
 }
 
-/** The delivery with its attempt moved to a later time. Nothing was sent. */
+/** The delivery with its next attempt postponed. Nothing was sent. */
 export const postponed = (delivery: KeptDelivery, until: number): KeptDelivery => ({
   ...delivery,
   version: delivery.version + 1,
@@ -200,7 +201,7 @@ export const finished = (delivery: KeptDelivery, status: "succeeded" | "failed" 
   next_attempt_at: null
 })
 
-/** The replays that count against the limit per day. `real_now` in milliseconds. */
+/** The times of the replays that count against the limit per day. `realNow` is in milliseconds. */
 export const recentReplays = ({ replays }: KeptDelivery, realNow: number): ReadonlyArray<number> =>
   replays.filter((replay) => replay > realNow - dayMs)
 
@@ -218,10 +219,10 @@ export const replayed = (delivery: KeptDelivery, at: number, realNow: number): K
 /** How many replays of an event are allowed in a day (api.md, Fixed limits). */
 export const maxReplays = 5
 
-/** The delivery after its cancellation. No attempt follows. */
+/** The delivery after it was cancelled. No attempt follows. */
 export const cancelled = (delivery: KeptDelivery): KeptDelivery => finished(withNextStep(delivery), "cancelled")
 
-/** The delivery after its attempts were given up. */
+/** The delivery after its job was abandoned. */
 export const abandoned = (delivery: KeptDelivery): KeptDelivery => finished(withNextStep(delivery), "failed")
 
 const withNextStep = (delivery: KeptDelivery): KeptDelivery => ({
@@ -241,14 +242,14 @@ export const entryOf = (delivery: KeptDelivery): DeliveryEntry => ({
 
 const bodyCharacters = 26
 
-/** The storage id of a delivery. Ids sort in the order of the events, including test events. */
+/** The record ID of a delivery. IDs sort in the order of the events, including test events. */
 export const idOf = (subscriptionId: SubscriptionId, eventId: string): string =>
   `${idPrefixOf(eventId)}${subscriptionId}`
 
-/** The common prefix of the storage ids of all deliveries of an event. */
+/** The prefix that the record IDs of all deliveries of an event share. */
 export const idPrefixOf = (eventId: string): string => `${eventId.slice(-bodyCharacters)} `
 
-/** The stored record. */
+/** The stored record of this version. */
 export const toStored = (delivery: KeptDelivery, at: number): StoredRecord =>
   kind.record(delivery, {
     id: idOf(delivery.subscription_id, delivery.event_id),
@@ -258,10 +259,10 @@ export const toStored = (delivery: KeptDelivery, at: number): StoredRecord =>
   })
 
 /**
- * The lanes of one subscription. Each runs at most `limit` attempts at a time; together that is sixteen.
+ * The lanes of one subscription. Each runs at most `limit` attempts at a time.
  *
- * After a few attempts an endpoint is known to hang. From then on only `trials` sends to it, a few at a time. Attempts
- * that a sandbox's clock jumped over are made one by one, in due order.
+ * Once an endpoint is known to hang, its first attempts go to `trials`, a few at a time, and retries to `one_by_one`.
+ * Attempts that a sandbox's clock jumped over are also made one by one, in the order in which they were due.
  */
 const lanes = {
   fresh: { name: "fresh", limit: 8, urgent: true },
@@ -271,28 +272,28 @@ const lanes = {
   replays: { name: "replays", limit: 1, urgent: false }
 } as const satisfies { readonly [name: string]: JobLane }
 
-/** The parts of a subscription that decide the lane. */
+/** The fields of a subscription that decide the lane. */
 interface Recipient {
   readonly hangs: boolean
   readonly environment: Environment
 }
 
-/** An attempt in a sandbox that is overdue by more than this was jumped over by the clock. */
+/** A sandbox attempt that is overdue by more than this counts as jumped over by the clock. */
 const jumpedMs = 5 * minuteMs
 
 /**
- * The next scheduled attempt of a delivery. Fresh events do not wait behind retries.
+ * The job of a delivery's next scheduled attempt. Fresh events do not wait behind retries.
  *
- * While a sandbox's clock advances, `now` is its target: attempts that are due before it count as jumped over.
+ * While a sandbox's clock advances, `now` is the clock's target: attempts that are due before it count as jumped over.
  */
 export const attemptJob = (delivery: KeptDelivery, endpoint: Recipient, now: number): NewJob =>
   jobOf(delivery, delivery.schedule_step, "scheduled", laneOf(delivery, endpoint, now))
 
-/** The attempt of a test or a manual replay. It goes with the fresh events, because someone is waiting for it. */
+/** The job of a test's or a manual replay's attempt. It goes with fresh events, because someone is waiting for it. */
 export const manualJob = (delivery: KeptDelivery): NewJob =>
   jobOf(delivery, delivery.schedule_step, "manual", lanes.fresh)
 
-/** The lane of an attempt at a time that the clock has reached or will jump to. */
+/** The lane of an attempt, given a time that the clock has reached or will jump to. */
 const laneOf = (
   { retries, next_attempt_at }: KeptDelivery,
   { hangs, environment }: Recipient,
@@ -305,10 +306,11 @@ const laneOf = (
 }
 
 /**
- * The job of a scheduled attempt, moved to the lane where it belongs now; null if it is there already. The lane changes
- * when the endpoint begins or stops to hang, or when the clock jumps over the attempt.
+ * The job of a scheduled attempt, moved to the lane where it belongs now; null if it is already there. The lane changes
+ * when the endpoint starts or stops hanging, or when the clock jumps over the attempt.
  *
- * An attempt that is only some minutes late was not jumped over. In a sandbox, one-by-one attempts keep their lane.
+ * An attempt that is only some minutes late was not jumped over. In a sandbox, attempts in the `one_by_one` lane stay
+ * there.
  */
 export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Recipient, now: number): NewJob | null => {
   const { subscription_id } = delivery
@@ -318,7 +320,7 @@ export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Reci
   return job.lane === undefined || job.lane.name === lane.name ? null : { ...partsOf(job), lane }
 }
 
-/** The same attempt at a later time. Nothing was sent. */
+/** The job of the same attempt at a later time. Nothing was sent. */
 export const laterJob = (job: ClaimedJob, payload: JobPayload.Payloads["deliver"], due_at: number): NewJob =>
   JobPayload.make("deliver", payload, { ...partsOf(job), due_at })
 
@@ -331,7 +333,8 @@ const partsOf = (job: ClaimedJob): NewJob => ({
 })
 
 /**
- * An attempt of a sandbox's replay. They run one after another, so that they arrive in the order of the replay.
+ * The job of an attempt in a sandbox's replay. These attempts run one after another, so that they arrive in the
+ * replay's order.
  *
  * With `schedule_step: null` the attempt is made outside the schedule, whatever the state of the delivery.
  */
@@ -355,10 +358,10 @@ const laneFor = (subscriptionId: SubscriptionId, lane: JobLane): JobLane => ({
   name: `${subscriptionId} ${lane.name}`
 })
 
-/** The job that cancels the open deliveries of a subscription that was turned off at that time. */
+/** The job that cancels the open deliveries of a subscription for which delivery was turned off at `due_at`. */
 export const cancelJob = (subscription_id: SubscriptionId, due_at: number): NewJob =>
   JobPayload.make("cancel_deliveries", { subscription_id }, { due_at, ordered: false })
 
-/** The job that drops a subscription if it is still unfinished at that time. In a sandbox it is ordered. */
+/** The job that drops a subscription if it is still unfinished at `due_at`. In a sandbox the job is ordered. */
 export const dropJob = (subscription_id: SubscriptionId, due_at: number, ordered: boolean): NewJob =>
   JobPayload.make("drop_subscription", { subscription_id }, { due_at, ordered })

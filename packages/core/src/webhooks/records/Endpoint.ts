@@ -8,16 +8,19 @@ import { fromMillis, minuteMs, Timestamp, toMillis } from "../../wire/Timestamp.
 import * as Delivery from "./Delivery.ts"
 
 /*
- * The endpoint of a subscription, as stored: the subscription holds the types, the url and the secrets, the health how the
- * endpoint has answered. All attempts to an endpoint share these two records, and each may change them.
+ * A subscription's endpoint, as stored: the subscription contains the event types, the URL and the secrets, and the
+ * health how the endpoint has answered. All attempts to an endpoint share these two records, and each may change them.
  */
 
 /** A signing secret at rest. */
 export const KeptSecret = Schema.Struct({
   sealed: Schema.String,
-  /** When it stops signing, in milliseconds of workspace time; null for the newest. */
+  /** When the secret stops signing, in milliseconds of workspace time; null for the newest secret. */
   expires_at: Schema.NullOr(Schema.Int),
-  /** The `Idempotency-Key` of the rotation that made it. If its answer was lost, a retry shows the same secret. */
+  /**
+   * The `Idempotency-Key` of the rotation that made the secret. If the rotation's answer was lost, a retry shows the
+   * same secret.
+   */
   key: Schema.NullOr(Schema.String)
 })
 export type KeptSecret = typeof KeptSecret.Type
@@ -28,15 +31,18 @@ export const KeptSubscription = Schema.Struct({
   version: Schema.Int,
   environment: Environment,
   url: Schema.String,
-  /** `unfinished` until its host has been looked up; `dropped` if it was not finished in time or has no public host. */
+  /**
+   * `unfinished` until the host has been looked up; `dropped` if the subscription was not finished in time, or its host
+   * is not public.
+   */
   status: Schema.Literals(["unfinished", "active", "disabled", "dropped"]),
   event_types: Schema.Array(Schema.String),
   delivery_enabled: Schema.Boolean,
-  /** Whether its endpoint hangs: it accepts attempts and lets them time out. Then only a few run at a time. */
+  /** Whether the endpoint hangs: it accepts attempts and lets them time out. Then only a few attempts run at a time. */
   hangs: Schema.Boolean,
-  /** Newest first. */
+  /** The secrets, newest first. */
   secrets: Schema.Array(KeptSecret),
-  /** A rotation that has begun: its secret, and the deadline to finish it. */
+  /** A rotation that has begun: its secret, and the deadline for finishing it. */
   rotation: Schema.NullOr(
     Schema.Struct({ key: Schema.NullOr(Schema.String), sealed: Schema.String, until: Schema.Int })
   ),
@@ -45,7 +51,7 @@ export const KeptSubscription = Schema.Struct({
 })
 export type KeptSubscription = typeof KeptSubscription.Type
 
-/** Subscriptions in storage, by id. Lists find the active ones, and those that their owner sees. */
+/** Subscriptions in storage, by ID. Lists find the active ones, and those that their owner can see. */
 export const subscriptionKind: Kind.Kind<"subscription", KeptSubscription> = Kind.make({
   name: "subscription",
   schema: KeptSubscription,
@@ -58,7 +64,7 @@ export const subscriptionKind: Kind.Kind<"subscription", KeptSubscription> = Kin
   })
 })
 
-/** The purpose of the secrets of a subscription, which are sealed for it alone. */
+/** The purpose with which a subscription's secrets are sealed, so that they can be opened for no other subscription. */
 export const purposeOfSecrets = (workspaceId: WorkspaceId, id: SubscriptionId): string =>
   `signing secret ${workspaceId} ${id}`
 
@@ -82,7 +88,8 @@ const secretsIn = (workspaceId: WorkspaceId, subscription: KeptSubscription): Ki
 }
 
 /**
- * The next version, with these changes. After a reset the clock is back, so `updated_at` is never before `created_at`.
+ * The next version, with these changes. A reset sets the clock back, so this keeps `updated_at` from being before
+ * `created_at`.
  */
 export const changed = (
   subscription: KeptSubscription,
@@ -108,7 +115,7 @@ export const subscriptionToStored = (subscription: KeptSubscription): StoredReco
 /** The parent of active subscriptions, so that they can be listed without reading the others. */
 export const activeParent = "active"
 
-/** The status label of subscriptions that their owner sees. */
+/** The status label of subscriptions that their owner can see. */
 export const listedLabel = "listed"
 
 const isListed = ({ status }: KeptSubscription): boolean => status === "active" || status === "disabled"
@@ -128,26 +135,29 @@ export const LastAttempt = Schema.Struct({
   })
 })
 
-/** The health of an endpoint as stored. */
+/** An endpoint's health, as stored. */
 export const KeptHealth = Schema.Struct({
   subscription_id: SubscriptionId,
   version: Schema.Int,
   last_attempt: Schema.NullOr(LastAttempt),
-  /** When the newest successful attempt was made, in milliseconds of workspace time; null without one. */
+  /** When the latest successful attempt was made, in milliseconds of workspace time; null if none was. */
   succeeded_at: Schema.NullOr(Schema.Int),
-  /** When the first failure after the newest success occurred, in milliseconds of workspace time; null without one. */
+  /**
+   * When the first failure after the latest success occurred, in milliseconds of workspace time; null if there was
+   * none.
+   */
   failing_since: Schema.NullOr(Schema.Int),
-  /** How many of the last attempts in a row have hung, in the order in which they ended. */
+  /** How many attempts in a row have hung, counting back from the one that ended last. */
   hung: Schema.Int,
   /** When the tests of the last minute were queued, in milliseconds of real time. */
   tests: Schema.Array(Schema.Int)
 })
 export type KeptHealth = typeof KeptHealth.Type
 
-/** The health of endpoints in storage, by the ids of their subscriptions. */
+/** Endpoints' health in storage, by the IDs of their subscriptions. */
 export const healthKind = Kind.make({ name: "endpoint_health", schema: KeptHealth })
 
-/** The health of an endpoint before its first attempt. Version 0 means that it is not stored yet. */
+/** An endpoint's health before its first attempt. Version 0 means that it is not stored yet. */
 export const unknownHealth = (subscription_id: SubscriptionId): KeptHealth => ({
   subscription_id,
   version: 0,
@@ -163,7 +173,7 @@ export const attemptedHealth = (health: KeptHealth, outcome: Delivery.AttemptOut
   const { attempted_at: at, confirmed } = outcome
   const newest = health.last_attempt
   const attempted_at = fromMillis(at)
-  // The timestamps compare as texts.
+  // The timestamps can be compared as text.
   const isNewest = newest === null || attempted_at >= newest.attempted_at
   return {
     ...health,
@@ -181,43 +191,51 @@ export const attemptedHealth = (health: KeptHealth, outcome: Delivery.AttemptOut
   }
 }
 
-/** An endpoint counts as hanging after this many hung attempts in a row. */
+/** An endpoint counts as hanging after this many attempts in a row have hung. */
 const hangsAfter = 3
 
-/** Since when an endpoint has been failing, given a failed attempt at `at`. */
+/** Since when an endpoint has been failing, given a failed attempt that was made at `at`. */
 const failingFrom = ({ succeeded_at, failing_since }: KeptHealth, at: number): number | null =>
   succeeded_at !== null && at < succeeded_at ? failing_since : Math.min(at, failing_since ?? at)
 
-/** Since when an endpoint has been failing, given a success at `at`; null unless a later failure is known. */
+/**
+ * Since when an endpoint has been failing, given a successful attempt that was made at `at`; null unless a later
+ * failure is known.
+ */
 const failingAfter = ({ last_attempt, failing_since }: KeptHealth, at: number): number | null => {
   if (failing_since === null || failing_since > at) return failing_since
   const newest = last_attempt === null ? at : toMillis(last_attempt.attempted_at)
   return last_attempt?.status === "failed" && newest > at ? newest : null
 }
 
-/** Whether to turn delivery off: an attempt failed, and none has succeeded for five days since the first failure. */
+/**
+ * Whether to turn delivery off: an attempt has failed, and none has succeeded in the five days since the first failure.
+ */
 export const isShutOff = (health: KeptHealth, at: number): boolean =>
   health.failing_since !== null && at - health.failing_since >= Delivery.shutOffAfterMs
 
-/** The health of an endpoint whose delivery is turned on again, without its earlier failures. */
+/** The health of an endpoint for which delivery is turned on again, without its earlier failures. */
 export const resetHealth = (health: KeptHealth): KeptHealth => ({
   ...health,
   version: health.version + 1,
   failing_since: null
 })
 
-/** The tests that count against the limit per minute. `real_now` in milliseconds. */
+/** The times of the tests that count against the limit per minute. `realNow` is in milliseconds. */
 export const recentTests = (health: KeptHealth, realNow: number): ReadonlyArray<number> =>
   health.tests.filter((test) => test > realNow - minuteMs)
 
-/** The health after a test was queued for delivery. */
+/** The health after a test event was queued for delivery. */
 export const testedHealth = (health: KeptHealth, realNow: number): KeptHealth => ({
   ...health,
   version: health.version + 1,
   tests: [...recentTests(health, realNow), realNow]
 })
 
-/** The stored record of the health. It keeps the subscription's `created_at`, so that updates do not move it in an index. */
+/**
+ * The stored record of the health. Its `created_at` is that of the subscription, so that updates do not move it in an
+ * index.
+ */
 export const healthToStored = (health: KeptHealth, { created_at }: KeptSubscription, at: number): StoredRecord =>
   healthKind.record(health, { id: health.subscription_id, version: health.version, created_at, updated_at: at })
 
@@ -231,42 +249,42 @@ export interface Endpoint {
 export interface EndedAttempt {
   /** The step of the delivery's schedule; null for an attempt outside the schedule. */
   readonly schedule_step: number | null
-  /** The delivery in its newest known version. */
+  /** The delivery in its newest version that is known. */
   readonly delivery: Delivery.KeptDelivery
   readonly outcome: Delivery.AttemptOutcome
-  /** When its job was started, in milliseconds of workspace time. */
+  /** When the attempt's job was started, in milliseconds of workspace time. */
   readonly now: number
 }
 
-/** The changes that follow from a batch of attempts. */
+/** What a batch of attempts changes. */
 export interface AttemptChanges extends Pick<Change, "writes" | "jobs"> {
-  /** The endpoint after these changes are stored. */
+  /** The endpoint once these changes are stored. */
   readonly endpoint: Endpoint
 }
 
-/** The changes that follow from one attempt. */
+/** What one attempt changes. */
 interface Step extends Endpoint {
   readonly delivery: Delivery.KeptDelivery
   readonly jobs: ReadonlyArray<NewJob>
 }
 
-/** Applies one attempt to the state after those before it (api.md, Retry schedule). */
+/** Applies one attempt to the state that earlier attempts have left (api.md, Retry schedule). */
 const step = (
   { subscription, health: before }: Endpoint,
   { schedule_step, delivery, outcome, now }: EndedAttempt
 ): Step => {
   const { ended_at } = outcome
   const health = attemptedHealth(before, outcome)
-  // After five days of failures delivery turns off, and all open deliveries are cancelled.
+  // After five days of failures, delivery is turned off and all open deliveries are cancelled.
   const turnsOff = !outcome.confirmed && receives(subscription) && isShutOff(health, outcome.attempted_at)
   const hangs = health.hung >= hangsAfter
-  // The owner sees no difference.
+  // `updated_at` stays the same, because the owner sees no difference.
   const known = subscription.hangs === hangs ? subscription : changed(subscription, { hangs }, subscription.updated_at)
   const after = turnsOff ? changed(known, { delivery_enabled: false }, ended_at) : known
   // An attempt outside the schedule, or one whose delivery was cancelled in the meantime, is only recorded.
   const isNext = Delivery.isOpen(delivery) && delivery.schedule_step === schedule_step
   const next = isNext ? Delivery.attempted(delivery, outcome) : Delivery.withAttempt(delivery, outcome)
-  // If delivery was turned off, now or during the attempt, no attempt follows.
+  // If delivery was turned off, now or during the attempt, no further attempt follows.
   const isCancelled = Delivery.isOpen(next) && !receives(after)
   const last = isCancelled ? Delivery.finished(next, "cancelled") : next
   const retries = isNext && Delivery.isOpen(last) ? [Delivery.attemptJob(last, after, Math.max(now, ended_at))] : []
@@ -279,10 +297,10 @@ const step = (
 }
 
 /**
- * Applies the attempts to one endpoint, one after another. The result is the same as if each were committed alone, but
- * each record is written only once.
+ * Applies the attempts to one endpoint, one after another. The result is the same as if each were committed separately,
+ * but each record is written only once.
  *
- * `stored` is the endpoint as stored; every written record has the next version.
+ * `stored` is the endpoint as stored. Every written record has the next version.
  */
 export const applyAttempts = (stored: Endpoint, attempts: ReadonlyArray<EndedAttempt>): AttemptChanges => {
   let { subscription, health }: Endpoint = stored

@@ -27,11 +27,11 @@ export const EventSubscription = Schema.Struct({
 }).annotate({ identifier: "EventSubscription" })
 export type EventSubscription = typeof EventSubscription.Type
 
-/** At most this many active subscriptions in a workspace (api.md, Creating a subscription). */
+/** How many active subscriptions a workspace can have (api.md, Creating a subscription). */
 export const maxActive = 10
 /** How long an older secret keeps signing along with the new one (api.md, Secret rotation). */
 const overlapMs = dayMs
-/** An unfinished create or rotation is dropped after this time (api.md, Fixed limits). */
+/** An unfinished creation or rotation is dropped after this time (api.md, Fixed limits). */
 export const unfinishedMs = 10 * minuteMs
 
 /** A new, unfinished subscription. It receives nothing until it is active. */
@@ -57,10 +57,10 @@ export const createUnfinished = (options: {
   updated_at: options.at
 })
 
-/** At most this many secrets sign at once. A further rotation must wait until the oldest has expired. */
+/** How many secrets can sign at the same time. A further rotation must wait until the oldest secret has expired. */
 export const maxSecrets = 10
 
-/** Finishes a rotation: its secret becomes the newest, and the older ones keep signing for their day. */
+/** Finishes a rotation: its secret becomes the newest one, and the older ones keep signing for a day. */
 export const rotated = (subscription: KeptSubscription, at: number): KeptSubscription => {
   if (subscription.rotation === null) return subscription
   const older = validSecrets(subscription, at).map(
@@ -71,12 +71,12 @@ export const rotated = (subscription: KeptSubscription, at: number): KeptSubscri
   return changed(subscription, { secrets: [newest, ...older], rotation: null }, at)
 }
 
-/** The rotation that is open at a moment. No other rotation can begin before it has finished or expired. */
+/** The rotation that is in progress at a moment. No other rotation can begin before it has finished or expired. */
 export const openRotation = ({ rotation }: KeptSubscription, at: number): KeptSubscription["rotation"] =>
   rotation !== null && at < rotation.until ? rotation : null
 
 /**
- * A subscription after a reset of its sandbox. The clock is back at real time, so pending deadlines have no meaning: an
+ * A subscription after its sandbox was reset. The clock is back at real time, so pending deadlines have no meaning: an
  * unfinished subscription is dropped, a rotation and older secrets end, and delivery is on.
  */
 export const restarted = (subscription: KeptSubscription, at: number): KeptSubscription => {
@@ -85,7 +85,7 @@ export const restarted = (subscription: KeptSubscription, at: number): KeptSubsc
   return changed(subscription, { secrets, rotation: null, delivery_enabled: true, hangs: false }, at)
 }
 
-/** The subscription as its owner sees it. Only the answer that makes a secret shows it. */
+/** The subscription as its owner sees it. A secret is shown only in the answer to the call that created it. */
 export const viewOf = (
   subscription: KeptSubscription,
   signing_secret: string | null,
@@ -109,7 +109,10 @@ export const viewOf = (
 
 const choosableTypes = new Set(choosable)
 
-/** Checks chosen event types: known, at least one, none twice; each problem at its entry. Ignores other types. */
+/**
+ * Checks the chosen event types: at least one, all known, none twice. Each problem has its entry's path. Entries that
+ * are not text are ignored.
+ */
 export const checkEventTypes = (eventTypes: ReadonlyArray<unknown>): WrongFields => {
   if (eventTypes.length === 0)
     return joinWrongFields([{ path: "event_types", message: "Must name at least one event type." }])

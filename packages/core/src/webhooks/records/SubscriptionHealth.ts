@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { SubscriptionId } from "../../wire/Ids.ts"
 import { type KeptHealth, type KeptSubscription, LastAttempt } from "./Endpoint.ts"
 
-/** The health of a subscription, with the reason for it (api.md, Subscription health). */
+/** A subscription's health and the reason for it (api.md, Subscription health). */
 export const SubscriptionHealth = Schema.Struct({
   subscription_id: SubscriptionId.annotateKey({ description: "The subscription" }),
   state: Schema.Literals(["no_endpoint", "healthy", "failing", "disabled"]).annotateKey({
@@ -42,7 +42,7 @@ const stateOf = (
   return { state: "failing", reason: reasonOf(last_attempt.response_status_code) }
 }
 
-/** Why an attempt failed, judged by the status of the endpoint's answer. */
+/** Why an attempt failed, judging by the status of the endpoint's answer. */
 const reasonOf = (responseStatusCode: number | null): string => {
   if (responseStatusCode === null) return "The latest attempt got no HTTP answer."
   const isSuccess = responseStatusCode >= 200 && responseStatusCode < 300

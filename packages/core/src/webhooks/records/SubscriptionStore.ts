@@ -10,12 +10,12 @@ import * as Endpoint from "./Endpoint.ts"
 import { maxActive } from "./EventSubscription.ts"
 
 /*
- * The subscriptions of a workspace, and their signing secrets as their owners get them.
+ * A workspace's subscriptions, and their signing secrets in the form in which owners get them.
  */
 
 type StorageService = Storage["Service"]
 
-/** Reads a subscription that its owner can see, or fails with `not_found`. */
+/** Reads a subscription that its owner can see. Fails with `not_found` if there is none. */
 export const findSubscription = Effect.fnUntraced(function* (
   storage: StorageService,
   workspaceId: WorkspaceId,
@@ -29,8 +29,8 @@ export const findSubscription = Effect.fnUntraced(function* (
 /**
  * The active subscriptions of a workspace, oldest first; at most ten.
  *
- * They are listed under a separate parent, so that disabled subscriptions cost nothing: this list is read whenever the
- * recipients of events have changed.
+ * They are listed under a parent of their own, so that disabled subscriptions cost nothing when this list is read,
+ * which happens whenever the recipients of events have changed.
  */
 export const activeSubscriptions = Effect.fnUntraced(function* (storage: StorageService, workspace_id: WorkspaceId) {
   const active: Array<Endpoint.KeptSubscription> = []
@@ -51,7 +51,7 @@ export const activeSubscriptions = Effect.fnUntraced(function* (storage: Storage
   return active
 })
 
-/** Makes a secret, sealed for its subscription in this workspace. */
+/** Creates a secret, sealed for its subscription in this workspace. */
 export const makeSecret = Effect.fnUntraced(function* (
   random: SecureRandom.SecureRandom["Service"],
   seal: Seal["Service"],
@@ -64,7 +64,7 @@ export const makeSecret = Effect.fnUntraced(function* (
   )
 })
 
-/** Opens the newest secret, to show it once. If it cannot be opened, the seal keys in the settings are wrong. */
+/** Unseals the newest secret, to show it once. If that fails, the seal keys in the settings are wrong. */
 export const openNewestSecret = Effect.fnUntraced(function* (
   seal: Seal["Service"],
   workspaceId: WorkspaceId,

@@ -14,8 +14,8 @@ interface SubscriptionPlace {
 }
 
 /**
- * Cancels the open deliveries of a subscription, in batches. With `created_before`, later deliveries are left alone.
- * Times are milliseconds of workspace time.
+ * Cancels a subscription's open deliveries, in batches. With `created_before`, deliveries created later stay. Times are
+ * milliseconds of workspace time.
  */
 export const cancelOpen = Effect.fnUntraced(function* (
   storage: Storage["Service"],
@@ -45,7 +45,10 @@ export const cancelOpen = Effect.fnUntraced(function* (
   } while (after !== null)
 })
 
-/** Cancels the deliveries on a page. If an attempt writes one of them first, the page must be read again. */
+/**
+ * Cancels the deliveries on a page. If an attempt has written one of them first, conflicts, and the page must be read
+ * again.
+ */
 const cancelPage = Effect.fnUntraced(function* (storage: Storage["Service"], query: RecordQuery, at: number) {
   const page = yield* storage.page(query)
   if (page.records.length === 0) return page

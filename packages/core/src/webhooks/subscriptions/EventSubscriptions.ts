@@ -35,11 +35,11 @@ export class EventSubscriptions extends Context.Service<
   EventSubscriptions,
   {
     /**
-     * Creates a subscription in two steps: stores it unfinished with its secret, then looks up its host.
+     * Creates a subscription in two steps: stores it as unfinished, with its secret, and then looks up its host.
      *
      * Fails with `service_unavailable` if the lookup fails temporarily. A retry with the same key within ten minutes
      * finishes with the same secret; a later one fails with `conflict` (`use_new_request_key`). Also fails with
-     * `conflict` at the cap of ten.
+     * `conflict` if the workspace has ten active subscriptions.
      */
     readonly create: (
       call: Call,
@@ -49,22 +49,23 @@ export class EventSubscriptions extends Context.Service<
       call: Call,
       input: ListInput
     ) => Effect.Effect<Json.Json<SubscriptionPage>, Refused<"invalid_cursor">>
-    /** Checks url and event types of an input whose other fields are partly malformed. */
+    /** Checks the URL and the event types in an input that has malformed fields. */
     readonly validateRest: (
       input: unknown,
       refused: ReadonlyArray<ApiError.FieldError>
     ) => Effect.Effect<ApiError.WrongFields>
-    /** Changes url or event types. Sending a url turns delivery back on if it was turned off. */
+    /** Changes the URL or the event types. Sending a URL turns delivery back on if it was turned off. */
     readonly update: (
       call: Call,
       input: UpdateInput
     ) => Effect.Effect<View, Refused<"invalid_input" | "not_found" | "conflict" | "service_unavailable">>
-    /** Disables a subscription and cancels its open deliveries. Repeating it changes nothing. */
+    /** Disables a subscription and cancels its open deliveries. A second call changes nothing. */
     readonly disable: (call: Call, id: string) => Effect.Effect<View, Refused<"not_found">>
     /**
-     * Makes a new secret in two steps, as `create` does. The old one keeps signing for a day.
+     * Creates a new secret in two steps, as `create` does. The old secret keeps signing for a day.
      *
-     * Fails with `conflict` while another rotation is in progress, and if this one was not finished within ten minutes.
+     * Fails with `conflict` while another rotation is in progress, and if this rotation was not finished within ten
+     * minutes.
      */
     readonly rotate: (
       call: Call,
@@ -145,7 +146,7 @@ const find = Effect.fnUntraced(function* (storage: Storage["Service"], workspace
   return subscription.status === "unfinished" ? yield* ApiError.make("not_found") : subscription
 })
 
-/** The changes that a subscription's owner can make. */
+/** The methods by which owners change subscriptions. */
 const makeChanges = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -184,7 +185,7 @@ const makeChanges = Effect.gen(function* () {
     const subscription = yield* find(storage, workspace.id, id)
     if (subscription.status === "disabled") return Json.encode(Subscription.viewOf(subscription, null, now))
     const disabled = Endpoint.changed(subscription, { status: "disabled", rotation: null }, now)
-    // If this host dies, the job finishes the cancelling. Otherwise the answer waits until everything is cancelled.
+    // If this host dies, the job does the rest. Otherwise the answer waits until everything is cancelled.
     const jobs = [cancelJob(subscription.id, now)]
     yield* commitAt({ storage, workspaces }, call.moment, { writes: [Endpoint.subscriptionToStored(disabled)], jobs })
     yield* cancelOpen(storage, { workspace_id: workspace.id, subscription_id: subscription.id }, now)
@@ -194,7 +195,7 @@ const makeChanges = Effect.gen(function* () {
   return { update, disable }
 })
 
-/** Drops a subscription that is still unfinished after ten minutes. */
+/** Handles the job that drops a subscription if it is still unfinished after ten minutes. */
 const drop = Effect.fnUntraced(function* (storage: Storage["Service"], job: ClaimedJob, at: number) {
   const { subscription_id } = JobPayload.read(job, "drop_subscription")
   const subscription = yield* readOne(storage, Endpoint.subscriptionKind, job.workspace_id, subscription_id)
@@ -205,7 +206,9 @@ const drop = Effect.fnUntraced(function* (storage: Storage["Service"], job: Clai
   yield* storage.commit(Change.make(job.workspace_id, { writes, finishes: [job] }))
 })
 
-/** Cancels deliveries that are older than the turn-off. Delivery may be on again, so newer ones stay. */
+/**
+ * Handles the job that cancels deliveries older than the turn-off. Newer ones stay, because delivery may be on again.
+ */
 const cancelAll = Effect.fnUntraced(function* (storage: Storage["Service"], job: ClaimedJob, at: number) {
   const { subscription_id } = JobPayload.read(job, "cancel_deliveries")
   yield* cancelOpen(storage, { workspace_id: job.workspace_id, subscription_id }, at, job.due_at + 1)

@@ -8,19 +8,22 @@ import { activeSubscriptions } from "../records/SubscriptionStore.ts"
 
 type StorageService = Storage["Service"]
 
-/** The subscriptions that receive the events of a workspace, as read at one version. */
+/** The subscriptions that receive a workspace's events, as read at one version. */
 export interface Recipients {
   readonly subscriptions: ReadonlyArray<KeptSubscription>
-  /** The expectation of every change that is based on these. */
+  /** What every change that is based on these recipients must expect. */
   readonly seen: Change.Expectation
 }
 
-/** The version of a workspace's recipients. The record has no content; changing the recipients raises its version. */
+/**
+ * The version of a workspace's recipients. The record has no content; whatever changes the recipients raises its
+ * version.
+ */
 export const kind = Kind.make({ name: "recipients", schema: Schema.Struct({}), survives_reset: true })
 
 /** Reads the subscriptions that receive a workspace's events now. */
 export const load = Effect.fnUntraced(function* (storage: StorageService, workspaceId: WorkspaceId) {
-  // Read the version first. If the subscriptions change while they are read, the version is already outdated.
+  // The version is read first. If the subscriptions change while they are read, it is already outdated.
   const version = yield* newest(storage, workspaceId)
   const active = yield* activeSubscriptions(storage, workspaceId)
   const recipients: Recipients = {
@@ -30,7 +33,7 @@ export const load = Effect.fnUntraced(function* (storage: StorageService, worksp
   return recipients
 })
 
-/** The record that every change of a subscription also writes. It invalidates every cache of the recipients. */
+/** The record that every change to a subscription also writes. It invalidates every cache of the recipients. */
 export const nextVersion = (
   storage: StorageService,
   workspaceId: WorkspaceId,

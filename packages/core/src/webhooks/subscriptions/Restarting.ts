@@ -8,7 +8,7 @@ import { restarted } from "../records/EventSubscription.ts"
 type StorageService = Storage["Service"]
 
 /**
- * Restarts the subscriptions of a sandbox after a reset, which has erased their deliveries.
+ * Restarts a sandbox's subscriptions after a reset, which has erased their deliveries.
  *
  * Each change expects what the reset expects, so no process restarts them after another process has finished the reset.
  */

@@ -13,7 +13,7 @@ import { withSecret } from "./SubscriptionCreation.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
 import * as TwoStepCalls from "./TwoStepCalls.ts"
 
-/** Rotates secrets in two steps: store the new secret, which signs nothing yet, then look up the host. */
+/** Rotates secrets in two steps: stores the new secret, which signs nothing yet, and then looks up the host. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -25,11 +25,11 @@ export const make = Effect.gen(function* () {
     const { workspace, now } = call.moment
     const key = call.idempotency_key
     if (subscription.status !== "active") return yield* Refusals.notActive
-    // The first call finished, and only its answer was lost.
+    // The first call has finished, and only its answer was lost.
     if (key !== null && subscription.secrets[0]?.key === key)
       return yield* withSecret(seal, workspace.id, subscription, now)
     const open = Subscription.openRotation(subscription, now)
-    // Only the key that began the rotation can finish it. All others must wait.
+    // Only the key that began the rotation can finish it. Calls with other keys must wait.
     if (open !== null && open.key !== key) return yield* Refusals.rotating
     const known = yield* TwoStepCalls.load(storage, call, TwoStepCalls.rotationId(subscription.id, key))
     if (open === null && known.begun.subscription_id !== null) return yield* Refusals.tooLate
@@ -50,7 +50,7 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** The first step: stores the secret, which signs nothing yet. */
+/** Makes the first step: stores the secret, which signs nothing yet. */
 const makeBegin = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces

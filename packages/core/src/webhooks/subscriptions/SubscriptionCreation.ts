@@ -21,7 +21,7 @@ import * as Refusals from "./SubscriptionRefusals.ts"
 import type { CreateInput } from "./SubscriptionViews.ts"
 import * as TwoStepCalls from "./TwoStepCalls.ts"
 
-/** Creates subscriptions in two steps: store an unfinished one with its secret, then look up its host. */
+/** Creates subscriptions in two steps: stores an unfinished one with its secret, and then looks up its host. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -43,10 +43,10 @@ export const make = Effect.gen(function* () {
     ) {
       return yield* otherInput
     }
-    // The first call finished, and only its answer was lost.
+    // The first call has finished, and only its answer was lost.
     if (subscription.status === "active") return yield* withSecret(seal, workspace.id, subscription, now)
     if (subscription.status !== "unfinished" || now >= begun.until) return yield* Refusals.tooLate
-    // Look up the caller's own text: normalization could hide the reason to refuse it.
+    // Looks up the URL as the caller sent it, because normalizing it could hide the reason to refuse it.
     const found = yield* sender.lookUp(input.url)
     if (found === "unavailable") return yield* Refusals.nameServerDown
     const finished = Endpoint.changed(subscription, { status: found === "refused" ? "dropped" : "active" }, now)
@@ -62,7 +62,7 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** The first step. The subscription receives nothing yet, and no list shows it. */
+/** Makes the first step. The subscription receives nothing yet, and no list shows it. */
 const makeBegin = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -107,7 +107,7 @@ const checkCap = Effect.fnUntraced(function* (storage: Storage["Service"], works
   if (active.length >= Subscription.maxActive) return yield* Refusals.capReached
 })
 
-/** Reserves a place among the active subscriptions. If two calls compete, one conflicts and counts again. */
+/** Reserves a place among the active subscriptions. If two calls compete, one of them conflicts and counts again. */
 const reservePlace = Effect.fnUntraced(function* (storage: Storage["Service"], workspaceId: WorkspaceId, at: number) {
   const taken = yield* Recipients.nextVersion(storage, workspaceId, at)
   yield* checkCap(storage, workspaceId)

@@ -3,7 +3,7 @@ import * as ApiError from "../../wire/ApiError.ts"
 import * as Subscription from "../records/EventSubscription.ts"
 import type { WebhookSender } from "../WebhookSender.ts"
 
-/** Fails if the program sends no webhooks, and logs for its operator what is missing. */
+/** Fails if the program sends no webhooks, and logs for the operator what is missing. */
 export const requireSender = ({ off }: Pick<WebhookSender["Service"], "off">) =>
   off === undefined
     ? Effect.void
@@ -19,7 +19,7 @@ export const requireSender = ({ off }: Pick<WebhookSender["Service"], "off">) =>
 export const webhooksOption =
   "Pass the `webhooks` option to `embed`, such as NodeWebhookSender.layer() of @quotewire/http."
 
-/** A create or rotation that is retried after its ten minutes are over. */
+/** The refusal of a creation or rotation that is retried after its ten minutes have passed. */
 export const tooLate = Effect.fail(
   ApiError.make("conflict", {
     message: "The first call with this Idempotency-Key was not finished within ten minutes.",
@@ -27,7 +27,7 @@ export const tooLate = Effect.fail(
   })
 )
 
-/** Too many active subscriptions. */
+/** The refusal of a further active subscription beyond the maximum. */
 export const capReached = Effect.fail(
   ApiError.make("conflict", {
     message: `You already have the maximum of ${Subscription.maxActive} active subscriptions; disable one first.`,
@@ -35,7 +35,7 @@ export const capReached = Effect.fail(
   })
 )
 
-/** Another rotation is in progress. */
+/** The refusal of a rotation while another one is in progress. */
 export const rotating = Effect.fail(
   ApiError.make("conflict", {
     message: "A rotation of this subscription's secret is not finished yet.",
@@ -43,7 +43,7 @@ export const rotating = Effect.fail(
   })
 )
 
-/** Too many older secrets still sign. */
+/** The refusal of a rotation while too many older secrets still sign. */
 export const tooManySecrets = Effect.fail(
   ApiError.make("conflict", {
     message: `The subscription already has the maximum of ${Subscription.maxSecrets} signing secrets; the oldest expires within a day.`,
@@ -51,18 +51,20 @@ export const tooManySecrets = Effect.fail(
   })
 )
 
-/** The subscription is not active. */
+/** The refusal of a call that needs an active subscription. */
 export const notActive = Effect.fail(
   ApiError.make("conflict", { message: "The subscription is disabled.", retry_action: "none" })
 )
 
-/** A wrong url. The text is the same for unknown and for private hosts, so that it cannot be used to scan networks. */
+/**
+ * A wrong URL. The message is the same for unknown and for private hosts, so that it cannot be used to scan networks.
+ */
 export const wrongUrl: ApiError.FieldError = {
   path: "url",
   message: "Must be an https address of a public host in its plain form, without user, password and fragment."
 }
 
-/** The host of a url cannot be looked up at the moment. */
+/** The refusal of a call because the URL's host cannot be looked up at the moment. */
 export const nameServerDown = Effect.fail(
   ApiError.make("service_unavailable", {
     message: "The url's host name does not resolve right now.",

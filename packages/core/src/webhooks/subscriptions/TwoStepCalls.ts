@@ -5,11 +5,11 @@ import * as Kind from "../../storage/Kind.ts"
 import type { Storage } from "../../storage/Storage.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
 
-/** A call that has made its first step, stored under its key. A retry finishes the same work. */
+/** A two-step call that has made its first step, stored under its key. A retry finishes the same work. */
 const FirstStep = Schema.Struct({
   /** The subscription; null if the second step was refused, so that the key can be used again. */
   subscription_id: Schema.NullOr(SubscriptionId),
-  /** The deadline to finish it, in milliseconds of workspace time. */
+  /** The deadline for finishing the call, in milliseconds of workspace time. */
   until: Schema.Int
 })
 export type FirstStep = typeof FirstStep.Type
@@ -22,13 +22,13 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** The id of a call that creates a subscription. */
+/** The record ID of a call that creates a subscription. */
 export const creationId = (key: string | null): string => `create ${key}`
 
-/** The id of a call that rotates a secret. */
+/** The record ID of a call that rotates a secret. */
 export const rotationId = (id: SubscriptionId, key: string | null): string => `rotate ${id} ${key}`
 
-/** The state of a call, and the version of its record; 0 if nothing is stored. */
+/** The state of a two-step call, and the version of its record; 0 if nothing is stored. */
 export interface TwoStepCall {
   readonly id: string
   readonly version: number
@@ -37,7 +37,7 @@ export interface TwoStepCall {
 
 const nothing: FirstStep = { subscription_id: null, until: 0 }
 
-/** Reads the state of a call by its id, which contains the call's key. */
+/** Reads the state of a call by its record ID, which contains the call's key. */
 export const load = Effect.fnUntraced(function* (storage: Storage["Service"], call: Call, id: string) {
   const stored = yield* storage.get({ workspace_id: call.moment.workspace.id, kind: kind.name, id })
   return Option.match(stored, {
@@ -46,16 +46,16 @@ export const load = Effect.fnUntraced(function* (storage: Storage["Service"], ca
   })
 })
 
-/** The call after its first step. */
+/** The state of a call after its first step. */
 export const begin = (before: TwoStepCall, begun: FirstStep): TwoStepCall => ({
   ...before,
   version: before.version + 1,
   begun
 })
 
-/** The call after its second step was refused: its key is free again. */
+/** The state of a call after its second step was refused: the key can be used again. */
 export const released = (before: TwoStepCall): TwoStepCall => begin(before, nothing)
 
-/** The stored record. */
+/** The stored record of this state. */
 export const toStored = ({ id, version, begun }: TwoStepCall, now: number): StoredRecord =>
   kind.record(begun, { id, version, created_at: now, updated_at: now })
