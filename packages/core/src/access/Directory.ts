@@ -31,7 +31,7 @@ export const keyKind = Kind.make({
   listing: ({ id, organization_id }) => ({ parent: organization_id, labels: [labelOf(id)] })
 })
 
-/** The label that makes a key findable by its id. */
+/** The label under which a key is found by its ID. */
 export const labelOf = (id: KeyId): string => `key:${id}`
 
 /** How many random bytes `write` needs. */

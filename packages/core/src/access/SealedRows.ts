@@ -24,11 +24,13 @@ export interface SealKeyStatus {
   readonly key_name: string
   /** The key's position in the settings, from 1; null if the settings lack it. */
   readonly position: number | null
-  /** How many stored versions and texts it seals. */
+  /** How many stored versions and texts the key seals. */
   readonly sealed: number
   /** How many records hold its keyed hashes, which can be compared only with this key. */
   readonly hashed: number
-  /** Whether it can be removed from the settings: it seals nothing, and new rows are sealed with a different key. */
+  /**
+   * Whether the key can be removed from the settings: it seals nothing, and new rows are sealed with a different key.
+   */
   readonly removable: boolean
 }
 

@@ -48,7 +48,7 @@ const tokens = <Id extends string>(
   }
 }
 
-/** The token of `/go/<token>`, which leads to a quote's carrier. It holds nothing about a person. */
+/** The token of `/go/<token>`, which leads to a quote's carrier. It contains nothing about a person. */
 export const goTokens: Tokens<QuoteId> = tokens("go", prefixes.quote, Schema.is(QuoteId))
 
 /**

@@ -20,6 +20,8 @@ export interface Call {
   readonly revision: string
   /** The input as sent, in the caller's revision. Retries are compared by it. */
   readonly sent: unknown
-  /** The person's answer, if the host asks for consent itself. Absent over REST: there the input holds the consents. */
+  /**
+   * The person's answer, if the host asks for consent itself. Absent over REST: there the input contains the consents.
+   */
   readonly person?: PersonsAnswer
 }

@@ -18,7 +18,7 @@ import { fromMillis, OffsetDateTime, Timestamp } from "../wire/Timestamp.ts"
 /**
  * How a call reached the service, as its host knows it.
  *
- * It holds nothing from a body, a key or a person: no query, and only the pattern of the path.
+ * It contains nothing from a body, a key or a person: no query, and only the pattern of the path.
  */
 export interface Transport {
   /** The HTTP method, as sent. */
@@ -141,7 +141,7 @@ export const ListedRequest = Schema.Struct({
 }).annotate({ identifier: "ListedRequest" })
 export type ListedRequest = typeof ListedRequest.Type
 
-/** Input of a list of entries, newest first. */
+/** The input for listing calls. They are listed newest first. */
 export const ListInput = Schema.Struct({
   ...pageFields,
   status: Schema.optionalKey(wholeNumber(100, 599)).annotateKey({

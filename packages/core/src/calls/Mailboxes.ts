@@ -10,7 +10,7 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 export const kind = Kind.make({
   name: "mailbox",
   schema: Schema.Struct({ text: Schema.NullOr(Schema.String) }),
-  // A message can hold facts.
+  // A message can contain facts.
   sealed: true,
   kept_for: { minutes: 30, clock: "real" },
   wakes: "itself"

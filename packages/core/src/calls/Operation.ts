@@ -126,6 +126,6 @@ export const make = <const Name extends string, Input, Output, R, const Idempote
   }
 }
 
-/** Whether an operation is available with the settings. Hosts list no others. */
+/** Whether an operation is available with the settings. Hosts list only available operations. */
 export const isAvailable = <R>(operation: Operation<string, unknown, unknown, R>): Effect.Effect<boolean, never, R> =>
   operation.available ?? Effect.succeed(true)

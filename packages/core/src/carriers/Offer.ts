@@ -102,7 +102,7 @@ const brokenEnd = ({ expires_at }: CarrierOffer, now: number): ReadonlyArray<Bro
 const noMoment = "Must be a time with its offset, such as 2027-01-31T23:59:59-05:00."
 
 const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferContext): ReadonlyArray<BrokenRule> => {
-  // Liability below the state's minimum cannot be sold, so such an offer must be a parsing mistake.
+  // Liability limits below the state's minimum cannot be sold, so an offer that has them must be a parsing mistake.
   const minimum: { readonly [fact: string]: number } = { ...context.line.stateLaw(context.state).liability_minimum }
   return subjects.slice(0, maxList).flatMap(({ coverages, subject_id }, index) => [
     ...rule(

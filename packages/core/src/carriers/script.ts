@@ -16,7 +16,7 @@ export type Act = "rules" | "quote" | "decline" | "question" | "error" | "silent
 export interface Part {
   /** The name of the line. */
   readonly line: string
-  /** Its rank by latency, from 0 for the fastest. */
+  /** The carrier's rank by latency: 0 is the fastest. */
   readonly position: number
   /** How many carriers offer the line. */
   readonly count: number

@@ -131,7 +131,7 @@ const faultOf = (thrown: unknown, causes: number, messageOf = (_: unknown) => le
 
 const leftOut = "its message is left out"
 
-// Only names and codes that look like program words are logged. Anything else could hold facts.
+// Only names and codes that look like program words are logged. Anything else could contain facts.
 const word = /^[A-Za-z_$][\w$./-]{0,63}$/
 const upper = /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$|^E[A-Z\d]{2,31}$/
 

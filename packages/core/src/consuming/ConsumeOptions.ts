@@ -67,7 +67,7 @@ export interface ConsumeOptions {
   readonly max_attempts?: number
   /** The pause after the first failure, 1 second by default. It doubles with each further failure. */
   readonly backoff_ms?: number
-  /** The longest pause; 1 minute by default. */
+  /** The longest pause between two attempts; 1 minute by default. */
   readonly max_backoff_ms?: number
   /** How long after a process dies another process takes over; 30 seconds by default. */
   readonly lease_ms?: number

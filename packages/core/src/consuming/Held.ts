@@ -6,7 +6,7 @@ export interface Held {
   readonly current: Consumer.Consumer
   /** The state as this process last stored it. */
   readonly stored: Consumer.Consumer
-  /** Who holds the lease. */
+  /** The process that holds the lease. */
   readonly holder: string
   /** When the lease expires, in milliseconds of real time; 0 once it is released. */
   readonly ends_at: number

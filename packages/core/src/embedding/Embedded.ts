@@ -40,9 +40,10 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
    */
   readonly carriers?: ReadonlyArray<CarrierAdapter> | Layer.Layer<CarrierAdapters>
   /**
-   * The keys that seal facts at rest, newest first: texts in the format of `generateSealKey` and `QUOTEWIRE_SEAL_KEYS`.
+   * The keys that seal facts at rest, newest first: strings in the format of `generateSealKey` and
+   * `QUOTEWIRE_SEAL_KEYS`.
    *
-   * By default, random keys, which are lost when the process ends. A persistent storage needs your own keys.
+   * By default, random keys, which are lost when the process ends. With persistent storage, pass your own keys.
    */
   readonly seal_keys?: GivenSealKeys
   /** Where the log goes, such as `console` or a pino logger; by default to standard output, from the info level up. */

@@ -4,7 +4,7 @@ import * as ApiError from "../wire/ApiError.ts"
 
 /**
  * The value of an effect that has ended. If it failed, throws the error with which the promise of its call rejects.
- * `signal` is that of the call.
+ * `signal` belongs to the call.
  */
 export const valueOf = <A>(exit: Exit.Exit<A, unknown>, signal: AbortSignal | undefined): A => {
   if (Exit.isSuccess(exit)) return exit.value

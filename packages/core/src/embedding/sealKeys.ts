@@ -8,7 +8,7 @@ import { InvalidConfig } from "../config/ConfigRules.ts"
  */
 export type GivenSealKeys = ReadonlyArray<string | undefined> | Layer.Layer<SealKeys>
 
-/** Reads seal keys from their texts. The error names wrong keys by their index, and never repeats a key. */
+/** Reads seal keys from their text form. The error names wrong keys by their index, and never repeats a key. */
 export const read = (given: unknown): Result.Result<SealKeys["Service"], InvalidConfig> => {
   const texts: ReadonlyArray<unknown> = Array.isArray(given) ? given : []
   const keys = texts.map((text) => (typeof text === "string" ? readKey(text) : null))

@@ -39,7 +39,10 @@ const isNear = (number: Found, cues: ReadonlyArray<Found>): boolean =>
   cues.some(({ from, to }) => number.from - to <= nearCharacters && from - number.to <= nearCharacters)
 
 const separatedId = alone("\\d{3}[- .]\\d{2}[- .]\\d{4}")
-/** Nine digits, undivided or in unequal groups, which count even directly after the word that names them. */
+/**
+ * Patterns for nine digits that are undivided or in unequal groups. They count only near a word that names an ID, or
+ * directly after it.
+ */
 const cuedIds = [
   ...["\\d{9}", "\\d{3}[- ]\\d{6}", "\\d{3}([- ])\\d{3}\\2\\d{3}"].map(alone),
   /(?<=ssns?|itins?)(?=(\d{9})(?![\p{L}\p{N}]))/giu

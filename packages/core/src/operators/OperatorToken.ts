@@ -38,7 +38,7 @@ export const kind = Kind.make({
   listing: ({ id }) => ({ labels: [labelOf(id)] })
 })
 
-/** The label that makes a token findable by its id. */
+/** The label under which a token is found by its ID. */
 export const labelOf = (id: OperatorTokenId): string => `token:${id}`
 
 /** The stored record of a version of a token. */

@@ -23,7 +23,7 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** The two ways to move the clock: together with the jobs that come due on the way, or by itself. */
+/** The two ways to move the clock: together with the jobs that come due on the way, or on its own. */
 const makeMoves = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces

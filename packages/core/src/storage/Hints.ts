@@ -90,8 +90,8 @@ export const maxWaiting = 20_000
 export const pollMs = 5_000
 
 /**
- * Why a wait ended. `changed`: look again, because of a hint or because a hint may have been lost. `crowded`: it did
- * not wait, because too many calls are waiting already.
+ * Why a wait ended. `changed`: look again, because of a hint or because a hint may have been lost. `crowded`: the call
+ * did not wait, because too many calls are waiting already.
  */
 export type WakeReason = "changed" | "time_over" | "stopping" | "crowded"
 

@@ -247,7 +247,7 @@ const saidBy = Effect.fnUntraced(function* (call: Effect.Effect<CarrierReply>, t
   }
 })
 
-/** The texts of a reply that are shown or stored verbatim. */
+/** The parts of a reply's text that are shown or stored verbatim. */
 const textsOf = (reply: CarrierReply): string => {
   switch (reply.kind) {
     case "declined":

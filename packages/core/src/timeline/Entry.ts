@@ -50,7 +50,7 @@ export type Entry =
   | At<"quote", OfQuote>
   /** An event about the request or one of its quotes. */
   | At<"event", Pick<Event, "id" | "type" | "resource">>
-  /** A delivery of such an event, with its attempts, newest first. */
+  /** A delivery of an event about the request or one of its quotes, with its attempts, newest first. */
   | At<"delivery", OfDelivery>
 
 interface OfCarrier {

@@ -16,7 +16,7 @@ const minSecretBytes = 24
 const maxSecretBytes = 64
 /** How many random bytes the secrets have that the service creates. */
 export const secretBytes = 32
-/** The default prefix of the second set of headers. */
+/** The default prefix of the service's own webhook headers, which are sent in addition to the standard's. */
 export const defaultHeaderPrefix = "quotewire-"
 /** How many seconds a timestamp may differ from the receiver's clock, in either direction. */
 export const toleranceSeconds = 300
@@ -105,7 +105,7 @@ export interface Signed {
   /** When the delivery was signed, in Unix seconds of real time. */
   readonly timestamp: number
   readonly signature: string
-  /** The prefix of the second set of headers. */
+  /** The prefix of the headers that are sent in addition to the standard's. */
   readonly prefix?: string
 }
 

@@ -26,7 +26,7 @@ export const encode = <A>(value: A): Json<A> => ({ text: JSON.stringify(value), 
 /** Wraps text that is known to be the encoded form of an `A`, such as a stored body. */
 export const fromText = <A>(text: string): Json<A> => ({ text })
 
-/** The same JSON, as that of an `A`. As with `fromText`, the caller must know what was encoded. */
+/** The same JSON, typed as the encoded form of an `A`. As with `fromText`, the caller must know what was encoded. */
 export const typed = <A>(json: Json<unknown>): Json<A> => json as Json<A>
 
 /** Decodes text that this library has encoded. Text from outside must be decoded with a `Schema` instead. */

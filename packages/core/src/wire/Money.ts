@@ -82,7 +82,7 @@ export const dollars = (amount: number): Money => orThrow("Money.dollars", readD
  */
 export const rounded = (amount: number): Money => {
   const minor = amount * 100
-  // In binary, a half such as that of 1.005 is slightly too small.
+  // In binary, the half cent in an amount such as 1.005 is slightly too small.
   return orThrow("Money.rounded", readCents(Math.round(minor + floatingError(Math.abs(minor)))))
 }
 

@@ -57,8 +57,8 @@ export interface CarrierHttpContext {
 }
 
 /**
- * Makes a client. Its promises use the `CarrierTransport` of the fiber that made the client, its Effects that of the
- * fiber that runs them.
+ * Makes a client. Its promises use the `CarrierTransport` of the fiber that made the client; its Effects use the one of
+ * the fiber that runs them.
  */
 export const make = (options: CarrierHttpOptions, context: CarrierHttpContext): Effect.Effect<CarrierHttp> =>
   Effect.map(Effect.context<never>(), (services) => {

@@ -53,7 +53,10 @@ export interface Prepared {
 /** The `user-agent` header of requests to carriers. An adapter's headers can replace it. */
 export const userAgent = "Quotewire-Carriers/0.1.0"
 
-/** Makes a request to a path under `base`. Throws a `CarrierHttpMistake` if the adapter asks for something impossible. */
+/**
+ * Makes a request to a path under `base`. Throws a `CarrierHttpMistake` if the adapter's options cannot be turned into
+ * a request.
+ */
 export const prepare = (
   base: string,
   method: CarrierMethod,

@@ -172,7 +172,7 @@ export const received = ({ body, headers }: CarrierCallback, started_at: number)
 }
 
 /**
- * A response that passes its body to `read` as well when the adapter reads it. If the adapter does not read it, it is
+ * A response that passes its body to `read` as well when the adapter reads it. A body that the adapter does not read is
  * not recorded.
  */
 const tapped = (

@@ -312,8 +312,8 @@ const unfolded = (view: View): ReadonlyArray<View> => {
 }
 
 /**
- * The view with each match replaced by the bytes that `write` writes. They must be fewer than those of the match, and
- * `write` returns their number. Null if nothing matches.
+ * The view with each match replaced by the bytes that `write` writes. `write` returns how many bytes it wrote, which
+ * must be fewer than the match has. Null if nothing matches.
  */
 const rewritten = (
   { at, bytes }: View,

@@ -79,7 +79,7 @@ const makeJobs = Effect.gen(function* () {
 /**
  * Applies a reply and commits the changes; `job` is null for a callback from outside.
  *
- * After a conflict this decides again by itself, because rerunning the job would ask the carrier again.
+ * After a conflict this decides again here, because rerunning the job would ask the carrier again.
  */
 const makeApply = Effect.gen(function* () {
   const storage = yield* Storage

@@ -196,7 +196,8 @@ export const makeOriginLoader = Effect.gen(function* () {
   ): Effect.fn.Return<Quote.Origin> {
     const base_url = yield* baseUrl
     const { adapter } = pending.candidate
-    // In the `price_unknown` scenario, an adapter that makes a fresh link for each click gets no link either.
+    // An offer whose price the `price_unknown` scenario hides has no link, even if the adapter could make one at the
+    // click.
     const isHidden = pending.ask.scenario === "price_unknown" && offer.premium === null
     const hasLink = !isHidden && (offer.handoff_url !== null || adapter.handoff !== undefined)
     const token = hasLink ? yield* goTokens.write(seal, pending.workspace_id, id) : null

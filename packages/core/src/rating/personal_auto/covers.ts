@@ -64,7 +64,7 @@ const minimumOf = ({ liability_minimum: minimum }: State.State): Limits => ({
 const michiganPropertyProtectionUsd = 1_000_000
 const rentalUsd = { per_day: 40, maximum: 1_200 }
 
-/** The limits that were sent, which always come in pairs; otherwise those of the level. */
+/** The limits that were sent, which always come in pairs; otherwise the level's limits. */
 const injuryOf = ({ coverage }: PersonalAutoFacts, level: InjuryLimits): InjuryLimits => {
   const { bodily_injury_per_person_usd: per_person, bodily_injury_per_accident_usd: per_accident } = coverage
   return per_person === undefined || per_accident === undefined ? level : { per_person, per_accident }
@@ -84,7 +84,7 @@ const vehicleAssumptions = (vehicle: VehicleFacts, index: number): ReadonlyArray
   ]
 }
 
-/** The coverages of a car policy: the limits that were sent; otherwise those of the level. */
+/** The coverages of a car policy, with the limits that were sent; otherwise with the level's limits. */
 export const autoCovers = (facts: PersonalAutoFacts): AutoCovers => {
   const { coverage, vehicles } = facts
   const state = State.get(facts.garaging_address.state)

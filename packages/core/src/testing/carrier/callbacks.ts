@@ -45,7 +45,7 @@ export const cases = (
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-/** Unsigned callbacks, and altered ones if there is a genuine one. */
+/** Callbacks that are not genuine: unsigned ones and, if a genuine callback is given, altered copies of it. */
 const forged = (genuine: CarrierCallback | undefined): ReadonlyArray<readonly [string, CarrierCallback]> => [
   ["an empty body", { headers: {}, body: bytes("") }],
   ["a body that is not JSON", { headers: {}, body: bytes("<callback/>") }],
