@@ -46,7 +46,7 @@ const printCall = Effect.fnUntraced(function* (id: Ids.RequestId, settings: Host
   yield* Output.result(settings, entry, rows)
 })
 
-/** Prints one call of a list, coloured by its status. */
+/** Prints one call of a list, colored by its status. */
 const printLine = (settings: HostClient.HostSettings, style: Style.Style, entry: RequestLog.Entry) =>
   Output.result(settings, entry, [RequestLog.lineOf(entry)], Style.ofStatus(style, `${entry.status}`))
 

@@ -96,7 +96,7 @@ const of = (worker: NonNullable<typeof cluster.worker>): WorkerProcess => {
       if (worker.isConnected()) worker.send("connection" satisfies Messages.Order, socket, () => {})
       else socket.destroy()
     },
-    // Messages arrive in order, so every connection that was handed over arrives before this one.
+    // Messages arrive in order, so every connection that was handed over arrives before this message.
     drain: send("drain"),
     kill: Effect.sync(() => void worker.process.kill("SIGKILL")),
     metrics: Effect.suspend(() => {

@@ -37,7 +37,7 @@ const readAll = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, bodies: boo
 /** A complete timeline. */
 export type WholeTimeline = Omit<Timeline.Timeline, "next" | "workspace_id">
 
-/** Reads what happened to a quote request from the database. */
+/** Reads from the database what happened to a quote request. */
 export const read = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, settings: TimelineSettings) {
   const storedAt = yield* Database.addressOf(settings)
   const service = Service.layer(unusedSettings, Database.dependencies(storedAt, settings, {}, Effect.never))

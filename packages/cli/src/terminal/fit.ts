@@ -24,7 +24,7 @@ export const fit = (line: string, width: number): ReadonlyArray<string> => {
   return [...pieces, rest]
 }
 
-/** Where to break a beginning that fits: after its last column, its last word or its last character. */
+/** Where to break a prefix that fits: after its last column, its last word or its last character. */
 const breakOf = (head: string, indent: number): number => {
   const column = head.lastIndexOf("  ")
   if (column > indent && head.slice(indent, column).trim() !== "") return column
@@ -32,7 +32,7 @@ const breakOf = (head: string, indent: number): number => {
   return word > indent ? word : head.length
 }
 
-/** The longest beginning that fits, at least one character. */
+/** The longest prefix that fits, at least one character. */
 const prefixOf = (text: string, width: number): string => {
   let length = 0
   let taken = 0

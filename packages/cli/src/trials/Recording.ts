@@ -22,7 +22,7 @@ export interface RecordingOptions<A> {
   readonly connection: CarrierContract.Options["connection"]
   /** The file of the cassette. */
   readonly file: string
-  /** Whether a result is worth a recording. */
+  /** Whether a result is worth recording. */
   readonly isGood: (result: A) => boolean
   /** The cases that play the recording back. */
   readonly replay: (cassette: Cassette.Cassette) => ReadonlyArray<CarrierContract.Case>

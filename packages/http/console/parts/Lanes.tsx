@@ -27,7 +27,7 @@ const steps = [
   86_400_000
 ]
 
-/** The labelled moments of the axis: at most six. */
+/** The labeled moments of the axis: at most six. */
 const ticksOf = (spanMs: number): ReadonlyArray<number> => {
   const step = steps.find((one) => spanMs / one <= 6) ?? spanMs / 4
   return Array.from({ length: Math.floor(spanMs / step) + 1 }, (_, index) => index * step)

@@ -1,5 +1,5 @@
 /*
- * The label and the colour of each state. A colour always comes with a word.
+ * The label and the color of each state. A color always comes with a word.
  */
 
 /** How a state looks: good, odd (waiting, or worth a look), bad, or neither. */

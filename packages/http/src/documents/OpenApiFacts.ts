@@ -73,7 +73,7 @@ const describedIn = (value: unknown): unknown => {
   return Predicate.isObject(value) ? described(value) : value
 }
 
-/** The description of a schema, for another schema in its place. */
+/** The description of a schema, to be put on the schema that replaces it. */
 export const descriptionOf = ({ description }: JsonSchema.JsonSchema): JsonSchema.JsonSchema =>
   typeof description === "string" ? { description } : {}
 

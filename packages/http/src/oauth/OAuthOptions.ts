@@ -157,7 +157,7 @@ const checkNaming = (
 
 const names: ReadonlyArray<string> = [...Object.keys(Options.fields), "claim", "ids"]
 
-/** The longest beginning of a path that contains only option names. */
+/** The longest prefix of a path that contains only option names. */
 const knownPart = (path: string): string => {
   const parts = path.split(".")
   const unknown = parts.findIndex((part) => !names.includes(part) && !/^\d+$/.test(part))

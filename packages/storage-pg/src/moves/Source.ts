@@ -120,7 +120,7 @@ export const lag = (
 ): Effect.Effect<Lag | null, SqlError> =>
   Effect.map(run(lagQuery, [nameOf(moveId), neededSlots]), ({ rows }) => readLag(rows)[0] ?? null)
 
-/** Whether any of these slots does not exist. */
+/** Whether any of these slots is missing. */
 export const lacksSlot = ({ run }: Session, names: ReadonlyArray<string>): Effect.Effect<boolean, SqlError> =>
   names.length === 0 ? Effect.succeed(false) : hasRow(run, missingSlotsQuery, [names])
 
