@@ -63,12 +63,15 @@ begin
     );
     refused := quotewire.refuse_1(refused, expects_change, unmet_expectations);
   end if;
-  stale_writes := quotewire.write_records_1(
-    refused, workspaces_id, writes_change, writes_workspace, writes_keeps_history, writes_kind, writes_id, writes_version,
-    writes_parent, writes_status, writes_line, writes_labels, writes_about, writes_created_at, writes_updated_at,
-    writes_expires_at, writes_body
-  );
-  refused := quotewire.refuse_1(refused, writes_change, stale_writes);
+  if writes_change <> '{}' then
+    stale_writes := quotewire.write_records_1(
+      refused, workspaces_id, writes_change, writes_workspace, writes_keeps_history, writes_kind, writes_id,
+      writes_version, writes_parent, writes_status, writes_line, writes_labels, writes_about, writes_created_at,
+      writes_updated_at, writes_expires_at, writes_body
+    );
+    refused := quotewire.refuse_1(refused, writes_change, stale_writes);
+  end if;
+
   if refused <> '{}' then
     return query
     select finishes_change[p], 'lease', min(p) from unnest(lost_leases) p group by 1
@@ -80,6 +83,13 @@ begin
     from quotewire.give_numbers_back_1(
       refused, workspaces_id, events_change, events_workspace, jobs_change, jobs_workspace
     ) g;
+    -- The locks of lanes counted on all new jobs, and some are not added: the lanes of all new jobs must be refreshed.
+    select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from (
+      select * from unnest(lanes_workspace, lanes_name) n (workspace_id, name)
+      union
+      select workspaces_id[jobs_workspace[i]], j.lane from unnest(jobs_lane) with ordinality j (lane, i)
+      where j.lane is not null
+    ) l (workspace_id, name);
   end if;
 
   if events_change <> '{}' then
@@ -89,11 +99,27 @@ begin
     from unnest(events_change) with ordinality e (change, i)
     where not e.change = any (refused);
   end if;
-  if jobs_change <> '{}' or finishes_change <> '{}' or clocks_change <> '{}' then
-    perform quotewire.change_jobs_1(
-      refused, workspaces_id, last_jobs, offsets_ms, clocks_change, clocks_workspace, clocks_offset_ms, jobs_change,
-      jobs_workspace, jobs_place, jobs_kind, jobs_due_at, jobs_lane, jobs_payload, finishes_change, finishes_workspace,
-      finishes_number, lanes_workspace, lanes_name
+  if clocks_change <> '{}' then
+    offsets_ms := quotewire.move_clocks_1(
+      refused, workspaces_id, offsets_ms, clocks_change, clocks_workspace, clocks_offset_ms
     );
+  end if;
+  if jobs_change <> '{}' then
+    insert into quotewire.job (workspace_id, number, kind, due_at, ready_at, lane, payload)
+    select workspaces_id[jobs_workspace[i]], last_jobs[jobs_workspace[i]] + jobs_place[i], jobs_kind[i], jobs_due_at[i],
+      jobs_due_at[i] - offsets_ms[jobs_workspace[i]], jobs_lane[i], jobs_payload[i]
+    from unnest(jobs_change) with ordinality j (change, i)
+    where not j.change = any (refused);
+  end if;
+  if finishes_change <> '{}' then
+    delete from quotewire.job j using unnest(finishes_change) with ordinality f (change, i)
+    where j.workspace_id = workspaces_id[finishes_workspace[i]] and j.number = finishes_number[i]
+      and not f.change = any (refused);
+  end if;
+  if lanes_name is not null then
+    perform quotewire.refresh_lanes_1(lanes_workspace, lanes_name);
+    -- Empty lanes are removed.
+    delete from quotewire.lane l using unnest(lanes_workspace, lanes_name) n (workspace_id, name)
+    where l.workspace_id = n.workspace_id and l.name = n.name and l.ready_at is null and l.lease_ends_at is null;
   end if;
 end $$;

@@ -82,9 +82,6 @@ language plpgsql as $$
 declare
   held integer[];
 begin
-  if finishes_workspace is null then
-    return '{}';
-  end if;
   held := array(
     select i from unnest(finishes_workspace) with ordinality f (workspace, i)
     join quotewire.job j on j.workspace_id = workspaces_id[f.workspace] and j.number = finishes_number[i]
@@ -141,9 +138,6 @@ language plpgsql as $$
 declare
   changed integer[];
 begin
-  if expects_change is null then
-    return '{}';
-  end if;
   changed := array(
     select i from unnest(expected_workspace) with ordinality e (workspace, i)
     where expected_version[i] <> coalesce((
@@ -172,9 +166,6 @@ end $$;
 
 -- Writes records, except those of refused changes. Returns the places of the writes that do not follow the stored
 -- version; their changes are not written at all.
---
--- Optimistic: inserts first versions without reading. Reads stored versions only if one of their keys is taken or if
--- there are later versions to write.
 create function quotewire.write_records_1(
   refused integer[], workspaces_id text[], writes_change integer[], writes_workspace integer[],
   writes_keeps_history boolean[], writes_kind text[], writes_id text[], writes_version integer[], writes_parent text[],
@@ -183,38 +174,46 @@ create function quotewire.write_records_1(
 ) returns integer[]
 language plpgsql as $$
 declare
-  stale integer[];
+  only_first_versions constant boolean := 1 = all (writes_version);
+  -- First versions alone are inserted unchecked. If a key is taken, nothing is inserted, and the second pass checks.
+  checks boolean := not only_first_versions;
+  stale integer[] := '{}';
 begin
-  if writes_change is null then
-    return '{}';
-  end if;
-  if 1 = all (writes_version) then
-    if quotewire.insert_records_1(
-      refused, workspaces_id, writes_change, writes_workspace, writes_kind, writes_id, writes_version, writes_parent,
-      writes_status, writes_line, writes_labels, writes_about, writes_created_at, writes_updated_at, writes_expires_at,
-      writes_body
-    ) then
-      return '{}';
+  loop
+    if checks then
+      stale := array(
+        select i from unnest(writes_change) with ordinality w (change, i)
+        where not w.change = any (refused) and writes_version[i] - 1 <> coalesce((
+          select r.version from quotewire.record r
+          where r.workspace_id = workspaces_id[writes_workspace[i]] and r.kind = writes_kind[i] and r.id = writes_id[i]
+        ), 0)
+      );
+      refused := quotewire.refuse_1(refused, writes_change, stale);
     end if;
+    exit when 1 <> all (writes_version);
+    begin
+      insert into quotewire.record (
+        workspace_id, kind, id, version, parent, status, line, labels, about, created_at, updated_at, expires_at, body
+      )
+      select workspaces_id[writes_workspace[i]], writes_kind[i], writes_id[i], 1, writes_parent[i], writes_status[i],
+        writes_line[i], coalesce(string_to_array(writes_labels[i], E'\n'), '{}'),
+        coalesce(string_to_array(writes_about[i], E'\n'), '{}'), writes_created_at[i], writes_updated_at[i],
+        writes_expires_at[i], writes_body[i]
+      from unnest(writes_change) with ordinality w (change, i)
+      where writes_version[i] = 1 and not w.change = any (refused);
+      exit;
+    exception when unique_violation then
+      if checks then
+        -- Two writes of one record in a call.
+        raise;
+      end if;
+      checks := true;
+    end;
+  end loop;
+  if only_first_versions then
+    return stale;
   end if;
 
-  stale := array(
-    select i from unnest(writes_change) with ordinality w (change, i)
-    where not w.change = any (refused) and writes_version[i] - 1 <> coalesce((
-      select r.version from quotewire.record r
-      where r.workspace_id = workspaces_id[writes_workspace[i]] and r.kind = writes_kind[i] and r.id = writes_id[i]
-    ), 0)
-  );
-  refused := quotewire.refuse_1(refused, writes_change, stale);
-  if 1 = any (writes_version) then
-    if not quotewire.insert_records_1(
-      refused, workspaces_id, writes_change, writes_workspace, writes_kind, writes_id, writes_version, writes_parent,
-      writes_status, writes_line, writes_labels, writes_about, writes_created_at, writes_updated_at, writes_expires_at,
-      writes_body
-    ) then
-      raise exception 'Two writes of one record in a call' using errcode = 'unique_violation';
-    end if;
-  end if;
   if true = any (writes_keeps_history) then
     insert into quotewire.older_version
     select r.* from unnest(writes_change) with ordinality w (change, i)
@@ -237,30 +236,6 @@ begin
   ) w
   where r.workspace_id = w.workspace_id and r.kind = w.kind and r.id = w.id;
   return stale;
-end $$;
-
--- Inserts the first versions among these writes, except those of refused changes. If a key is taken, inserts none and
--- returns false.
-create function quotewire.insert_records_1(
-  refused integer[], workspaces_id text[], writes_change integer[], writes_workspace integer[], writes_kind text[],
-  writes_id text[], writes_version integer[], writes_parent text[], writes_status text[], writes_line text[],
-  writes_labels text[], writes_about text[], writes_created_at bigint[], writes_updated_at bigint[],
-  writes_expires_at bigint[], writes_body text[]
-) returns boolean
-language plpgsql as $$
-begin
-  insert into quotewire.record (
-    workspace_id, kind, id, version, parent, status, line, labels, about, created_at, updated_at, expires_at, body
-  )
-  select workspaces_id[writes_workspace[i]], writes_kind[i], writes_id[i], 1, writes_parent[i], writes_status[i],
-    writes_line[i], coalesce(string_to_array(writes_labels[i], E'\n'), '{}'),
-    coalesce(string_to_array(writes_about[i], E'\n'), '{}'), writes_created_at[i], writes_updated_at[i],
-    writes_expires_at[i], writes_body[i]
-  from unnest(writes_change) with ordinality w (change, i)
-  where writes_version[i] = 1 and not w.change = any (refused);
-  return true;
-exception when unique_violation then
-  return false;
 end $$;
 
 -- Removes the new events and jobs of refused changes from the counters, so that numbers have no gaps. Returns the
@@ -292,38 +267,6 @@ begin
   );
 end $$;
 
--- Moves clocks, adds new jobs, removes finished jobs and updates their lanes. Skips refused changes.
-create function quotewire.change_jobs_1(
-  refused integer[], workspaces_id text[], last_jobs bigint[], offsets_ms bigint[], clocks_change integer[],
-  clocks_workspace integer[], clocks_offset_ms bigint[], jobs_change integer[], jobs_workspace integer[],
-  jobs_place integer[], jobs_kind text[], jobs_due_at bigint[], jobs_lane text[], jobs_payload text[],
-  finishes_change integer[], finishes_workspace integer[], finishes_number bigint[], lanes_workspace text[],
-  lanes_name text[]
-) returns void
-language plpgsql as $$
-begin
-  if clocks_change <> '{}' then
-    offsets_ms := quotewire.move_clocks_1(
-      refused, workspaces_id, offsets_ms, clocks_change, clocks_workspace, clocks_offset_ms
-    );
-  end if;
-  if jobs_change <> '{}' then
-    insert into quotewire.job (workspace_id, number, kind, due_at, ready_at, lane, payload)
-    select workspaces_id[jobs_workspace[i]], last_jobs[jobs_workspace[i]] + jobs_place[i], jobs_kind[i], jobs_due_at[i],
-      jobs_due_at[i] - offsets_ms[jobs_workspace[i]], jobs_lane[i], jobs_payload[i]
-    from unnest(jobs_change) with ordinality j (change, i)
-    where not j.change = any (refused);
-  end if;
-  if finishes_change <> '{}' then
-    delete from quotewire.job j using unnest(finishes_change) with ordinality f (change, i)
-    where j.workspace_id = workspaces_id[finishes_workspace[i]] and j.number = finishes_number[i]
-      and not f.change = any (refused);
-  end if;
-  if lanes_name is not null or refused <> '{}' then
-    perform quotewire.settle_lanes_1(lanes_workspace, lanes_name, refused, workspaces_id, jobs_workspace, jobs_lane);
-  end if;
-end $$;
-
 -- Moves the clocks of workspaces, and with them the due times of jobs without a lane; lanes are refreshed later. Skips
 -- refused changes. Returns how far the clock of each workspace is now ahead.
 create function quotewire.move_clocks_1(
@@ -335,7 +278,7 @@ declare
   moved text;
   offset_ms bigint;
 begin
-  for c in 1 .. coalesce(cardinality(clocks_change), 0) loop
+  for c in 1 .. cardinality(clocks_change) loop
     continue when clocks_change[c] = any (refused);
     moved := workspaces_id[clocks_workspace[c]];
     offset_ms := clocks_offset_ms[c];
@@ -345,25 +288,4 @@ begin
     offsets_ms[clocks_workspace[c]] := offset_ms;
   end loop;
   return offsets_ms;
-end $$;
-
--- Refreshes lanes whose jobs have changed, and removes empty lanes. If changes were refused, their jobs were not added,
--- so the lanes of all new jobs are refreshed.
-create function quotewire.settle_lanes_1(
-  lanes_workspace text[], lanes_name text[], refused integer[], workspaces_id text[], jobs_workspace integer[],
-  jobs_lane text[]
-) returns void
-language plpgsql as $$
-begin
-  if refused <> '{}' then
-    select array_agg(s.workspace_id), array_agg(s.name) into lanes_workspace, lanes_name from (
-      select * from unnest(lanes_workspace, lanes_name) n (workspace_id, name)
-      union
-      select workspaces_id[jobs_workspace[i]], j.lane from unnest(jobs_lane) with ordinality j (lane, i)
-      where j.lane is not null
-    ) s (workspace_id, name);
-  end if;
-  perform quotewire.refresh_lanes_1(lanes_workspace, lanes_name);
-  delete from quotewire.lane l using unnest(lanes_workspace, lanes_name) t (workspace_id, name)
-  where l.workspace_id = t.workspace_id and l.name = t.name and l.ready_at is null and l.lease_ends_at is null;
 end $$;
