@@ -99,7 +99,7 @@ const ofPostgres = inPackage("storage-pg")({
     },
     {
       name: "SQL: a lane gives more than its limit",
-      from: "least(most, l.max_leased - held.leased)",
+      from: "least(most, l.max_leased - leased.count)",
       to: "least(most, l.max_leased)",
       found_by: test(postgres, "leases at most as many jobs from a lane as its limit allows, earliest first")
     }

@@ -15,38 +15,41 @@ language plpgsql as $$
 declare
   ends_at constant bigint := at + lease_ms;
   lanes_workspace text[]; lanes_name text[];
-  jobs_workspace text[]; jobs_number bigint[];
-  next_at bigint := quotewire.next_due_1(kinds, null, null, null, null, null);
+  leased record;
+  next_at bigint := quotewire.next_due_1(kinds);
 begin
-  -- Most claims find nothing due and end here.
-  if next_at <= at then
-    select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from (
-      select l.workspace_id, l.name from quotewire.lane l
-      where l.lease_ends_at <= at order by l.lease_ends_at limit 1000 for update skip locked
-    ) l;
-    perform quotewire.end_leases_1(at, lanes_workspace, lanes_name);
-
-    -- Each of these lanes has a job to lease, unless it is of an unknown kind.
-    select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from (
-      select u.* from (
-        select l.workspace_id, l.name from quotewire.lane l
-        where l.urgent and l.ready_at <= at order by l.ready_at limit most for update skip locked
-      ) u
-      union all
-      select o.* from (
-        select l.workspace_id, l.name from quotewire.lane l
-        where not l.urgent and l.ready_at <= at order by l.ready_at limit most for update skip locked
-      ) o
-    ) l;
-    select t.jobs_workspace, t.jobs_number, t.taken_workspace, t.taken_name
-    into jobs_workspace, jobs_number, lanes_workspace, lanes_name
-    from quotewire.lease_jobs_1(at, ends_at, most, kinds, lanes_workspace, lanes_name, true, null) t;
-    next_at := least(
-      quotewire.next_due_1(kinds, ends_at, jobs_workspace, jobs_number, lanes_workspace, lanes_name),
-      quotewire.next_due_in_lanes_1(jobs_workspace, jobs_number, lanes_workspace, lanes_name)
-    );
+  if next_at is null or next_at > at then
+    -- Most claims find nothing due and end here.
+    next_due_at := next_at;
+    return next;
+    return;
   end if;
-  return query select c.*, next_at from quotewire.claimed_jobs_1(jobs_workspace, jobs_number) c;
+  -- Bounded, so that a claim stays short if many leases have expired. The next claims end the others.
+  select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from (
+    select l.workspace_id, l.name from quotewire.lane l
+    where l.lease_ends_at <= at order by l.lease_ends_at limit 1000 for update skip locked
+  ) l;
+  if lanes_name is not null then
+    perform quotewire.end_leases_1(at, lanes_workspace, lanes_name);
+  end if;
+
+  -- Each of these lanes has a job to lease, unless it is of an unknown kind.
+  with urgent as (
+    select l.workspace_id, l.name from quotewire.lane l
+    where l.urgent and l.ready_at <= at order by l.ready_at limit most for update skip locked
+  ), other as (
+    select l.workspace_id, l.name from quotewire.lane l
+    where not l.urgent and l.ready_at <= at order by l.ready_at limit most for update skip locked
+  )
+  select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name
+  from (select * from urgent union all select * from other) l;
+  leased := quotewire.lease_jobs_1(at, ends_at, most, kinds, lanes_workspace, lanes_name, true, null);
+  next_at := quotewire.next_due_1(
+    kinds, ends_at, leased.jobs_workspace, leased.jobs_number, leased.taken_workspace, leased.taken_name
+  );
+  return query
+  select c.*, least(next_at, leased.next_due_at)
+  from quotewire.claimed_jobs_1(leased.jobs_workspace, leased.jobs_number) c;
 end $$;
 
 -- Leases up to `most` ordered jobs of one workspace, like `claim_1`: those with the earliest due time, if no earlier
@@ -63,40 +66,37 @@ returns table (
 language plpgsql as $$
 #variable_conflict use_column
 declare
-  ends_at constant bigint := at + lease_ms;
+  has_expired boolean;
   lanes_workspace text[]; lanes_name text[];
-  jobs_workspace text[]; jobs_number bigint[];
+  leased record;
   next_at bigint;
   is_busy boolean;
 begin
-  perform from quotewire.lane l where l.workspace_id = of_workspace and l.name = 'ordered' for update;
-  select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from quotewire.lane l
-  where l.workspace_id = of_workspace and l.name = 'ordered' and l.lease_ends_at <= at;
-  perform quotewire.end_leases_1(at, lanes_workspace, lanes_name);
+  select l.lease_ends_at <= at into has_expired from quotewire.lane l
+  where l.workspace_id = of_workspace and l.name = quotewire.ordered_lane_1() for update;
+  if has_expired then
+    perform quotewire.end_leases_1(at, array[of_workspace], array[quotewire.ordered_lane_1()]);
+  end if;
 
   select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from quotewire.lane l
-  where l.workspace_id = of_workspace and l.name = 'ordered' and l.ready_at <= at + coalesce(ahead_ms, 0);
-  select t.jobs_workspace, t.jobs_number, t.taken_workspace, t.taken_name
-  into jobs_workspace, jobs_number, lanes_workspace, lanes_name
-  from quotewire.lease_jobs_1(at, ends_at, most, kinds, lanes_workspace, lanes_name, false, ahead_ms) t;
-
-  -- A separate query, because Citus refuses a query that calls a function with queries.
-  next_at := (
-    select least(l.ready_at, case when lanes_name is null then l.lease_ends_at end) from quotewire.lane l
-    where l.workspace_id = of_workspace and l.name = 'ordered'
+  where l.workspace_id = of_workspace and l.name = quotewire.ordered_lane_1() and l.ready_at <= at + coalesce(ahead_ms, 0);
+  leased := quotewire.lease_jobs_1(
+    at, at + lease_ms, most, kinds, lanes_workspace, lanes_name, false, ahead_ms
   );
-  next_at := least(
-    next_at, quotewire.next_due_in_lanes_1(jobs_workspace, jobs_number, lanes_workspace, lanes_name)
+  next_at := (
+    select least(l.ready_at, leased.next_due_at, case when leased.jobs_number is null then l.lease_ends_at end)
+    from quotewire.lane l where l.workspace_id = of_workspace and l.name = quotewire.ordered_lane_1()
   );
   is_busy := exists (
     select from quotewire.job j
-    where j.workspace_id = of_workspace and j.lane = 'ordered' and j.leased_until is not null
-  ) or jobs_number is null and exists (
+    where j.workspace_id = of_workspace and j.lane = quotewire.ordered_lane_1() and j.leased_until is not null
+  ) or leased.jobs_number is null and exists (
     select from quotewire.job j join quotewire.workspace w on w.workspace_id = j.workspace_id
-    where j.workspace_id = of_workspace and j.lane = 'ordered' and j.leased_until is null
+    where j.workspace_id = of_workspace and j.lane = quotewire.ordered_lane_1() and j.leased_until is null
       and j.due_at <= at + w.clock_offset_ms and j.kind <> all (kinds)
   );
-  return query select c.*, next_at, is_busy from quotewire.claimed_jobs_1(jobs_workspace, jobs_number) c;
+  return query
+  select c.*, next_at, is_busy from quotewire.claimed_jobs_1(leased.jobs_workspace, leased.jobs_number) c;
 end $$;
 
 -- Releases leases early; due times do not change. Lost leases are ignored.

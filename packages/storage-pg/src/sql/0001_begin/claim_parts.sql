@@ -6,9 +6,6 @@
 create function quotewire.end_leases_1(at bigint, lanes_workspace text[], lanes_name text[]) returns void
 language plpgsql as $$
 begin
-  if lanes_name is null then
-    return;
-  end if;
   update quotewire.job j set leased_until = null
   from unnest(lanes_workspace, lanes_name) t (workspace_id, name)
   where j.workspace_id = t.workspace_id and j.lane = t.name and j.leased_until <= at;
@@ -17,13 +14,15 @@ end $$;
 
 -- Leases up to `most` jobs that are due at `at`: from the given lanes, whose locks the caller holds, and if requested
 -- also jobs without a lane. Returns the jobs, urgent ones first, then by due time, and the lanes that they came from.
+-- `next_due_at` is when the lease of another job in these lanes ends or, if one of them is now full, when its
+-- next job can be claimed, whichever is first.
 --
--- A lane leases no more jobs than its limit allows. The lane "ordered" leases only the jobs with its earliest due time
--- or, with `ahead_ms`, all that become due within that time, and none behind a job of an unknown kind.
+-- A lane leases no more jobs than its limit allows. The ordered lane leases only the jobs with its earliest due time or,
+-- with `ahead_ms`, all that become due within that time, and none behind a job of an unknown kind.
 create function quotewire.lease_jobs_1(
   at bigint, ends_at bigint, most integer, kinds text[], lanes_workspace text[], lanes_name text[],
-  with_jobs_without_lane boolean, ahead_ms bigint,
-  out jobs_workspace text[], out jobs_number bigint[], out taken_workspace text[], out taken_name text[]
+  with_jobs_without_lane boolean, ahead_ms bigint, out jobs_workspace text[], out jobs_number bigint[],
+  out taken_workspace text[], out taken_name text[], out next_due_at bigint
 ) language plpgsql as $$
 begin
   with of_lanes as (
@@ -32,22 +31,22 @@ begin
     join quotewire.lane l on l.workspace_id = t.workspace_id and l.name = t.name
     join quotewire.workspace w on w.workspace_id = t.workspace_id
     cross join lateral (
-      select count(*)::integer as leased from quotewire.job j
+      select count(*)::integer as count from quotewire.job j
       where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is not null
-    ) held
+    ) leased
     cross join lateral (
-      select f.number, f.due_at from (
-        select f.*, bool_and(f.kind = any (kinds)) over (order by f.due_at, f.number) as is_known from (
-          select j.number, j.due_at, j.kind from quotewire.job j
-          where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is null
-            and (l.name = 'ordered' or j.kind = any (kinds))
-            and j.due_at <= w.clock_offset_ms + case when l.name = 'ordered' then coalesce(at + ahead_ms, l.ready_at) else at end
-          order by j.due_at, j.number
-          limit case when l.name = 'ordered' then most else least(most, l.max_leased - held.leased) end
-        ) f
-      ) f
-      where f.is_known
+      select waiting.*, bool_and(waiting.kind = any (kinds)) over (order by waiting.due_at, waiting.number) as all_known
+      from (
+        select j.number, j.due_at, j.kind from quotewire.job j
+        where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is null
+          and (l.name = quotewire.ordered_lane_1() or j.kind = any (kinds))
+          and j.due_at <= w.clock_offset_ms
+            + case when l.name = quotewire.ordered_lane_1() then coalesce(at + ahead_ms, l.ready_at) else at end
+        order by j.due_at, j.number
+        limit case when l.name = quotewire.ordered_lane_1() then most else least(most, l.max_leased - leased.count) end
+      ) waiting
     ) j
+    where j.all_known
   ), without_lane as (
     select j.workspace_id, j.number, null::text, false, j.ready_at from quotewire.job j
     where with_jobs_without_lane and j.lane is null and j.ready_at <= at and j.kind = any (kinds)
@@ -55,20 +54,45 @@ begin
   ), chosen as (
     select * from (select * from of_lanes union all select * from without_lane) c
     order by c.urgent desc, c.ready_at, c.number limit most
-  ), leased as (
+  ), taken as (
+    select distinct c.workspace_id, c.name from chosen c where c.name is not null
+  ), updated as (
     update quotewire.job j set lease = j.lease + 1, expired_leases = j.expired_leases + j.held::integer, held = true,
       leased_until = ends_at, ready_at = case when j.lane is null then ends_at else j.ready_at end
     from chosen c where j.workspace_id = c.workspace_id and j.number = c.number
   )
   select array_agg(c.workspace_id), array_agg(c.number),
-    array_agg(c.workspace_id) filter (where c.name is not null), array_agg(c.name) filter (where c.name is not null)
+    (select array_agg(t.workspace_id) from taken t), (select array_agg(t.name) from taken t)
   into jobs_workspace, jobs_number, taken_workspace, taken_name
   from (select * from chosen c order by c.urgent desc, c.ready_at, c.number) c;
-  if taken_name is not null then
-    select array_agg(t.workspace_id), array_agg(t.name) into taken_workspace, taken_name
-    from (select distinct * from unnest(taken_workspace, taken_name) t (workspace_id, name)) t;
-    perform quotewire.refresh_lanes_1(taken_workspace, taken_name);
+  if taken_name is null then
+    return;
   end if;
+
+  perform quotewire.refresh_lanes_1(taken_workspace, taken_name);
+  next_due_at := (
+    select min(least(
+      others.lease_ends_at,
+      -- In a full lane, the next job also waits for the first lease to end.
+      case when l.ready_at is null and waiting.due_at is not null
+        then greatest(waiting.due_at - w.clock_offset_ms, l.lease_ends_at) end
+    ))
+    from unnest(taken_workspace, taken_name) t (workspace_id, name)
+    join quotewire.lane l on l.workspace_id = t.workspace_id and l.name = t.name
+    join quotewire.workspace w on w.workspace_id = t.workspace_id
+    cross join lateral (
+      select min(j.leased_until) as lease_ends_at from quotewire.job j
+      where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is not null
+        and (j.workspace_id, j.number) not in (
+          select own.workspace_id, own.number from unnest(jobs_workspace, jobs_number) own (workspace_id, number)
+        )
+    ) others
+    left join lateral (
+      select j.due_at from quotewire.job j
+      where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is null
+      order by j.due_at, j.number limit 1
+    ) waiting on true
+  );
 end $$;
 
 -- Returns when the next job of all workspaces is due, or the next lease of a lane ends, whichever is first; null if
@@ -76,7 +100,8 @@ end $$;
 --
 -- Reads only the first entries of four indexes.
 create function quotewire.next_due_1(
-  kinds text[], ends_at bigint, jobs_workspace text[], jobs_number bigint[], lanes_workspace text[], lanes_name text[]
+  kinds text[], ends_at bigint default null, jobs_workspace text[] default null, jobs_number bigint[] default null,
+  lanes_workspace text[] default null, lanes_name text[] default null
 ) returns bigint
 language plpgsql as $$
 begin
@@ -103,41 +128,6 @@ begin
       )
       order by l.lease_ends_at limit 1
     )
-  );
-end $$;
-
--- The same for the lanes of the leased jobs: returns when an earlier lease ends, or when the next job behind the leased
--- ones is due, whichever is first.
-create function quotewire.next_due_in_lanes_1(
-  jobs_workspace text[], jobs_number bigint[], lanes_workspace text[], lanes_name text[]
-) returns bigint
-language plpgsql as $$
-begin
-  if lanes_name is null then
-    return null;
-  end if;
-  return (
-    select min(least(
-      others.leased_until,
-      -- In a full lane, the next job also waits for the first lease to end.
-      case when l.ready_at is null and waiting.due_at is not null
-        then greatest(waiting.due_at - w.clock_offset_ms, l.lease_ends_at) end
-    ))
-    from unnest(lanes_workspace, lanes_name) t (workspace_id, name)
-    join quotewire.lane l on l.workspace_id = t.workspace_id and l.name = t.name
-    join quotewire.workspace w on w.workspace_id = t.workspace_id
-    left join lateral (
-      select min(j.leased_until) as leased_until from quotewire.job j
-      where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is not null
-        and (j.workspace_id, j.number) not in (
-          select t.workspace_id, t.number from unnest(jobs_workspace, jobs_number) t (workspace_id, number)
-        )
-    ) others on true
-    left join lateral (
-      select j.due_at from quotewire.job j
-      where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is null
-      order by j.due_at, j.number limit 1
-    ) waiting on true
   );
 end $$;
 

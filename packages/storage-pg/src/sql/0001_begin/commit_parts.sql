@@ -97,7 +97,7 @@ begin
 end $$;
 
 -- Returns the places of the violated bounds: an ordered job is due before the bound, and the bound's change does not
--- finish it. The job is either stored or added by an earlier change of this call.
+-- finish it. The job is either stored, waiting or leased, or added by an earlier change of this call.
 create function quotewire.passed_1(
   workspaces_id text[], none_due_change integer[], none_due_workspace integer[], none_due_before bigint[],
   finishes_change integer[], finishes_number bigint[], jobs_change integer[], jobs_workspace integer[],
@@ -114,15 +114,15 @@ begin
     ) finished
     where exists (
       select from quotewire.job j
-      where j.workspace_id = workspaces_id[none_due_workspace[n.i]] and j.lane = 'ordered' and j.leased_until is null
-        and j.due_at < none_due_before[n.i] and j.number <> all (finished.numbers)
+      where j.workspace_id = workspaces_id[none_due_workspace[n.i]] and j.lane = quotewire.ordered_lane_1()
+        and j.leased_until is null and j.due_at < none_due_before[n.i] and j.number <> all (finished.numbers)
     ) or exists (
       select from quotewire.job j
-      where j.workspace_id = workspaces_id[none_due_workspace[n.i]] and j.lane = 'ordered' and j.leased_until is not null
-        and j.due_at < none_due_before[n.i] and j.number <> all (finished.numbers)
+      where j.workspace_id = workspaces_id[none_due_workspace[n.i]] and j.lane = quotewire.ordered_lane_1()
+        and j.leased_until is not null and j.due_at < none_due_before[n.i] and j.number <> all (finished.numbers)
     ) or exists (
       select from unnest(jobs_change) with ordinality a (change, p)
-      where a.change < n.change and jobs_workspace[p] = none_due_workspace[n.i] and jobs_lane[p] = 'ordered'
+      where a.change < n.change and jobs_workspace[p] = none_due_workspace[n.i] and jobs_lane[p] = quotewire.ordered_lane_1()
         and jobs_due_at[p] < none_due_before[n.i]
     )
   );

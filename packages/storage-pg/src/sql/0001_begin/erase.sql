@@ -31,7 +31,7 @@ begin
 end $$;
 
 -- Erases up to `most` records of a kind that belong to a parent, with all their versions, or up to `most` of only their
--- older versions. Returns how many.
+-- older versions. Returns how many. The order does not matter: the caller repeats until none is left.
 create function quotewire.erase_children_1(
   of_workspace text, of_kind text, of_parent text, only_older boolean, most integer
 ) returns bigint

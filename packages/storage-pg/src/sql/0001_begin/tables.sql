@@ -83,7 +83,7 @@ create table quotewire.job (
   kind text collate "C" not null,
   due_at bigint not null,
   ready_at bigint not null,
-  -- The lane "ordered" runs a workspace's ordered jobs one at a time.
+  -- The lane "ordered" runs a workspace's ordered jobs one at a time (`ordered_lane_1`).
   lane text collate "C",
   -- Counts claims. Only the newest claim can finish the job.
   lease integer not null default 0,
