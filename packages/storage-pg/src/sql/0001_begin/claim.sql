@@ -80,9 +80,7 @@ begin
 
   select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from quotewire.lane l
   where l.workspace_id = of_workspace and l.name = quotewire.ordered_lane_1() and l.ready_at <= at + coalesce(ahead_ms, 0);
-  leased := quotewire.lease_jobs_1(
-    at, at + lease_ms, most, kinds, lanes_workspace, lanes_name, false, ahead_ms
-  );
+  leased := quotewire.lease_jobs_1(at, at + lease_ms, most, kinds, lanes_workspace, lanes_name, false, ahead_ms);
   next_at := (
     select least(l.ready_at, leased.next_due_at, case when leased.jobs_number is null then l.lease_ends_at end)
     from quotewire.lane l where l.workspace_id = of_workspace and l.name = quotewire.ordered_lane_1()

@@ -83,7 +83,7 @@ begin
     from quotewire.give_numbers_back_1(
       refused, workspaces_id, events_change, events_workspace, jobs_change, jobs_workspace
     ) g;
-    -- The locks of lanes counted on all new jobs, and some are not added: the lanes of all new jobs must be refreshed.
+    -- `lock_lanes_1` has counted on new jobs that are now not added, so the lanes of all new jobs are refreshed.
     select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from (
       select * from unnest(lanes_workspace, lanes_name) n (workspace_id, name)
       union
@@ -118,7 +118,7 @@ begin
   end if;
   if lanes_name is not null then
     perform quotewire.refresh_lanes_1(lanes_workspace, lanes_name);
-    -- Empty lanes are removed.
+    -- Removes lanes that are now empty.
     delete from quotewire.lane l using unnest(lanes_workspace, lanes_name) n (workspace_id, name)
     where l.workspace_id = n.workspace_id and l.name = n.name and l.ready_at is null and l.lease_ends_at is null;
   end if;

@@ -12,19 +12,19 @@ declare
   last_job bigint;
   offset_ms bigint;
 begin
-  for u in 1 .. cardinality(workspaces_id) loop
+  for i in 1 .. cardinality(workspaces_id) loop
     loop
       update quotewire.workspace w
-      set last_event = w.last_event + workspaces_events[u], last_job = w.last_job + workspaces_jobs[u]
-      where w.workspace_id = workspaces_id[u]
-      returning w.last_event - workspaces_events[u], w.last_job - workspaces_jobs[u], w.clock_offset_ms
+      set last_event = w.last_event + workspaces_events[i], last_job = w.last_job + workspaces_jobs[i]
+      where w.workspace_id = workspaces_id[i]
+      returning w.last_event - workspaces_events[i], w.last_job - workspaces_jobs[i], w.clock_offset_ms
       into last_event, last_job, offset_ms;
       exit when found;
-      insert into quotewire.workspace (workspace_id) values (workspaces_id[u]) on conflict do nothing;
+      insert into quotewire.workspace (workspace_id) values (workspaces_id[i]) on conflict do nothing;
     end loop;
-    last_events[u] := last_event;
-    last_jobs[u] := last_job;
-    offsets_ms[u] := offset_ms;
+    last_events[i] := last_event;
+    last_jobs[i] := last_job;
+    offsets_ms[i] := offset_ms;
   end loop;
 end $$;
 
@@ -97,7 +97,8 @@ begin
 end $$;
 
 -- Returns the places of the violated bounds: an ordered job is due before the bound, and the bound's change does not
--- finish it. The job is either stored, waiting or leased, or added by an earlier change of this call.
+-- finish it. The job is either stored or added by an earlier change of this call. Waiting and leased jobs are looked up
+-- separately, because each have their own index.
 create function quotewire.passed_1(
   workspaces_id text[], none_due_change integer[], none_due_workspace integer[], none_due_before bigint[],
   finishes_change integer[], finishes_number bigint[], jobs_change integer[], jobs_workspace integer[],
