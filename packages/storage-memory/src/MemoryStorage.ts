@@ -12,30 +12,6 @@ import { Workspace } from "./Workspace.ts"
  */
 export const layer: Layer.Layer<Storage.Storage> = Layer.suspend(() => layerOf(new Store()))
 
-/** A storage that can be copied, so that many tests start from the same data. */
-export interface Copyable {
-  readonly layer: Layer.Layer<Storage.Storage>
-  /**
-   * A copy of the current content. Changes to either do not affect the other; currently leased jobs are due again in
-   * the copy.
-   */
-  readonly copy: () => Copyable
-  /** Whether no job is leased, and none is due at this real time, in milliseconds. */
-  readonly isIdle: (now: number) => boolean
-  /** When the next job of a workspace is due, in milliseconds of real time; null if none is waiting. */
-  readonly nextDueAt: (workspace_id: Ids.WorkspaceId) => number | null
-}
-
-/** An empty storage that can be copied. Unlike `layer`, its layer always holds the same data. */
-export const copyable = (): Copyable => copyableOf(new Store())
-
-const copyableOf = (store: Store): Copyable => ({
-  layer: layerOf(store),
-  copy: () => copyableOf(store.copy()),
-  isIdle: (now) => store.jobs.isIdle(now),
-  nextDueAt: (workspaceId) => store.jobs.nextDueAt(workspaceId)
-})
-
 const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
   Layer.sync(Storage.Storage, () => {
     const hints = new Hints.Hints()
@@ -226,3 +202,29 @@ class Counts {
     })
   }
 }
+
+// The rest serves only tests.
+
+/** A storage that can be copied, so that many tests start from the same data. */
+export interface Copyable {
+  readonly layer: Layer.Layer<Storage.Storage>
+  /**
+   * A copy of the current content. Changes to either do not affect the other; currently leased jobs are due again in
+   * the copy.
+   */
+  readonly copy: () => Copyable
+  /** Whether no job is leased, and none is due at this real time, in milliseconds. */
+  readonly isIdle: (now: number) => boolean
+  /** When the next job of a workspace is due, in milliseconds of real time; null if none is waiting. */
+  readonly nextDueAt: (workspace_id: Ids.WorkspaceId) => number | null
+}
+
+/** An empty storage that can be copied. Unlike `layer`, its layer always holds the same data. */
+export const copyable = (): Copyable => copyableOf(new Store())
+
+const copyableOf = (store: Store): Copyable => ({
+  layer: layerOf(store),
+  copy: () => copyableOf(store.copy()),
+  isIdle: (now) => store.jobs.isIdle(now),
+  nextDueAt: (workspaceId) => store.jobs.nextDueAt(workspaceId)
+})

@@ -4,6 +4,23 @@ export type Compare<Key> = (first: Key, second: Key) => number
 /** The order of texts by their code units. */
 export const compareText: Compare<string> = (first, second) => (first === second ? 0 : first < second ? -1 : 1)
 
+/** The index of the first of some sorted items that is not before a key. */
+export const indexFrom = <Key, Item extends Key>(
+  items: ReadonlyArray<Item>,
+  key: Key,
+  compare: Compare<Key>
+): number => {
+  let low = 0
+  let high = items.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const item = items[middle]
+    if (item !== undefined && compare(item, key) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
 // Small enough that an insertion is cheap, large enough that a million items need only a few thousand chunks.
 const chunkItems = 512
 
@@ -36,14 +53,14 @@ export class SortedList<Key, Item extends Key = Key> {
     }
     const at = this.chunkOf(item)
     const chunk = this.chunks[at] ?? []
-    chunk.splice(this.indexIn(chunk, item), 0, item)
+    chunk.splice(indexFrom(chunk, item, this.compare), 0, item)
     if (chunk.length > chunkItems) this.chunks.splice(at + 1, 0, chunk.splice(chunkItems >> 1))
   }
 
   remove(key: Key): void {
     const at = this.chunkOf(key)
     const chunk = this.chunks[at] ?? []
-    const index = this.indexIn(chunk, key)
+    const index = indexFrom(chunk, key, this.compare)
     const found = chunk[index]
     if (found === undefined || this.compare(found, key) !== 0) return
     chunk.splice(index, 1)
@@ -59,18 +76,18 @@ export class SortedList<Key, Item extends Key = Key> {
   *upwards(after: Key | null = null): Generator<Item> {
     const start = after === null ? 0 : this.chunkOf(after)
     const chunk = this.chunks[start] ?? []
-    for (const item of chunk.slice(after === null ? 0 : this.indexIn(chunk, after))) {
+    for (const item of chunk.slice(after === null ? 0 : indexFrom(chunk, after, this.compare))) {
       if (after === null || this.compare(item, after) !== 0) yield item
     }
-    for (const later of this.chunks.slice(start + 1)) yield* later
+    for (let at = start + 1; at < this.chunks.length; at++) yield* this.chunks[at] ?? []
   }
 
   /** The items before a key, or all of them, descending. The list must not change during iteration. */
   *downwards(before: Key | null = null): Generator<Item> {
     const start = before === null ? this.chunks.length - 1 : this.chunkOf(before)
     const chunk = this.chunks[start] ?? []
-    yield* chunk.slice(0, before === null ? chunk.length : this.indexIn(chunk, before)).reverse()
-    for (const earlier of this.chunks.slice(0, Math.max(start, 0)).reverse()) yield* earlier.toReversed()
+    yield* chunk.slice(0, before === null ? chunk.length : indexFrom(chunk, before, this.compare)).reverse()
+    for (let at = start - 1; at >= 0; at--) yield* (this.chunks[at] ?? []).toReversed()
   }
 
   /** The last chunk that begins at or before a key; the first chunk for a key before all items. */
@@ -82,19 +99,6 @@ export class SortedList<Key, Item extends Key = Key> {
       const first = this.chunks[middle]?.[0]
       if (first !== undefined && this.compare(first, key) <= 0) low = middle
       else high = middle - 1
-    }
-    return low
-  }
-
-  /** The index of the first item in a chunk that is not before a key. */
-  private indexIn(chunk: ReadonlyArray<Item>, key: Key): number {
-    let low = 0
-    let high = chunk.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      const item = chunk[middle]
-      if (item !== undefined && this.compare(item, key) < 0) low = middle + 1
-      else high = middle
     }
     return low
   }

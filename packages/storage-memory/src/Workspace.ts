@@ -1,5 +1,5 @@
-import { type Change, type Ids, kinds, Page, type Storage } from "@quotewire/core"
-import { type Compare, compareText, SortedList } from "./SortedList.ts"
+import { Change, type Ids, kinds, Page, type Storage } from "@quotewire/core"
+import { type Compare, compareText, indexFrom, SortedList } from "./SortedList.ts"
 
 /** The records and events of one workspace: a table for each kind of record, and the feed. */
 export class Workspace {
@@ -140,7 +140,8 @@ class Table {
     const entry = this.entries.get(id)
     const record = this.get(id, version)
     if (entry === undefined || record === undefined || record.body !== before) return false
-    const rewritten = withBody(record, body)
+    // `Change.record` reads field by field, because a copy by spreading loses what a record computes.
+    const rewritten = { ...Change.record(record), body }
     if (record === entry.newest) entry.newest = rewritten
     else entry.older = entry.older.map((older) => (older === record ? rewritten : older))
     return true
@@ -252,22 +253,6 @@ const remove = (lists: Lists, id: string, entry: Entry): void => {
 const areSame = (some: ReadonlyArray<string>, others: ReadonlyArray<string>): boolean =>
   some.length === others.length && some.every((id, index) => id === others[index])
 
-/** A copy of a record with another body. Its fields are read one by one, because they may be computed. */
-const withBody = (record: Change.StoredRecord, body: string): Change.StoredRecord => ({
-  kind: record.kind,
-  id: record.id,
-  version: record.version,
-  body,
-  parent: record.parent,
-  status: record.status,
-  line: record.line,
-  labels: record.labels,
-  about: record.about,
-  created_at: record.created_at,
-  updated_at: record.updated_at,
-  expires_at: record.expires_at
-})
-
 const matches = (record: Change.StoredRecord, query: Page.RecordQuery): boolean =>
   (query.parent === undefined || record.parent === query.parent) &&
   (query.about === undefined || query.about.every((id) => record.about.includes(id))) &&
@@ -285,6 +270,8 @@ const numbered = ({ id, occurred_at, about, body }: Change.NewEvent, number: num
   about,
   body
 })
+
+const byNumber: Compare<number> = (first, second) => first - second
 
 /** The events of one workspace, numbered from 1. */
 class Feed {
@@ -318,7 +305,7 @@ class Feed {
   }
 
   read({ about = [], after, limit }: Page.FeedQuery): Page.FeedPage {
-    const events = about.length === 0 ? this.eventsAfter(after, limit) : this.eventsAbout(about, after).slice(0, limit)
+    const events = about.length === 0 ? this.eventsAfter(after, limit) : this.eventsAbout(about, after, limit)
     const reached = (events.length === limit ? events.at(-1)?.number : undefined) ?? this.last
     return { events, reached: Math.max(after, reached), erased_through: this.erased_through }
   }
@@ -329,11 +316,15 @@ class Feed {
     return this.events.slice(start, start + limit).map((event, index) => numbered(event, firstNumber + index))
   }
 
-  private eventsAbout(ids: ReadonlyArray<string>, after: number): ReadonlyArray<Change.StoredEvent> {
-    return (this.byAbout.get(ids[0] ?? "") ?? []).flatMap((number) => {
-      const event = number > after ? this.events[number - this.erased_through - 1] : undefined
-      return event !== undefined && ids.every((id) => event.about.includes(id)) ? [numbered(event, number)] : []
-    })
+  private eventsAbout(ids: ReadonlyArray<string>, after: number, limit: number): ReadonlyArray<Change.StoredEvent> {
+    const numbers = this.byAbout.get(ids[0] ?? "") ?? []
+    const found: Array<Change.StoredEvent> = []
+    for (let at = indexFrom(numbers, after + 1, byNumber); at < numbers.length && found.length < limit; at++) {
+      const number = numbers[at] ?? 0
+      const event = this.events[number - this.erased_through - 1]
+      if (event !== undefined && ids.every((id) => event.about.includes(id))) found.push(numbered(event, number))
+    }
+    return found
   }
 
   /** The number of the newest event, or of the newest erased one. */
@@ -356,9 +347,9 @@ class Feed {
     const erased = this.events.splice(0, count)
     this.erased_through += erased.length
     for (const id of new Set(erased.flatMap(({ about }) => about))) {
-      const left = this.byAbout.get(id)?.filter((number) => number > this.erased_through) ?? []
-      if (left.length === 0) this.byAbout.delete(id)
-      else this.byAbout.set(id, left)
+      const numbers = this.byAbout.get(id) ?? []
+      numbers.splice(0, indexFrom(numbers, this.erased_through + 1, byNumber))
+      if (numbers.length === 0) this.byAbout.delete(id)
     }
     return erased.length
   }
