@@ -316,7 +316,7 @@ export const replayEvents = Operation.make({
   name: "replay_events",
   summary: "Replay the sandbox's events",
   description:
-    "Sends the recorded events to the subscriptions again: as recorded, twice, backwards, late, or with the first one missing.",
+    "Sends the recorded events to the subscriptions again: as recorded, twice, in reverse order, late, or with the first one missing.",
   tag: "Sandbox",
   route: { method: "POST", path: "/v1/sandbox/replays", query: {}, status: 200 },
   authority: sandboxServer,
@@ -338,7 +338,7 @@ export const resetSandbox = Operation.make({
   name: "reset_sandbox",
   summary: "Reset the sandbox",
   description:
-    "Removes all its data, turns its clock back to real time and voids the cursors of its feed. Keys are kept.",
+    "Removes all its data, sets its clock back to real time and invalidates its feed's cursors. Keys are kept.",
   tag: "Sandbox",
   route: { method: "POST", path: "/v1/sandbox/reset", query: {}, status: 200 },
   authority: sandboxServer,

@@ -134,7 +134,9 @@ export type RequestLogEntry = typeof RequestLogEntry.Type
 export const ListedRequest = Schema.Struct({
   ...fields,
   agent: Schema.Struct({
-    client_name: NullableText.annotate({ description: "Only clients of the agent endpoint name themselves" }),
+    client_name: NullableText.annotate({
+      description: "The client's name; only clients of the agent endpoint send one"
+    }),
     client_version: NullableText.annotateKey({ description: "The version of the client" }),
     user_agent: NullableText.annotate({ description: "At most 200 characters" })
   }).annotateKey({ description: "What the caller said about its program" })

@@ -12,7 +12,7 @@ export const sendFeedback = Operation.make({
   name: "send_feedback",
   summary: "Report something about the API",
   description:
-    "A bug, a missing feature, an error or an unclear text. Write nothing about a person: a report that seems to hold a national ID, a driver's license or a card number is refused, and nothing of it is kept. A report changes no quote, and a repeated call files a second report.",
+    "A bug, a missing feature, or an error message or documentation that is unclear. Write nothing about a person: a report that seems to hold a national ID, a driver's license or a card number is refused, and nothing of it is kept. A report changes no quote, and a repeated call files a second report.",
   tag: "Feedback",
   route: { method: "POST", path: "/v1/feedback", query: {}, status: 201 },
   authority,

@@ -50,11 +50,13 @@ export const getCarrierStatus = OperatorOperation.make({
   reach: "organization",
   input: Schema.Struct({
     carrier_id: Schema.optionalKey(CarrierId),
-    organization_id: Schema.optionalKey(OrganizationId).annotateKey({ description: "Only connections of this one" }),
+    organization_id: Schema.optionalKey(OrganizationId).annotateKey({
+      description: "Only this organization's connections"
+    }),
     after: Schema.optionalKey(textUpTo(500)).annotateKey({ description: "`next` of the previous page" })
   }),
   output: Schema.Struct({
-    carriers: Schema.Array(CarrierStatus).annotateKey({ description: "The status of each" }),
+    carriers: Schema.Array(CarrierStatus).annotateKey({ description: "The status of each carrier" }),
     next: Schema.NullOr(Schema.String).annotateKey({ description: "The `after` of the next page; null at the end" })
   }),
   errors: ["not_found"],
@@ -69,7 +71,7 @@ export const resetCarrier = OperatorOperation.make({
   name: "reset_carrier",
   summary: "Close the circuits of a carrier",
   description:
-    "Closes a carrier's open circuits on all hosts, for example after it reports that it has recovered. Answers with those that were open.",
+    "Closes a carrier's open circuits on all hosts, for example after it reports that it has recovered. Answers with the new status of those that were open.",
   tag,
   route: { method: "POST", path: "/operator/v1/carriers/{carrier_id}/reset", query: {}, status: 200 },
   scope: "write",
@@ -78,13 +80,13 @@ export const resetCarrier = OperatorOperation.make({
   input: Schema.Struct({
     carrier_id: CarrierId,
     line: Schema.optionalKey(textUpTo(100, 1)).annotateKey({ description: "Only this line; all by default" }),
-    environment: Schema.optionalKey(Environment).annotateKey({ description: "Only this one; both by default" }),
+    environment: Schema.optionalKey(Environment).annotateKey({ description: "Only this environment; both by default" }),
     organization_id: Schema.optionalKey(OrganizationId).annotateKey({
       description: "Only this organization's, for a carrier with connections; all by default"
     })
   }),
   output: Schema.Struct({
-    carriers: Schema.Array(CarrierStatus).annotateKey({ description: "Those that were open, as they are now" })
+    carriers: Schema.Array(CarrierStatus).annotateKey({ description: "The new status of each circuit that was open" })
   }),
   errors: ["not_found"],
   about: ({ carrier_id }, answer) => ({ resource: answer === null ? null : carrier_id }),
@@ -108,7 +110,7 @@ const ConnectionView = Schema.Struct({
     description: "Whether asks can use it. Without a usable connection, the carrier is not asked: `not_appointed`"
   }),
   values: Schema.Record(Schema.String, Schema.NullOr(Schema.String)).annotateKey({
-    description: "By name; null for a secret"
+    description: "The values by name; null for a secret"
   }),
   set_at: Timestamp.annotate({ description: "When it was set" }),
   last_test: Schema.NullOr(

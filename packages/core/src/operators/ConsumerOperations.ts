@@ -13,8 +13,8 @@ import * as OperatorOperation from "./OperatorOperation.ts"
 const tag = "Consumers"
 
 const placeFilters = {
-  organization_id: Schema.optionalKey(OrganizationId).annotateKey({ description: "Only of this organization" }),
-  environment: Schema.optionalKey(Environment).annotateKey({ description: "Only in this environment" })
+  organization_id: Schema.optionalKey(OrganizationId).annotateKey({ description: "Only events of this organization" }),
+  environment: Schema.optionalKey(Environment).annotateKey({ description: "Only events in this environment" })
 }
 const placeQuery = { organization_id: "string", environment: "string" } as const
 
@@ -22,16 +22,16 @@ const ConsumerPlace = Schema.Struct({
   organization_id: OrganizationId.annotateKey({ description: "The organization" }),
   environment: Environment.annotateKey({ description: "The environment" }),
   position: Schema.Int.annotateKey({ description: "The number in the feed up to which every event is done" }),
-  behind: Schema.Int.annotateKey({ description: "How many events come after it" }),
-  parked: Schema.Int.annotateKey({ description: "How many parked events wait" })
+  behind: Schema.Int.annotateKey({ description: "How many events come after that position" }),
+  parked: Schema.Int.annotateKey({ description: "How many parked events are waiting to be retried or dropped" })
 }).annotate({ identifier: "ConsumerPlace" })
 
 const ConsumerStatus = Schema.Struct({
   name: Schema.String.annotateKey({ description: "The name of the consumer" }),
   started_at: Timestamp.annotate({ description: "When the name was first consumed" }),
-  workspaces: Schema.Int.annotateKey({ description: "In how many workspaces" }),
+  workspaces: Schema.Int.annotateKey({ description: "In how many workspaces it has a position" }),
   behind: Schema.Int.annotateKey({ description: "How many events are not handled yet" }),
-  parked: Schema.Int.annotateKey({ description: "How many parked events wait" }),
+  parked: Schema.Int.annotateKey({ description: "How many parked events are waiting to be retried or dropped" }),
   places: Schema.Array(ConsumerPlace).annotateKey({
     description:
       "At most 100 workspaces with something to do: first those with parked events, then those furthest behind"
@@ -91,7 +91,9 @@ export const listParkedEvents = OperatorOperation.make({
   input: Schema.Struct({
     name: Name,
     ...placeFilters,
-    limit: Schema.optionalKey(wholeNumber(1, 1_000)).annotateKey({ description: "At most this many; 100 by default" })
+    limit: Schema.optionalKey(wholeNumber(1, 1_000)).annotateKey({
+      description: "How many events to list at most; 100 by default"
+    })
   }),
   output: Schema.Struct({
     events: Schema.Array(ParkedEventView).annotateKey({ description: "The events" })

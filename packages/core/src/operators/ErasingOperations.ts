@@ -21,7 +21,7 @@ const Report = Schema.Struct({
     Schema.Struct({
       quote_request_id: QuoteRequestId.annotateKey({ description: "The quote request" }),
       outcome: Schema.Literals(["erased", "already_erased", "to_erase"]).annotateKey({ description: "What was done" }),
-      erased_at: Schema.NullOr(Timestamp).annotateKey({ description: "When, in the time of its workspace" }),
+      erased_at: Schema.NullOr(Timestamp).annotateKey({ description: "When it was erased, in its workspace's time" }),
       by: Schema.NullOr(Schema.String).annotateKey({ description: "Who erased it, in their own words" }),
       ended: Schema.Boolean.annotateKey({ description: "Whether it was in progress, and ends with the erasure" }),
       quotes: count("How many quotes it has. Their prices remain")

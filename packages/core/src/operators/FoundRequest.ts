@@ -23,7 +23,7 @@ export const FoundRequest = Schema.Struct({
   environment: Environment.annotateKey({ description: "The environment that it runs in" }),
   line: LineName.annotateKey({ description: "The line of insurance" }),
   status: Schema.Literals(QuoteRequest.statuses).annotateKey({ description: "Its status" }),
-  reason: Schema.String.annotateKey({ description: "The reason of the status, for a program" }),
+  reason: Schema.String.annotateKey({ description: "The reason for the status, for a program" }),
   message: Schema.String.annotateKey({ description: "The reason, as a sentence" }),
   created_at: Timestamp.annotate({ description: "When it was started, in the time of its workspace" }),
   updated_at: Timestamp.annotate({ description: "When it last changed, in the time of its workspace" }),
@@ -35,30 +35,34 @@ export type FoundRequest = typeof FoundRequest.Type
 /** The input for searching quote requests. */
 export const SearchInput = Schema.Struct({
   ...pageFields,
-  organization_id: Schema.optionalKey(OrganizationId).annotateKey({ description: "Only of this organization" }),
-  environment: Schema.optionalKey(Environment).annotateKey({ description: "Only in this environment" }),
-  status: Schema.optionalKey(Schema.Literals(QuoteRequest.statuses)).annotateKey({
-    description: "Only with this status"
+  organization_id: Schema.optionalKey(OrganizationId).annotateKey({
+    description: "Only requests of this organization"
   }),
-  reason: Schema.optionalKey(textUpTo(100, 1)).annotateKey({ description: "Only with this reason of the status" }),
-  line: Schema.optionalKey(LineName).annotateKey({ description: "Only for this line" }),
+  environment: Schema.optionalKey(Environment).annotateKey({ description: "Only requests in this environment" }),
+  status: Schema.optionalKey(Schema.Literals(QuoteRequest.statuses)).annotateKey({
+    description: "Only requests with this status"
+  }),
+  reason: Schema.optionalKey(textUpTo(100, 1)).annotateKey({
+    description: "Only requests with this reason for their status"
+  }),
+  line: Schema.optionalKey(LineName).annotateKey({ description: "Only requests for this line" }),
   ended: Schema.optionalKey(Schema.Literals(["with_quotes", "without_quotes"])).annotateKey({
     description: "Only requests that have ended, with quotes or without any"
   }),
   carrier_id: Schema.optionalKey(textUpTo(100, 1)).annotateKey({
-    description: "Only with a result of this carrier; with `carrier_outcome`, only with that outcome of it"
+    description: "Only requests with a result from this carrier; with `carrier_outcome`, only if it is that outcome"
   }),
   carrier_outcome: Schema.optionalKey(Schema.Literals(outcomes)).annotateKey({
-    description: "Only with this outcome of a carrier"
+    description: "Only requests with this outcome for a carrier"
   }),
   created_after: Schema.optionalKey(OffsetDateTime).annotateKey({
-    description: "Only created at or after this time of their workspace"
+    description: "Only requests created at or after this time, in their workspace's time"
   }),
   created_before: Schema.optionalKey(OffsetDateTime).annotateKey({
-    description: "Only created before this time of their workspace"
+    description: "Only requests created before this time, in their workspace's time"
   }),
   id: Schema.optionalKey(textUpTo(31, 4)).annotateKey({
-    description: "Only with this text in the id: 4 characters or more"
+    description: "Only requests with this text in their id: 4 characters or more"
   })
 })
 export type SearchInput = typeof SearchInput.Type

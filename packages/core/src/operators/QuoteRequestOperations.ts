@@ -79,7 +79,7 @@ const TimelineAnswer = Schema.Struct({
   environment: Environment.annotateKey({ description: "The environment that it runs in" }),
   line: Schema.String.annotateKey({ description: "The line of insurance" }),
   status: Schema.String.annotateKey({ description: "Its status" }),
-  reason: Schema.String.annotateKey({ description: "The reason of the status" }),
+  reason: Schema.String.annotateKey({ description: "The reason for the status" }),
   entries: Schema.Array(Entry).annotateKey({ description: "What happened, oldest first" }),
   next: Schema.NullOr(Schema.Int).annotateKey({ description: "The `after` of the next page; null at the end" }),
   incomplete: Schema.Array(Schema.String).annotateKey({

@@ -39,7 +39,7 @@ const Report = Schema.Struct({
     Schema.Array(
       Schema.Struct({
         name: Schema.String.annotateKey({
-          description: "The number of the process and its machine, such as 4711@host-1"
+          description: "The process ID and the machine, such as 4711@host-1"
         }),
         since: Timestamp.annotateKey({ description: "When the oldest of its connections was opened" })
       })

@@ -75,7 +75,7 @@ export type CarrierResult = typeof CarrierResult.Type
 /** One person's request for quotes on one line, with the result of each carrier (api.md, Quote requests). */
 export const QuoteRequest = Schema.Struct({
   id: QuoteRequestId.annotateKey({ description: "The identifier of the request" }),
-  version: Schema.Int.annotateKey({ description: "Grows by one with each change" }),
+  version: Schema.Int.annotateKey({ description: "Increases by one with each change" }),
   environment: Environment.annotateKey({ description: "The environment that it runs in" }),
   line: LineName.annotateKey({ description: "The line of insurance" }),
   status: Schema.Literals(statuses).annotateKey({ description: "The status; `completed` and `failed` are final" }),

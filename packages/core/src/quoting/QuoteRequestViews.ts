@@ -17,7 +17,7 @@ export const GetInput = Schema.Struct({
     description: "How long to wait for a change while the request is in progress; 20 by default"
   }),
   since_version: Schema.optionalKey(wholeNumber(0)).annotateKey({
-    description: "The version that you have: a newer one is returned at once"
+    description: "The version that you have: a newer one is returned immediately"
   })
 })
 export type GetInput = typeof GetInput.Type

@@ -94,12 +94,12 @@ export type TableFactor = typeof TableFactor.Type
 
 const Factor = Schema.Struct({
   ...TableFactor.fields,
-  covers: Schema.optionalKey(Fact.listOf(Name, { min: 1, max: 20 }, { description: "Absent: all covers" })),
+  covers: Schema.optionalKey(Fact.listOf(Name, { min: 1, max: 20 }, { description: "Absent: all coverages" })),
   mean_of_drivers: Schema.optionalKey(
     Schema.Struct({
       at_most: Schema.optionalKey(FactorValue.annotate({ description: "The highest factor of one driver" })),
       factors: Fact.listOf(TableFactor, { min: 1, max: 20 })
-    }).annotate({ description: "The mean of what these factors give for each driver" })
+    }).annotate({ description: "The average over all drivers of the product of these factors" })
   )
 })
 /** A factor of the premium: a constant, a table, or the average of the drivers' factors. */
@@ -153,7 +153,7 @@ const Coverage = Schema.Struct({
     })
   ),
   loss_of_use_percent: Schema.optionalKey(
-    wholeNumber(1, 100).annotate({ description: "Renters: cover for loss of use, in percent of personal property" })
+    wholeNumber(1, 100).annotate({ description: "Renters: coverage for loss of use, in percent of personal property" })
   ),
   accident_only_from_age: Schema.optionalKey(
     wholeNumber(1, 25).annotate({ description: "Pet: from this age in years, accidents only" })
@@ -194,13 +194,13 @@ export const RatePlan = Schema.Struct({
   }),
   line: LineName,
   product: textUpTo(100, 1),
-  reviewed_on: Fact.day({ description: "The day that a person last compared the plan with the filed rates" }),
+  reviewed_on: Fact.day({ description: "The day on which a person last compared the plan with the filed rates" }),
   states: StateList,
   rounding: Schema.Literals(roundings).annotate({
     description: "The unit to which the amount is rounded after each factor"
   }),
   base_cents: Schema.Record(Schema.String, Base).annotate({
-    description: "The base rate of each cover of the line, for twelve months"
+    description: "The base rate of each of the line's coverages, for twelve months"
   }),
   factors: Fact.listOf(Factor, { max: 100 }, { description: "In the order in which they are applied" }),
   additions_cents: Schema.optionalKey(Fact.listOf(Addition, { max: 50 })),

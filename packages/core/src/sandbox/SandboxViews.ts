@@ -10,7 +10,7 @@ export const SandboxWorkspace = Schema.Struct({
   partner_id: OrganizationId.annotateKey({ description: "The organization" }),
   environment: Schema.Literal("sandbox").annotateKey({ description: "Always `sandbox`" }),
   active_scenario: Schema.NullOr(Schema.String).annotateKey({
-    description: "The scenario that starts play; null for none"
+    description: "The scenario that starts play; null if none is selected"
   }),
   clock_offset_seconds: Schema.Int.annotateKey({
     description: "How far the sandbox's clock is ahead of real time, in seconds"
@@ -21,7 +21,7 @@ export const SandboxWorkspace = Schema.Struct({
   }),
   reset_count: Schema.Int.annotateKey({ description: "How often it was reset" }),
   next_due: Schema.NullOr(NextDue).annotateKey({
-    description: "The next thing that happens if the clock moves on; null for nothing"
+    description: "The next thing that happens as the clock advances; null if nothing is due"
   }),
   scenario_catalog_version: Schema.String.annotateKey({ description: "The version of the list of scenarios" })
 }).annotate({ identifier: "SandboxWorkspace" })

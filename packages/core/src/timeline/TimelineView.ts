@@ -63,7 +63,7 @@ const TimelineEntry = Schema.Union([
       quote_id: Schema.String.annotateKey({ description: "The quote" }),
       version: Schema.Int.annotateKey({ description: "Its version" }),
       status: Schema.Literals(["active", "inactive"]).annotateKey({ description: "The status of this version" }),
-      reason: Schema.String.annotateKey({ description: "The reason of the status" })
+      reason: Schema.String.annotateKey({ description: "The reason for the status" })
     })
   ),
   entry(

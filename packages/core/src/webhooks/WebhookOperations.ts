@@ -99,7 +99,7 @@ export const rotateEventSubscriptionSecret = Operation.make({
   name: "rotate_event_subscription_secret",
   summary: "Rotate the signing secret",
   description:
-    "The answer contains the new secret, only this once. For 24 hours every delivery is signed with both; one rotation at a time.",
+    "The answer contains the new secret, only this once. For 24 hours every delivery is signed with both secrets. Only one rotation can be in progress at a time.",
   tag: "Webhooks",
   route: { method: "POST", path: "/v1/event-subscriptions/{id}/rotate", query: {}, status: 200 },
   authority,

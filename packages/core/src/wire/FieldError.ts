@@ -11,7 +11,7 @@ export const FieldError = Schema.Struct({
   ...BrokenRule.fields,
   path: Schema.String.annotate({
     description:
-      "Dots and zero-based numbers, as in application.vehicles.0.vin; empty where a last entry counts the rest"
+      "Names and zero-based indexes, joined by dots, as in application.vehicles.0.vin; empty in a last entry that counts the rest"
   }),
   allowed_values: Schema.optionalKey(Schema.Array(Schema.String)).annotateKey({
     description: "The values that the field can have, if it is a choice"

@@ -77,9 +77,9 @@ export const requestOf = (
 export const RecoveryPreviewView = Schema.Struct({
   matched: Schema.Int.annotateKey({ description: "How many deliveries match" }),
   is_complete: Schema.Boolean.annotateKey({
-    description: "Whether all were counted. At most 10,000 deliveries are looked at"
+    description: "Whether all were counted. At most 10,000 deliveries are checked"
   }),
-  per_minute: Schema.Int.annotateKey({ description: "The pace" }),
+  per_minute: Schema.Int.annotateKey({ description: "How many deliveries are sent in a minute" }),
   takes_seconds: Schema.Int.annotateKey({ description: "How long sending the counted deliveries takes at this rate" })
 }).annotate({ identifier: "RecoveryPreview" })
 
@@ -104,7 +104,7 @@ export const RecoveryView = Schema.Struct({
   reason: Schema.NullOr(Schema.Literal("subscription_off")).annotateKey({
     description: "Why it was paused automatically; null if it was not"
   }),
-  per_minute: Schema.Int.annotateKey({ description: "The pace" }),
+  per_minute: Schema.Int.annotateKey({ description: "How many deliveries are sent in a minute" }),
   matched: Schema.Int.annotateKey({ description: "How many deliveries matched when it was started" }),
   resent: Schema.Int.annotateKey({ description: "How many have been queued again so far" }),
   skipped: Schema.Int.annotateKey({
