@@ -26,7 +26,7 @@ export interface SealKeyStatus {
   readonly position: number | null
   /** How many stored versions and texts the key seals. */
   readonly sealed: number
-  /** How many records hold its keyed hashes, which can be compared only with this key. */
+  /** How many records contain keyed hashes made with the key, which can be compared only with it. */
   readonly hashed: number
   /**
    * Whether the key can be removed from the settings: it seals nothing, and new rows are sealed with a different key.

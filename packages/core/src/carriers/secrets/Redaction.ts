@@ -231,7 +231,7 @@ export const isXml = (text: string, contentType: string | null): boolean =>
 /** Whether a body is declared as a form. */
 export const isForm = (contentType: string | null): boolean => contentType?.includes("x-www-form-urlencoded") === true
 
-/** A form without its values, because token requests are forms. */
+/** Only the names of a form's fields. Values are dropped, because forms are how tokens are requested. */
 const namesOnly = (form: string): string =>
   [...new URLSearchParams(form).keys()].map((name) => `${name}=${redacted}`).join("&")
 

@@ -31,9 +31,9 @@ const maxOffers = 10
 const maxQuestions = 20
 
 /**
- * Checks a reply, normalizes its offers, and removes markup and secrets that the carrier was sent from its texts. If an
- * offer breaks a rule, if there is no offer, or if the adapter has no function to get the answer of a `pending` reply,
- * the whole reply counts as unreadable, and the broken rule is logged.
+ * Checks a reply, normalizes its offers, and strips its texts of markup and of the secrets that were sent to the
+ * carrier. If an offer breaks a rule, if there is no offer, or if the adapter has no function to get the answer of a
+ * `pending` reply, the whole reply counts as unreadable, and the broken rule is logged.
  */
 export const checkReply = (
   pending: PendingAsk,
