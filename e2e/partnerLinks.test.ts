@@ -136,6 +136,7 @@ describe("a partner link", () => {
     }
     await shows(`${link.slice(0, -1)}${link.endsWith("A") ? "B" : "A"}`, "has expired, or was altered")
     await shows(link.split("#")[0] ?? "", "is incomplete")
+    await shows(link + "a".repeat(5_000), "is incomplete")
     await shows(link.replace(id, await quoted("another")), "was made for something else")
     await host.quotewire.revokeKey(server.key_id)
     await shows(link, "has expired, or was altered")

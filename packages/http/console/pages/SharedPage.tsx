@@ -14,7 +14,7 @@ export const SharedPage = ({ place: { path } }: { readonly place: Place }) => {
   const client = sharedClient.value
   const [, id, event] = path
   if (client === null || id === undefined) {
-    return <NoLink says="The link is incomplete. Open the whole link, as you received it." />
+    return <NoLink says="The link is incomplete, or was altered. Open the whole link, as you received it." />
   }
   return id.startsWith("sub_") ? (
     <SharedEndpoint client={client} id={id} event={event} key={id} />

@@ -29,5 +29,14 @@ export const beginShared = (): void => {
     sessionStorage.setItem(stored, sent)
   }
   const token = sent ?? sessionStorage.getItem(stored)
-  sharedClient.value = token === null ? null : connect({ base_url: hostUrl, key: token, max_retries: 2 })
+  sharedClient.value = token === null ? null : clientOf(token)
+}
+
+/** A client with a token; null if the token was altered so that it cannot be sent. */
+const clientOf = (key: string): RemoteClient | null => {
+  try {
+    return connect({ base_url: hostUrl, key, max_retries: 2 })
+  } catch {
+    return null
+  }
 }
