@@ -67,7 +67,7 @@ const asked = (key: string, { drivers, garaging_address, vehicles }: Facts) => (
   cars: vehicles.map(({ annual_miles, make, model, model_year }) => ({ year: model_year, make, model, annual_miles }))
 })
 
-/** As long as the `idempotency_key` of an ask. */
+/** A key with the length of an ask's `idempotency_key`. */
 const key = "k".repeat(82)
 
 /** The same JSON, made without a service. */

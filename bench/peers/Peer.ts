@@ -47,7 +47,7 @@ export const run = (listen: (shared: Shared) => Promise<Listening>): void =>
     return { cpu_us: user + system, resident_bytes: process.memoryUsage.rss() }
   })
 
-/** As long as our keys. */
+/** A key with the length of our keys. */
 export const key = `sandbox_server_${"k".repeat(38)}`
 export const authorization = `Bearer ${key}`
 
@@ -55,7 +55,7 @@ export const authorization = `Bearer ${key}`
 export const headers = { "cache-control": "no-store", "service-version": "2026-09-26" } as const
 
 let requests = 0
-/** As long as our identifiers, and as unique as this process needs. */
+/** An identifier with the length of ours, unique within this process. */
 export const newId = (prefix: string): string => `${prefix}_${(++requests).toString(32).padStart(26, "0")}`
 
 /** Binds a `node:http` server to a free port. */

@@ -12,7 +12,7 @@ const tools = Tools.of<Quotewire.Services | Storage.Storage>(operations).flatMap
     []
 )
 
-/** As long as our host's answer about a quote, so that both send the same amount. */
+/** Text with the length of our host's answer about a quote, so that both send the same amount. */
 const summary = "A quote. ".repeat(125)
 
 /** The result of a tool that returns a quote, built like ours: two texts, and the object. */

@@ -46,7 +46,7 @@ export interface Settings {
 
 /** Messages that are sent concurrently. */
 const sendsAtOnce = 32
-// Makes its payloads as long as ours.
+// Pads its payloads to the length of ours.
 const padding = "x".repeat(330)
 
 /**

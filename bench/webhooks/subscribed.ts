@@ -43,7 +43,7 @@ export const eventOf = (id: Ids.EventId, type: Event.EventType, at: number): Cha
   return { ...event, body: `${event.body.slice(0, -1)},"padding":"${padding}"}` }
 }
 
-/** The body that is posted without a core: as long as the core's. */
+/** The body that is posted without a core. It has the length of the core's bodies. */
 export const body = Publishing.payloadOf(
   Json.fromText(eventOf(Ids.EventId.make(newId("evt")), "quote.created", Date.now()).body),
   Revision.served[0]

@@ -31,7 +31,7 @@ const hashOf = (text: string): string => {
   return hex(one) + hex(other)
 }
 
-/** As long as a real signature. */
+/** The length of a real signature. */
 const signatureLength = 43
 
 const encrypt = (_nonce: Uint8Array, purpose: string, text: string): string => purpose + divider + text

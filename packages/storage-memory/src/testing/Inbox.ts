@@ -35,7 +35,7 @@ export interface Inbox {
 
 /** The endpoints of a sandbox, and what a copy of the sandbox needs to reopen them. */
 export class Inboxes {
-  /** By URL; the sender looks them up here. */
+  /** Receivers by URL, in which the sender looks them up. */
   readonly receivers: Record<string, Receiver.Receiver> = {}
   private readonly subscriptions: Map<string, Subscribed>
 
