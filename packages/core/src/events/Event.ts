@@ -108,5 +108,5 @@ export const record = (options: {
     resource: options.resource
   }
   const about = [options.resource.id, ...(options.quote_request_id === undefined ? [] : [options.quote_request_id])]
-  return { id: options.id, occurred_at: options.at, about, body: JSON.stringify(event) }
+  return { id: options.id, occurred_at: options.at, about, body: JSON.stringify(event), type: options.type }
 }

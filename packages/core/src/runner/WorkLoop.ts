@@ -1,4 +1,4 @@
-import { Cause, Clock, Effect, FiberSet, Metric, Option, Schedule, type Scope } from "effect"
+import { Cause, Clock, Effect, Exit, FiberSet, Metric, Option, Schedule, type Scope } from "effect"
 import { Workspaces } from "../access/Workspaces.ts"
 import { Slot } from "../concurrency/Slot.ts"
 import * as Supervise from "../concurrency/supervise.ts"
@@ -7,6 +7,7 @@ import type { ClaimedJob, JobKind } from "../storage/Job.ts"
 import { type JobClaim, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { secondMs } from "../wire/Timestamp.ts"
+import { Claim } from "./Claim.ts"
 import { Handlers } from "./Handlers.ts"
 import type { JobHandler } from "./JobHandler.ts"
 
@@ -72,10 +73,12 @@ export const claiming = Effect.gen(function* () {
    * unless storage is unavailable.
    */
   const run = (job: ClaimedJob): Effect.Effect<boolean, StorageUnavailable> =>
-    Effect.flatMap(momentOf(job), (at) => handleBy(handlers.jobs[job.kind], handlers.abandon, job, at)).pipe(
-      Effect.as(true),
-      Effect.catchCause((cause) => Effect.as(noteFailure(job, cause), false)),
-      outages.noted
+    Effect.matchCauseEffect(
+      Effect.flatMap(momentOf(job), (at) => handleBy(handlers.jobs[job.kind], handlers.abandon, job, at)),
+      {
+        onSuccess: () => done,
+        onFailure: (cause) => outages.noted(Effect.as(noteFailure(job, cause), false))
+      }
     )
 
   const claim = (limit: number, workspace_id?: WorkspaceId) =>
@@ -85,6 +88,8 @@ export const claiming = Effect.gen(function* () {
 
   return { claim, handleAhead, run, runSequentially: sequential(release), release }
 })
+
+const done = Effect.succeed(true)
 
 /** Notes when storage is unavailable, and tells whether that was recent. */
 const noteOutages = () => {
@@ -121,19 +126,22 @@ export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
     const backOff = backOffWhenUnavailable(signal.wake)
     const fibers = yield* FiberSet.make()
 
-    const leaving = (jobs: ReadonlyArray<ClaimedJob>) =>
-      Effect.ensuring(
+    const leave = (jobs: ReadonlyArray<ClaimedJob>): void => {
+      for (const job of jobs) running.delete(job)
+      makeRoom()
+    }
+    const runOne = (job: ClaimedJob) =>
+      Effect.onExit(run(job), (ran) =>
         Effect.sync(() => {
-          for (const job of jobs) running.delete(job)
-          makeRoom()
+          backOff.watch(ran)
+          leave([job])
         })
       )
-    const runOne = (job: ClaimedJob) => backOff.watching(run(job)).pipe(leaving([job]))
     const runAll = (jobs: ReadonlyArray<ClaimedJob>) => {
       const [first] = jobs
       const ran = runSequentially(jobs, runOne)
       return first?.ordered === true
-        ? ran.pipe(Effect.andThen(catchUp(first)), Effect.ignore, leaving(jobs))
+        ? ran.pipe(Effect.andThen(catchUp(first)), Effect.ignore, Effect.ensuring(Effect.sync(() => leave(jobs))))
         : Effect.ignore(ran)
     }
     // Uninterruptible from the claim until the jobs are registered, so that shutting down releases every claimed job.
@@ -153,7 +161,10 @@ export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
       const claimed = room > 0 ? yield* take(room) : { jobs: [], next_due_at: null }
       if (room > 0) yield* measure(claimed, running.size - waiting.count())
       isFull = claimed.jobs.length >= room
-      for (const group of concurrentGroups(claimed.jobs)) yield* FiberSet.run(fibers, runAll(group))
+      const start = Effect.forEach(concurrentGroups(claimed.jobs), (group) => FiberSet.run(fibers, runAll(group)), {
+        discard: true
+      })
+      yield* Effect.provideService(start, Claim, claimed)
       const nextDueAt = claimed.next_due_at ?? Number.POSITIVE_INFINITY
       const isLeft = nextDueAt <= askedAt
       if (isLeft && claimed.jobs.length > 0) return
@@ -197,22 +208,26 @@ const measure = Effect.fnUntraced(function* (claimed: Pick<JobClaim, "jobs" | "n
 /** Counts the jobs that wait for a carrier or an endpoint, and calls `left` whenever one begins to wait. */
 const countWaiting = (left: () => void) => {
   let count = 0
-  const leave = Effect.sync(() => {
-    count++
-    left()
-  })
-  const comeBack = Effect.sync(() => {
-    count--
-  })
   return {
     count: () => count,
     slot: {
       yieldDuring: <A, E, R>(call: Effect.Effect<A, E, R>) =>
-        Effect.acquireUseRelease(
-          leave,
-          () => call,
-          () => comeBack
-        )
+        Effect.suspend(() => {
+          let hasLeft = false
+          const leave = Effect.suspend(() => {
+            hasLeft = true
+            count++
+            left()
+            return call
+          })
+          // If the job is interrupted before it has left its slot, there is nothing to take back.
+          return Effect.ensuring(
+            leave,
+            Effect.sync(() => {
+              if (hasLeft) count--
+            })
+          )
+        })
     }
   }
 }
@@ -227,19 +242,18 @@ const countWaiting = (left: () => void) => {
 const backOffWhenUnavailable = (begin: () => void) => {
   let isLost = false
   let pauseMs = pollMs
-  const lost = Effect.sync(() => {
-    isLost = true
-    begin()
-  })
-  const done = Effect.sync(() => {
-    pauseMs = pollMs
-  })
   return {
-    watching: <R>(job: Effect.Effect<boolean, StorageUnavailable, R>) =>
-      Effect.tap(
-        Effect.tapError(job, ({ cell }) => (cell === undefined ? lost : Effect.void)),
-        (isDone) => (isDone ? done : Effect.void)
-      ),
+    /** Notes how a job ended. */
+    watch: (ran: Exit.Exit<boolean, StorageUnavailable>): void => {
+      if (Exit.isSuccess(ran)) {
+        if (ran.value) pauseMs = pollMs
+        return
+      }
+      const error = Option.getOrUndefined(Cause.findErrorOption(ran.cause))
+      if (error === undefined || error.cell !== undefined) return
+      isLost = true
+      begin()
+    },
     pause: Effect.suspend(() => {
       if (!isLost) return Effect.void
       isLost = false

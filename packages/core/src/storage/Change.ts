@@ -69,6 +69,8 @@ export interface NewEvent {
   /** The IDs that the event is about, at most two, such as a quote and its request. The feed finds events by them. */
   readonly about: ReadonlyArray<string>
   readonly body: string
+  /** Its type, which the body has as well. Whoever makes an event can name it, so that nobody must decode the body. */
+  readonly type?: string
 }
 
 /** An event with its number in the feed. A workspace's numbers have no gaps and follow the commit order. */

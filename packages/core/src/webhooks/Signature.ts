@@ -73,18 +73,33 @@ export type Signer = (secrets: ReadonlyArray<string>, message: Message) => Effec
 
 /** Makes a signer. `keys` caches the keys in secrets. */
 export const signer = (mac: Mac.Mac["Service"], keys?: Keys): Signer => {
-  const entryOf = (secret: string, signed: Uint8Array) =>
-    Effect.flatMap(keyOf(secret, keys), (key) =>
-      key === null ? Effect.die(new RangeError("Not a signing secret")) : entryBy(mac, key, signed)
+  const signBy = keySigner(mac)
+  return (secrets, message) =>
+    Effect.flatMap(
+      Effect.forEach(secrets, (secret) => signingKey(secret, keys)),
+      (parsed) => signBy(parsed, message)
     )
-  return (secrets, { body, id, timestamp }) => {
+}
+
+/** The key of a signing secret. Other text is a defect. */
+export const signingKey = (secret: string, keys?: Keys): Effect.Effect<Mac.Key> =>
+  Effect.flatMap(keyOf(secret, keys), (key) =>
+    key === null ? Effect.die(new RangeError("Not a signing secret")) : Effect.succeed(key)
+  )
+
+/** Makes a signer for keys that are parsed already: it makes one signature for each key, in their order. */
+export const keySigner =
+  (mac: Mac.Mac["Service"]) =>
+  (keys: ReadonlyArray<Mac.Key>, { body, id, timestamp }: Message): Effect.Effect<string> => {
     const signed = encoder.encode(`${id}.${timestamp}.${body}`)
+    const [first] = keys
+    // The common case: one key.
+    if (first !== undefined && keys.length === 1) return entryBy(mac, first, signed)
     return Effect.map(
-      Effect.forEach(secrets, (secret) => entryOf(secret, signed)),
+      Effect.forEach(keys, (key) => entryBy(mac, key, signed)),
       (entries) => entries.join(" ")
     )
   }
-}
 
 /** Computes the `webhook-signature` header of one message, as a `signer` does. The ID must not contain a full stop. */
 export const sign = (

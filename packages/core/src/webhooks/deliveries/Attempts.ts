@@ -22,20 +22,11 @@ import * as Endpoint from "../records/Endpoint.ts"
 import * as Signature from "../Signature.ts"
 import { WebhookHeaderPrefix } from "../WebhookHeaders.ts"
 import { defaultDeadlineMs, isConfirmed, type SendOutcome, WebhookSender } from "../WebhookSender.ts"
+import { type Due, loadDelivery, makeLoad } from "./DueAttempts.ts"
 
 /*
  * Attempts at deliveries. The result of each attempt is committed in the same change that finishes its job.
  */
-
-/** An attempt that is due. */
-interface Due {
-  readonly job: ClaimedJob
-  readonly trigger: "manual" | "scheduled"
-  /** The step of the delivery's schedule; null for an attempt outside the schedule. */
-  readonly schedule_step: number | null
-  readonly delivery: Delivery.KeptDelivery
-  readonly subscription: Endpoint.KeptSubscription
-}
 
 const attempts = Metric.counter("quotewire_webhook_attempts_total", {
   description: "Attempts to deliver an event, by outcome.",
@@ -47,6 +38,7 @@ const failedAttempts = Metric.withAttributes(attempts, { outcome: "failed" })
 /** Handles attempts: loads the delivery, signs, sends, and commits the result in the change that finishes the job. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
+  const load = makeLoad(storage)
   const send = yield* makeSend
   const write = yield* makeWriter(storage)
   const abandon = abandoning(storage)
@@ -54,7 +46,7 @@ export const make = Effect.gen(function* () {
 
   const attempt = Effect.fnUntraced(function* (job: ClaimedJob, now: number) {
     const { workspace_id } = job
-    const due = yield* load(storage, job)
+    const due = yield* load(job)
     if (due === null) return yield* storage.commit(Change.make(workspace_id, { finishes: [job] }))
     const { delivery, schedule_step, subscription, trigger } = due
     // In a sandbox an attempt happens at its due time, so that one jump of the clock has the same effect as many small
@@ -86,70 +78,65 @@ const outcomeOf = (sent: SendOutcome, at: number, trigger: Due["trigger"]): Deli
   trigger
 })
 
-/**
- * Loads the delivery that a job must attempt; null if a newer job, a cancellation or an erasure has made the job
- * obsolete.
- */
-const load = Effect.fnUntraced(function* (storage: Storage["Service"], job: ClaimedJob) {
-  const { subscription_id, event_id, schedule_step, trigger } = JobPayload.read(job, "deliver")
-  const [delivery, subscription] = yield* Effect.all(
-    [
-      loadDelivery(storage, job.workspace_id, subscription_id, event_id),
-      readOne(storage, Endpoint.subscriptionKind, job.workspace_id, subscription_id)
-    ],
-    { concurrency: 2 }
-  )
-  if (delivery === null || subscription === null) return null
-  if (schedule_step !== null && (delivery.schedule_step !== schedule_step || !Delivery.isOpen(delivery))) return null
-  const due: Due = { job, trigger, schedule_step, delivery, subscription }
-  return due
-})
-
-/** Reads a delivery; null if it has been erased. */
-const loadDelivery = (
-  storage: Storage["Service"],
-  workspaceId: WorkspaceId,
-  subscriptionId: SubscriptionId,
-  eventId: string
-) => readOne(storage, Delivery.kind, workspaceId, Delivery.idOf(subscriptionId, eventId))
-
-/** How many unsealed secrets are cached: every attempt needs them, and unsealing costs more than signing. */
+/** How many keys are cached: every attempt needs them, and unsealing a secret costs more than signing. */
 const maxOpened = 10_000
 
+/** The key of an unsealed secret, and the subscription that the secret was sealed for. */
+interface Opened {
+  readonly workspace_id: WorkspaceId
+  readonly subscription_id: SubscriptionId
+  readonly key: Mac.Key
+}
+
 /**
- * Makes a function that unseals the secrets that are valid at a moment, newest first. If there are none, nothing may be
- * sent.
+ * Makes a function that returns the keys of the secrets that are valid at a moment, newest first. If there are none,
+ * nothing may be sent.
  */
-const openingSecrets = (seal: Seal["Service"]) => {
-  const opened = new BoundedMap<string, string>(maxOpened)
-  return Effect.fnUntraced(function* (workspaceId: WorkspaceId, subscription: Endpoint.KeptSubscription, at: number) {
-    const purpose = Endpoint.purposeOfSecrets(workspaceId, subscription.id)
-    const secrets: Array<string> = []
-    for (const { sealed } of Endpoint.validSecrets(subscription, at)) {
-      const name = `${purpose} ${sealed}`
-      const known = opened.get(name)
-      const secret = known ?? (yield* seal.open(purpose, sealed))
+const openingKeys = (seal: Seal["Service"]) => {
+  const opened = new BoundedMap<string, Opened>(maxOpened)
+
+  const open = Effect.fnUntraced(function* (
+    workspace_id: WorkspaceId,
+    subscription_id: SubscriptionId,
+    secrets: ReadonlyArray<Endpoint.KeptSecret>
+  ) {
+    const purpose = Endpoint.purposeOfSecrets(workspace_id, subscription_id)
+    const keys: Array<Mac.Key> = []
+    for (const { sealed } of secrets) {
+      const secret = yield* seal.open(purpose, sealed)
       if (secret === null) continue
-      if (known === undefined) opened.set(name, secret)
-      secrets.push(secret)
+      const key = yield* Signature.signingKey(secret)
+      opened.set(sealed, { workspace_id, subscription_id, key })
+      keys.push(key)
     }
-    return secrets.length === 0 ? yield* Effect.die("No signing secret can be opened") : secrets
+    return keys.length === 0 ? yield* Effect.die("No signing secret can be opened") : keys
   })
+
+  return (workspaceId: WorkspaceId, subscription: Endpoint.KeptSubscription, at: number) => {
+    const secrets = Endpoint.validSecrets(subscription, at)
+    const known = secrets.flatMap(({ sealed }) => {
+      const found = opened.get(sealed)
+      // A secret is valid only for the subscription that it was sealed for.
+      return found?.subscription_id === subscription.id && found.workspace_id === workspaceId ? [found.key] : []
+    })
+    const areKnown = known.length > 0 && known.length === secrets.length
+    return areKnown ? Effect.succeed(known) : open(workspaceId, subscription.id, secrets)
+  }
 }
 
 /** Signs a delivery and sends it. */
 const makeSend = Effect.gen(function* () {
-  const openSecrets = openingSecrets(yield* Seal)
-  const sign = Signature.signer(yield* Mac.Mac, Signature.noKeys())
+  const openKeys = openingKeys(yield* Seal)
+  const sign = Signature.keySigner(yield* Mac.Mac)
   const sender = yield* WebhookSender.loggable
   const prefix = yield* WebhookHeaderPrefix
 
   return Effect.fnUntraced(function* ({ delivery, job, subscription }: Due, at: number) {
-    const secrets = yield* openSecrets(job.workspace_id, subscription, at)
+    const keys = yield* openKeys(job.workspace_id, subscription, at)
     // Receivers compare the timestamp with their own clocks, so it is real time, not workspace time.
     const timestamp = Math.floor((yield* Clock.currentTimeMillis) / secondMs)
     const { event_id: id, payload } = delivery
-    const signature = yield* sign(secrets, { id, timestamp, body: payload })
+    const signature = yield* sign(keys, { id, timestamp, body: payload })
     const headers = {
       "content-type": "application/json",
       ...Signature.headersOf({ id, timestamp, signature, prefix })

@@ -138,7 +138,7 @@ interface Wanted {
 const wantedBy = (stored: NewEvent, all: ReadonlyArray<Endpoint.KeptSubscription>): ReadonlyArray<Wanted> => {
   if (all.length === 0) return []
   const json = Json.fromText<Event>(stored.body)
-  const { type } = Json.decode(json)
+  const type = stored.type ?? Json.decode(json).type
   const subscriptions = all.filter(({ event_types }) => event_types.includes(type))
   return subscriptions.length === 0 ? [] : [{ stored, json, type, subscriptions }]
 }
