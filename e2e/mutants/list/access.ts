@@ -110,7 +110,7 @@ export const access = inPackage("core")({
   "calls/IdempotentCalls.ts": [
     {
       name: "an idempotency key is compared without its input",
-      from: "if (!(yield* Fingerprint.matches(seal, place, before.fingerprint, sent))) return yield* usedOtherwise\n",
+      from: "if (!(yield* Fingerprint.matches(seal, place, before.fingerprint, sent))) return yield* otherInput\n",
       to: "",
       found_by: test(
         "packages/core/test/webhooks/subscriptions.test.ts",
