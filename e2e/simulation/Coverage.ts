@@ -67,6 +67,8 @@ export const expected: ReadonlyArray<string> = [
   "fault: name servers are down",
   "fault: consumers fail",
   "fault: a host dies between its steps",
+  "claim: skipped",
+  "claim: skipped, and a job is due",
   "storage: LeaseLost",
   "storage: VersionConflict",
   "key: accepted",

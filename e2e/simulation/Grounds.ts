@@ -37,22 +37,25 @@ const textsOf = (storage: Storage.Storage["Service"], ids: ReadonlyArray<Ids.Wor
   )
 
 /** The organizations are created once, and then copied. */
-const copies = (first: Copyable): (() => Ground) => {
+const copies = (first: Copyable): ((hears: boolean) => Ground) => {
   let workspaces: World.Workspaces | null = null
   World.create(first.layer, (exit) => {
     if (Exit.isSuccess(exit)) workspaces = exit.value
   })
-  return () => {
+  return (hears) => {
     if (workspaces === null) throw new Error("The organizations could not be created")
     const storage = serviceOf(first.copy().layer)
     const ids = Object.values(workspaces).map(({ id }) => id)
-    return { storage: SimulatedStorage.share(storage), workspaces, texts: () => textsOf(storage, ids) }
+    return { storage: SimulatedStorage.share(storage, { hears }), workspaces, texts: () => textsOf(storage, ids) }
   }
 }
 
-/** Stories with even seeds are played on the in-memory storage, the others on the storage model. */
+/**
+ * Stories with even seeds are played on the in-memory storage, the others on the storage model. In every second pair of
+ * seeds, hosts claim only if they have heard that there may be due work.
+ */
 export const inMemory = (): NewGround => {
   const memory = copies(MemoryStorage.copyable())
   const model = copies(ModelStorage.copyable())
-  return (seed) => (seed % 2 === 0 ? memory() : model())
+  return (seed) => (seed % 2 === 0 ? memory : model)(seed % 4 >= 2)
 }

@@ -1,6 +1,9 @@
-import { type Change, type Job, Storage } from "@quotewire/core"
-import { Effect, Exit, Layer } from "effect"
+import { type Change, Hints, type Job, Storage } from "@quotewire/core"
+import { Effect, Exit, Layer, type Scope } from "effect"
+import * as Claimer from "../../packages/storage-pg/src/jobs/Claimer.ts"
+import { DueWork } from "../../packages/storage-pg/src/jobs/DueWork.ts"
 import type * as Chance from "../chaos/Chance.ts"
+import * as Hearing from "./Hearing.ts"
 import type { Ledger } from "./Ledger.ts"
 import type { Machine, Process } from "./Machine.ts"
 import type { HintFault, StorageFault } from "./Story.ts"
@@ -14,6 +17,8 @@ import type { HintFault, StorageFault } from "./Story.ts"
 export interface StorageWeather {
   /** The fault that affects this host now; null if none does. */
   readonly fault: (host: number) => StorageFault | null
+  /** Whether no host, storage or hint has failed lately. */
+  readonly isCalm: () => boolean
   /** What happens to the hints for this host now. */
   readonly hints: (host: number) => HintFault | null
 }
@@ -147,7 +152,7 @@ export const passHint = (
 ): void => {
   const fault = weather.hints(host)
   if (fault !== null) ledger.reached.add(`fault: hints ${fault}`)
-  if (fault === "lost") return
+  if (fault === "lost" || fault === "cut") return
   machine.later(fault === "late" ? chance.below(20_000) : chance.below(4), process, deliver)
 }
 
@@ -180,13 +185,57 @@ export const makeFence = ({ ledger }: StorageParts): Fence => {
   }
 }
 
-/** Shares a storage whose calls return immediately. */
+/**
+ * Shares a storage whose calls return immediately. Hosts that hear answer claims themselves as long as nothing is due,
+ * as on PostgreSQL.
+ */
 export const share =
-  (shared: Storage.Storage["Service"]): Open =>
+  (shared: Storage.Storage["Service"], { hears }: { readonly hears: boolean }): Open =>
   (parts) => {
     const fence = makeFence(parts)
-    return (process, host) => Layer.succeed(Storage.Storage, ofHost(shared, fence, process, host, parts))
+    return (process, host) => {
+      const storage = ofHost(shared, fence, process, host, parts)
+      return Layer.effect(
+        Storage.Storage,
+        hears ? hearing(shared, storage, process, host, parts) : Effect.succeed(storage)
+      )
+    }
   }
+
+/** A claim at time 0 takes no jobs. */
+const nothing: Storage.ClaimQuery = { now: 0, lease_ms: 1, limit: 1 }
+
+/** The storage of a host that claims only if there may be due work. */
+const hearing = Effect.fnUntraced(function* (
+  shared: Storage.Storage["Service"],
+  storage: Storage.Storage["Service"],
+  process: Process,
+  host: number,
+  parts: StorageParts
+): Effect.fn.Return<Storage.Storage["Service"], never, Scope.Scope> {
+  const due = new DueWork()
+  const hints = new Hints.Hints()
+  yield* hints.watch(({ about }) => {
+    if (about !== "record") due.hint()
+  })
+  yield* storage.watch((hint) => Effect.runSync(hints.notify([hint])))
+  const nextDue = Effect.map(shared.claim(nothing), ({ next_due_at }) => next_due_at)
+  const through = wayOf(process, host, parts)
+  yield* Hearing.listen(parts, host, { ...due.newsFromHere(), notify: hints.notify }, through("other", nextDue))
+  const { asked, watching } = Hearing.watch(parts, process, () => Effect.runSync(nextDue))
+  const claim = yield* Claimer.make((query) => {
+    if (query.workspace_id === undefined) asked()
+    return storage.claim(query)
+  }, due)
+  const hinting = Effect.sync(due.hint)
+  return {
+    ...storage,
+    claim: watching(claim),
+    commit: (change) => Effect.tapErrorTag(storage.commit(change), "StorageUnavailable", () => hinting),
+    release: (leases) => Effect.ensuring(storage.release(leases), hinting),
+    watch: hints.watch
+  }
+})
 
 const ofHost = (
   shared: Storage.Storage["Service"],

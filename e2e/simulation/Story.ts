@@ -60,7 +60,7 @@ export const storageFaults = [
 export type StorageFault = (typeof storageFaults)[number]
 
 /** How hints fail for a while. */
-export const hintFaults = ["late", "lost"] as const
+export const hintFaults = ["late", "lost", "cut"] as const
 export type HintFault = (typeof hintFaults)[number]
 
 /** The insurance lines of a story. */

@@ -7,6 +7,27 @@ export interface Weather extends ReceiverWeather, StorageWeather {
   readonly consumersFail: () => boolean
 }
 
+/** How long after its end a fault may still have consequences for claims. A host may die some steps after its kill. */
+const shadowMs = 15_000
+
+const shadowOf = (action: Action): number => {
+  switch (action.do) {
+    case "kill":
+    case "stop":
+      return action.down_ms + shadowMs
+    case "pause":
+    case "storage":
+      return action.for_ms + shadowMs
+    case "hints":
+      // A host knows that its connection is cut.
+      return action.how === "cut" ? -1 : action.for_ms + shadowMs
+    case "set the clock":
+      return shadowMs
+    default:
+      return -1
+  }
+}
+
 /** The faults of a story, by the time since it began. Each ends by `busyMs`, except in receivers that fail for good. */
 export const make = (actions: ReadonlyArray<Action>, since: () => number, busyMs: number): Weather => {
   const isOn = ({ at, for_ms }: { readonly at: number; readonly for_ms: number }) => {
@@ -22,6 +43,7 @@ export const make = (actions: ReadonlyArray<Action>, since: () => number, busyMs
     consumers: actions.filter((action) => action.do === "consumers fail")
   }
   return {
+    isCalm: () => actions.every((action) => since() < action.at || since() > action.at + shadowOf(action)),
     fault: (host) =>
       all.storage.find((action) => isOn(action) && (action.host === null || action.host === host))?.how ?? null,
     hints: (host) =>

@@ -5,7 +5,9 @@ import type { Rows } from "../../../packages/storage-pg/src/connection/Send.ts"
 import { refused } from "../../../packages/storage-pg/src/connection/StatementRefused.ts"
 import * as DatabaseClock from "../../../packages/storage-pg/src/database/DatabaseClock.ts"
 import { parseAnnouncement } from "../../../packages/storage-pg/src/hints/Announcer.ts"
+import { makeClaim } from "../../../packages/storage-pg/src/jobs/claim.ts"
 import { type Means, storageOn } from "../../../packages/storage-pg/src/opening/storageOn.ts"
+import * as Hearing from "../Hearing.ts"
 import * as SimulatedStorage from "../SimulatedStorage.ts"
 import { storedBy } from "./Commits.ts"
 import type { Server } from "./Server.ts"
@@ -24,6 +26,8 @@ type Run = (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, 
 interface Ways {
   readonly run: Run
   readonly listen: Means["listen"]
+  /** Checks the claims of the host. */
+  readonly watching?: Hearing.Watch["watching"]
   /** Whether the host uses the database's clock instead of its own. */
   readonly uses_database_clock: boolean
   /** Called with the reason why a change was refused. */
@@ -33,7 +37,7 @@ interface Ways {
 type Refusal = Parameters<typeof SimulatedStorage.noteRefusal>[2]
 
 /** The storage in a process. */
-const layerOf = ({ listen, refused: note = () => {}, run, uses_database_clock }: Ways) =>
+const layerOf = ({ listen, refused: note = () => {}, run, uses_database_clock, watching = (claim) => claim }: Ways) =>
   Layer.effectContext(
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
@@ -49,6 +53,7 @@ const layerOf = ({ listen, refused: note = () => {}, run, uses_database_clock }:
       const storage = yield* Effect.provideService(storageOn(database, { listen, writers }), RealClock, clock)
       const noting: typeof storage = {
         ...storage,
+        claim: watching(storage.claim),
         commit: (change) => Effect.tapError(storage.commit(change), (refusal) => Effect.sync(() => note(refusal)))
       }
       const context = Context.make(Storage.Storage, noting)
@@ -101,14 +106,25 @@ export const open =
       )
     return (process, host) => {
       const through = SimulatedStorage.wayOf(process, host, parts, { patience_ms: callMs })
-      const listen: Means["listen"] = (_connection, { host: name, notify }) =>
-        Effect.asVoid(
+      // A claim at time 0 takes no jobs.
+      const nextDue = (run: Run) =>
+        Effect.map(makeClaim({ write: run })({ now: 0, lease_ms: 1, limit: 1 }), ({ next_due_at }) => next_due_at)
+      const statement: Run = (sql, params) => through(operationOf(sql), ran(sql, params))
+      const { asked, watching } = Hearing.watch(parts, process, () => Effect.runSync(nextDue(ran)))
+      const listen: Means["listen"] = (_connection, ear) =>
+        Effect.andThen(
+          Hearing.listen(
+            parts,
+            host,
+            ear,
+            nextDue((sql, params) => through("other", ran(sql, params)))
+          ),
           Effect.acquireRelease(
             Effect.sync(() => {
               const listener = (payload: string) => {
-                const hints = parseAnnouncement(name, payload)
+                const hints = parseAnnouncement(ear.host, payload)
                 if (hints.length === 0) return
-                SimulatedStorage.passHint(process, host, parts, () => Effect.runSync(notify(hints)))
+                SimulatedStorage.passHint(process, host, parts, () => Effect.runSync(ear.notify(hints)))
               }
               listeners.add(listener)
               return listener
@@ -117,7 +133,11 @@ export const open =
           )
         )
       return layerOf({
-        run: (sql, params) => through(operationOf(sql), ran(sql, params)),
+        run: (sql, params) => {
+          if (sql.includes("claim_1(")) asked()
+          return statement(sql, params)
+        },
+        watching,
         listen,
         uses_database_clock,
         refused: (refusal) => SimulatedStorage.noteRefusal(parts.ledger, process, refusal)

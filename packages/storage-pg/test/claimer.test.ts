@@ -4,6 +4,7 @@ import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { Database } from "../src/database/Database.ts"
 import * as Claimer from "../src/jobs/Claimer.ts"
+import { makeClaim } from "../src/jobs/claim.ts"
 import { DueWork } from "../src/jobs/DueWork.ts"
 import { workspace } from "./support/hosts.ts"
 
@@ -45,7 +46,7 @@ const answering = Effect.fnUntraced(function* (row: typeof nothing | typeof job)
       asked_for.push(PgTypes.isParameter(moment) ? moment.value : moment)
       return [row]
     })
-  const claim = yield* Claimer.make({ write }, new DueWork())
+  const claim = yield* Claimer.make(makeClaim({ write }), new DueWork())
   return { asked_at, asked_for, claim }
 })
 

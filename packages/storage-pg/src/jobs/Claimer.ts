@@ -1,7 +1,5 @@
 import { Monotonic, type Storage } from "@quotewire/core"
 import { Clock, Effect } from "effect"
-import type { Database } from "../database/Database.ts"
-import { claim } from "./claim.ts"
 import type { DueWork } from "./DueWork.ts"
 
 /**
@@ -12,11 +10,11 @@ import type { DueWork } from "./DueWork.ts"
 const restMs = 5
 
 /**
- * Claims due jobs. Claims over all workspaces ask the database only if there may be due work. Only these pause, by the
+ * Claims due jobs with the claim of a database. Claims over all workspaces ask the database only if there may be due work. Only these pause, by the
  * clock that was current when `make` ran.
  */
 export const make = Effect.fnUntraced(function* (
-  database: Pick<Database, "write">,
+  claim: Storage.Storage["Service"]["claim"],
   due: DueWork
 ): Effect.fn.Return<Storage.Storage["Service"]["claim"]> {
   const clock = yield* Clock.Clock
@@ -33,14 +31,14 @@ export const make = Effect.fnUntraced(function* (
     if (known !== null) return known
     yield* rest
     const ended = due.asking(query)
-    const claimed = yield* Effect.onError(claim(database, query), () => Effect.sync(() => ended(null)))
+    const claimed = yield* Effect.onError(claim(query), () => Effect.sync(() => ended(null)))
     ended(claimed)
     restsUntilMs = claimed.jobs.length === 0 ? nowMs() + restMs : nowMs()
     return claimed
   })
 
   // Claims over all workspaces do not know when the leases of such a claim end.
-  const claimIn = (query: Storage.ClaimQuery) => Effect.ensuring(claim(database, query), Effect.sync(due.hint))
+  const claimIn = (query: Storage.ClaimQuery) => Effect.ensuring(claim(query), Effect.sync(due.hint))
 
   return (query) => (query.workspace_id === undefined ? claimAnywhere(query) : claimIn(query))
 })

@@ -43,21 +43,20 @@ const claimOf = (rows: ReadonlyArray<unknown>): Storage.JobClaim => {
 }
 
 /** Leases due jobs whose kinds this program knows. */
-export const claim = (
-  database: Pick<Database, "write">,
-  { now, lease_ms, limit, workspace_id, ahead_ms }: Storage.ClaimQuery
-): Effect.Effect<Storage.JobClaim, Storage.StorageUnavailable> => {
-  const given = { at: now, lease_ms, most: limit, kinds: Job.jobKinds }
-  return Effect.map(
-    workspace_id === undefined
-      ? database.write(claimAnywhere.statement, claimAnywhere.parameters(given, {}))
-      : database.write(
-          claimOrdered.statement,
-          claimOrdered.parameters({ ...given, of_workspace: workspace_id, ahead_ms: ahead_ms ?? null }, {})
-        ),
-    claimOf
-  )
-}
+export const makeClaim =
+  (database: Pick<Database, "write">): Storage.Storage["Service"]["claim"] =>
+  ({ now, lease_ms, limit, workspace_id, ahead_ms }) => {
+    const given = { at: now, lease_ms, most: limit, kinds: Job.jobKinds }
+    return Effect.map(
+      workspace_id === undefined
+        ? database.write(claimAnywhere.statement, claimAnywhere.parameters(given, {}))
+        : database.write(
+            claimOrdered.statement,
+            claimOrdered.parameters({ ...given, of_workspace: workspace_id, ahead_ms: ahead_ms ?? null }, {})
+          ),
+      claimOf
+    )
+  }
 
 /** Releases leases before they end. */
 export const makeRelease =

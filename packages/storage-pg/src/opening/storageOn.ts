@@ -9,7 +9,7 @@ import { erase } from "../erasure/erase.ts"
 import * as Announcer from "../hints/Announcer.ts"
 import type { Listen } from "../hints/Listener.ts"
 import * as Claimer from "../jobs/Claimer.ts"
-import { makeRelease } from "../jobs/claim.ts"
+import { makeClaim, makeRelease } from "../jobs/claim.ts"
 import { DueWork } from "../jobs/DueWork.ts"
 import * as Reader from "../reads/Reader.ts"
 import { someRowsReader } from "../rows/Columns.ts"
@@ -61,7 +61,7 @@ export const storageOn: (
     let works = false
     const released = new Set<Ids.WorkspaceId>()
     yield* Effect.addFinalizer(() => Effect.sync(() => announce([...released].map(aboutJobs))))
-    const claim = yield* Claimer.make(database, due)
+    const claim = yield* Claimer.make(makeClaim(database), due)
     const release = makeRelease(database)
 
     return Storage.Storage.of({
