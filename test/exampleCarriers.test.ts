@@ -134,7 +134,7 @@ const notUsable = (reason: string, status: number | null, code: string) => ({
   status,
   fault: `CarrierHttpError ${code}`,
   ...(code === "TOO_LARGE" && {
-    broken_rules: "Must have at most 1048576 bytes; the option max_bytes of http raises this."
+    broken_rules: "Must be at most 1048576 bytes. To raise the limit, set http.max_bytes."
   })
 })
 

@@ -214,7 +214,7 @@ describe.each(frameworks)("in $name", (framework) => {
     assert.deepStrictEqual([quote_request.status, quotes.length], ["completed", 3])
   })
 
-  it("errors are answered in the envelope", async () => {
+  it("errors are returned in the API's format", async () => {
     const { get, post } = calls
     const wrong = await post("/v1/quote-requests", { ...startOf("wrong"), application: { dwelling: { type: 1 } } })
     assert.strictEqual(wrong.status, 422)

@@ -36,7 +36,7 @@ interface Ways {
 
 type Refusal = Parameters<typeof SimulatedStorage.noteRefusal>[2]
 
-/** The storage in a process. */
+/** The PostgreSQL storage as one simulated host opens it. */
 const layerOf = ({ listen, refused: note = () => {}, run, uses_database_clock, watching = (claim) => claim }: Ways) =>
   Layer.effectContext(
     Effect.gen(function* () {

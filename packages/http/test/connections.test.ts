@@ -155,7 +155,7 @@ describe("connections", () => {
 })
 
 describe("broken requests", () => {
-  it.live("in the middle of a body are answered once", () =>
+  it.live("that become malformed inside a body are answered once", () =>
     Effect.gen(function* () {
       const { keys, notes, port } = yield* start()
       const wire = yield* Wire.open(port)

@@ -220,7 +220,7 @@ export const json = toggle("json", "Print one line of JSON, and nothing else on 
 export const noLimits = toggle("no-limits", "Turn rate limits off, for load tests")
 
 /** Rate limits that differ from the contract's. */
-export const limits = textSetting("limits", "Rate limits as JSON; omitted ones keep the contract's values").pipe(
+export const limits = textSetting("limits", "Rate limits as JSON; omitted limits keep their defaults").pipe(
   Flag.withDefault("{}"),
   Flag.filterMap(
     (text) => Result.getSuccess(Limits.readLimits(text)),

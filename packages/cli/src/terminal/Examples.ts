@@ -3,7 +3,7 @@ import type { HelpDoc } from "effect/cli"
 /** Examples of each command, by its path without `quotewire`. Secrets come from the environment, a profile or standard input. */
 const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   create: [
-    { command: "quotewire create my-app", description: "Ask what the project has, and write it" },
+    { command: "quotewire create my-app", description: "Choose the parts of the project, then write it" },
     {
       command: "quotewire create my-app --in fastify --carrier json --receiver",
       description: "Embed the service in Fastify, with a carrier and a receiver of webhooks"
@@ -55,7 +55,7 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   ],
   "requests show": [
     { command: "quotewire requests show qreq_01m84v0ff8nrk5ty5ppekmrp7v --bodies", description: "Show its timeline" },
-    { command: "quotewire requests show req_01m84v0ff8nrk5ty5ppekmrp7v", description: "Show one call of the API" }
+    { command: "quotewire requests show req_01m84v0ff8nrk5ty5ppekmrp7v", description: "Show one API call" }
   ],
   "requests tail": [{ command: "quotewire requests tail", description: "Follow the calls of your integration" }],
   login: [

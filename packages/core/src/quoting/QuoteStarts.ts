@@ -194,7 +194,7 @@ const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: Start.Reques
   const code = Start.refusesFirst(scenario)
   const leftMs = (kept?.refused_at ?? now) + Scenario.refusedMs - now
   if (code === null || leftMs <= 0) return null
-  const what = code === "rate_limited" ? "The limit of starts was reached" : "The service is temporarily unavailable"
+  const what = code === "rate_limited" ? "The limit on starts was reached" : "The service is temporarily unavailable"
   return ApiError.make(code, {
     message: `${what}: the scenario plays it for the first attempt of a request_key.`,
     retry_after_seconds: Math.ceil(leftMs / 1_000)

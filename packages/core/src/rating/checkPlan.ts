@@ -18,7 +18,7 @@ export const checkPlan = (context: Context, today: string | undefined): void => 
   const { faults, plan } = context
   const { terms } = plan
   faults.require(today === undefined || plan.reviewed_on <= today, "reviewed_on", "Must not be in the future.")
-  faults.require(new Set(plan.states).size === plan.states.length, "states", "Must name each state once.")
+  faults.require(new Set(plan.states).size === plan.states.length, "states", "Must not name a state twice.")
   faults.require(
     terms.first_start_days <= terms.last_start_days,
     "terms.last_start_days",

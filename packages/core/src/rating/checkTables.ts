@@ -203,7 +203,7 @@ export const checkConditions = (context: Context, conditions: ReadonlyArray<Cond
     context.faults.require(
       is !== undefined || above !== undefined || below !== undefined,
       at,
-      "Must have at least one of is, above and below."
+      "Must have at least one of `is`, `above` and `below`."
     )
     if (variable === null) continue
     checkListed(context, by, variable.domain, is ?? [], `${at}.is`)

@@ -2,10 +2,9 @@ import { Context } from "effect"
 import type { JobClaim } from "../storage/Storage.ts"
 
 /**
- * The claim that a job came with; null if its jobs do not run side by side.
+ * The claim that a job came with; null if its jobs run one after another.
  *
- * All jobs of a claim begin after it. So a read that one of them begins is as new as the others need it, and they can
- * share it.
+ * Concurrent jobs of a claim all begin right after it, so they can share what one of them reads.
  */
 export const Claim = Context.Reference<Pick<JobClaim, "jobs"> | null>("@quotewire/core/Claim", {
   defaultValue: () => null

@@ -112,11 +112,10 @@ export type CatchUp = (job: ClaimedJob) => Effect.Effect<number, StorageUnavaila
  */
 export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
   const storage = yield* Storage
-  const { claim, run, runSequentially } = yield* claiming
+  const work = yield* claiming
 
   return Effect.gen(function* () {
     const signal = yield* wokenByJobs(storage, undefined)
-    const running = new Set<ClaimedJob>()
     // Whether room limited the last claim. If so, claim again as soon as there is room.
     let isFull = false
     const makeRoom = () => {
@@ -125,33 +124,7 @@ export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
     const waiting = countWaiting(makeRoom)
     const backOff = backOffWhenUnavailable(signal.wake)
     const fibers = yield* FiberSet.make()
-
-    const leave = (jobs: ReadonlyArray<ClaimedJob>): void => {
-      for (const job of jobs) running.delete(job)
-      makeRoom()
-    }
-    const runOne = (job: ClaimedJob) =>
-      Effect.onExit(run(job), (ran) =>
-        Effect.sync(() => {
-          backOff.watch(ran)
-          leave([job])
-        })
-      )
-    const runAll = (jobs: ReadonlyArray<ClaimedJob>) => {
-      const [first] = jobs
-      const ran = runSequentially(jobs, runOne)
-      return first?.ordered === true
-        ? ran.pipe(Effect.andThen(catchUp(first)), Effect.ignore, Effect.ensuring(Effect.sync(() => leave(jobs))))
-        : Effect.ignore(ran)
-    }
-    // Uninterruptible from the claim until the jobs are registered, so that shutting down releases every claimed job.
-    const take = (room: number) =>
-      Effect.uninterruptible(
-        Effect.map(claim(room), (claimed) => {
-          for (const job of claimed.jobs) running.add(job)
-          return claimed
-        })
-      )
+    const { runAll, running, take } = makeRunning(work, { catchUp, watch: backOff.watch, makeRoom })
 
     const round = Effect.gen(function* () {
       yield* backOff.pause
@@ -186,6 +159,60 @@ export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
     yield* Effect.forkScoped(Supervise.repeatForever("Claiming jobs", unlessDown, pollMs))
   })
 })
+
+/** The jobs that run in this process: how they are claimed, run and forgotten. */
+const makeRunning = (
+  { claim, run, runSequentially }: Effect.Success<typeof claiming>,
+  {
+    catchUp,
+    makeRoom,
+    watch
+  }: {
+    readonly catchUp: CatchUp
+    /** Called when a job ends. */
+    readonly makeRoom: () => void
+    readonly watch: ReturnType<typeof backOffWhenUnavailable>["watch"]
+  }
+) => {
+  const running = new Set<ClaimedJob>()
+
+  const leave = (jobs: ReadonlyArray<ClaimedJob>): void => {
+    for (const job of jobs) running.delete(job)
+    makeRoom()
+  }
+
+  const runOne = (job: ClaimedJob) =>
+    Effect.onExit(run(job), (ran) =>
+      Effect.sync(() => {
+        watch(ran)
+        leave([job])
+      })
+    )
+
+  const runAll = (jobs: ReadonlyArray<ClaimedJob>) => {
+    const [first] = jobs
+    const ran = runSequentially(jobs, runOne)
+    if (first?.ordered !== true) return Effect.ignore(ran)
+    return ran.pipe(
+      Effect.andThen(catchUp(first)),
+      Effect.ignore,
+      Effect.ensuring(Effect.sync(() => leave(jobs))),
+      // Ordered jobs run one after another, so what one has read is too old for the next.
+      Effect.provideService(Claim, null)
+    )
+  }
+
+  // Uninterruptible from the claim until the jobs are registered, so that shutting down releases every claimed job.
+  const take = (room: number) =>
+    Effect.uninterruptible(
+      Effect.map(claim(room), (claimed) => {
+        for (const job of claimed.jobs) running.add(job)
+        return claimed
+      })
+    )
+
+  return { runAll, running, take }
+}
 
 const claimedJobs = Metric.counter("quotewire_jobs_claimed_total", {
   description: "Jobs that this process has claimed.",

@@ -19,5 +19,5 @@ export interface About {
 export const aboutOf = ({ quote_id, quote_request_id }: About): ReadonlyArray<string> =>
   [quote_id, quote_request_id].filter((id) => id !== undefined && id !== null)
 
-/** These fields as query parameters. */
+/** `aboutFields` as query parameters. */
 export const aboutQuery = { quote_request_id: "string", quote_id: "string" } as const

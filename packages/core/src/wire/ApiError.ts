@@ -64,17 +64,18 @@ export const definitions = define({
   quote_expired: {
     status: 409,
     retry_action: "read_status",
-    meaning: "The quote has expired. Only purchase operations return this code."
+    meaning: "The quote has expired. Reserved for purchases: no operation returns this code yet."
   },
   price_changed: {
     status: 409,
     retry_action: "read_status",
-    meaning: "The price has changed. Only purchase operations return this code."
+    meaning: "The price has changed. Reserved for purchases: no operation returns this code yet."
   },
   purchase_not_supported: {
     status: 409,
     retry_action: "none",
-    meaning: "The quote cannot be purchased through the API. Only purchase operations return this code."
+    meaning:
+      "The quote cannot be purchased through the API. Reserved for purchases: no operation returns this code yet."
   },
   event_cursor_expired: {
     status: 410,

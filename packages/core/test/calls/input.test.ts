@@ -168,7 +168,8 @@ describe("an input", () => {
     for (const count of [1_000, 8_000]) {
       looks = 0
       assert.isTrue(Result.isFailure(readWords({ words: Array.from({ length: count }, (_, i) => `wrong ${i}`) })))
-      assert.isAtMost(looks, count + 200)
+      // Compiled schemas first see whether an input is valid, and then look for its errors.
+      assert.isAtMost(looks, 2 * count + 200)
     }
   })
 
@@ -241,7 +242,7 @@ describe("an input", () => {
     }
   })
 
-  it("is refused in a short answer, whatever its field names and choices are", () => {
+  it("is refused in an answer of bounded size, however long its field names and however many values are allowed", () => {
     const long = { [`${"n".repeat(255)}\u{1F600}${"n".repeat(100_000)}`]: 1 }
     const [error] = errorsOf({ name: "n", ...long })
     assert.strictEqual(error?.path, `${"n".repeat(255)}…`)

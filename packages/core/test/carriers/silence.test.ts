@@ -46,7 +46,7 @@ describe("the log", () => {
     "names an answer that is too large, with the limit, as does the record",
     Effect.gen(function* () {
       const line = only(yield* lines, "A carrier was unreachable or sent no usable answer")
-      assert.match(String(line.annotations.broken_rules), /^Must have at most 1048576 bytes/)
+      assert.match(String(line.annotations.broken_rules), /^Must be at most 1048576 bytes/)
       assert.strictEqual(line.annotations.fault, "CarrierHttpError TOO_LARGE")
       const [exchange] = yield* onRecord()
       assert.deepInclude(exchange, { reason: "unreadable_answer", fault: "CarrierHttpError TOO_LARGE" })

@@ -122,8 +122,12 @@ describe("an answer read with a Standard Schema", () => {
       const answer = yield* answered(() => json("x"))
       const late = bare(() => Promise.reject(new Error("late")))
       assert.throws(() => answer.json(late), CarrierHttpMistake, /^json\(schema\): The schema has asynchronous rules/)
-      assert.throws(() => answer.xml(Object({ parse: String })), CarrierHttpMistake, /^xml\(schema\): Pass a schema/)
-      assert.throws(() => answer.json(Object(Schema)), CarrierHttpMistake, /Pass a schema/)
+      assert.throws(
+        () => answer.xml(Object({ parse: String })),
+        CarrierHttpMistake,
+        /^xml\(schema\): Pass an Effect schema/
+      )
+      assert.throws(() => answer.json(Object(Schema)), CarrierHttpMistake, /Pass an Effect schema/)
     })
   )
 })

@@ -287,7 +287,7 @@ describe("a start's scenario", () => {
         const input = startOf({ scenario: code })
         const first = yield* refusal(startWith(input))
         assert.deepStrictEqual([first._tag, first.retry_after_seconds], [code, 5])
-        if (code === "rate_limited") assert.include(first.message, "limit of starts")
+        if (code === "rate_limited") assert.include(first.message, "limit on starts")
         yield* advance(3)
         assert.strictEqual((yield* refusal(startWith(input))).retry_after_seconds, 2)
         assert.lengthOf(yield* feed(), 0)

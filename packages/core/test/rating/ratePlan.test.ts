@@ -33,7 +33,7 @@ const shape: ReadonlyArray<Row> = [
     "factors.0.factor",
     "with up to four decimals"
   ],
-  ["a date that does not exist", { ...example, reviewed_on: "2026-02-30" }, "reviewed_on", "Must be a day"],
+  ["a date that does not exist", { ...example, reviewed_on: "2026-02-30" }, "reviewed_on", "Must be a calendar date"],
   ["a reason that does not exist", withRule({ reason: "mood" }), "underwriting.0.reason", "Must be one of "]
 ]
 
@@ -208,7 +208,7 @@ const rules: ReadonlyArray<Row> = [
     "a condition without a test",
     withRule({ reason: "prior_claims", when: [{ by: "claims_last_5_years" }] }),
     "underwriting.0.when.0",
-    "Must have at least one of is, above and below."
+    "Must have at least one of `is`, `above` and `below`."
   ],
   [
     "a numeric comparison of text",

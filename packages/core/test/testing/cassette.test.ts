@@ -171,7 +171,7 @@ describe("a cassette", () => {
       "a form",
       "premium=180&name=Ada",
       "application/x-www-form-urlencoded",
-      /It is a form, whose values are never kept\. /
+      /It is a form, and form values are never kept\. /
     ],
     [
       "a form with a character set",

@@ -43,7 +43,7 @@ describe("the revision contract", () => {
   it("rejects a list in the wrong order, and names that are not operations", async () => {
     const [newest, older] = served({ answers: { get_qoute: (answer) => answer } })
     const messages = await brokenBy([newest, { date: "2028-02-30", differences: older?.differences ?? [] }])
-    assert.include(messages[0], "1.date: Must be a day")
+    assert.include(messages[0], "1.date: Must be a date")
     assert.include(messages[0], "list the newest first")
     assert.include(messages[1], "get_qoute")
   })

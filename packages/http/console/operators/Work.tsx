@@ -6,7 +6,7 @@ import { count, duration, title } from "../words/format.ts"
 
 type WorkReport = OperatorAnswer<"get_work">
 
-/** The work that waits, cell by cell, and the retention periods. */
+/** Waiting work by kind of job, the connected processes, the state of each cell, and the retention periods. */
 export const Work = ({ call }: { readonly call: Call }) => {
   const work = useLive("work", { read: (signal) => call("get_work", {}, signal), next: () => 5_000 })
   return (

@@ -32,7 +32,7 @@ export const present = Answer.make((whole: Resource.QuoteRequestWithQuotes, { in
     ...(changes === null || !isShortened(changes)
       ? []
       : [
-          `quotes and carriers hold only what has changed since version ${changes.version}; to read all, leave out only_changes.`
+          `quotes and carriers hold only what has changed since version ${changes.version}; to get everything, leave out only_changes.`
         ])
   ].join("\n")
   return {

@@ -38,10 +38,7 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
   const run = yield* FiberSet.makeRuntime()
   const claimTimeoutMs = yield* TimedClaim.ClaimTimeout
 
-  /**
-   * Waits until a cell is usable again. If the first health check succeeds, the cell only refused a call, so it gets a
-   * pause.
-   */
+  /** Waits until a cell is usable again. One that only refused a call passes its first check, so it gets a pause. */
   const recover = Effect.fnUntraced(function* (cell: CellState, storage: Port) {
     const isReady = Effect.isSuccess(Effect.timeout(storage.ready, readyTimeoutMs))
     if (yield* isReady) {

@@ -1,6 +1,6 @@
 import { Clock, Context, Effect } from "effect"
 
-/** The clock of connections. Tests that simulate a database provide their own. */
+/** The clock that database connections use. Tests that simulate a database provide their own. */
 export const RealClock = Context.Reference<Clock.Clock>("@quotewire/storage-pg/RealClock", {
   defaultValue: () => Clock.Clock.defaultValue()
 })

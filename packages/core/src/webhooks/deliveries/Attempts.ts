@@ -163,7 +163,8 @@ const inTime = (sent: Effect.Effect<SendOutcome>): Effect.Effect<SendOutcome> =>
   })
 
 /**
- * How many times an attempt is postponed at most: by 5 seconds more each time, up to 5 minutes; about six hours in all.
+ * The maximum number of times an attempt is postponed. Each pause is 5 seconds longer than the one before, up to 5
+ * minutes: about six hours in all.
  */
 const maxPostponed = 100
 const postponedMs = (times: number): number => Math.min(5 * secondMs * times, 5 * minuteMs)
