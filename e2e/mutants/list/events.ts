@@ -59,14 +59,6 @@ export const events = inPackage("core")({
       found_by: stories
     },
     {
-      name: "only the newest secret signs",
-      from: "const secrets = Endpoint.validSecrets(subscription, at)",
-      to: "const secrets = Endpoint.validSecrets(subscription, at).slice(0, 1)",
-      found_by: test(rotation, "returns the new secret once, and both secrets sign for a day of workspace time")
-    }
-  ],
-  "webhooks/deliveries/DueAttempts.ts": [
-    {
       name: "an attempt of an earlier step",
       from: "(delivery.schedule_step !== schedule_step || !Delivery.isOpen(delivery))) return null",
       to: "!Delivery.isOpen(delivery)) return null",
@@ -74,6 +66,12 @@ export const events = inPackage("core")({
         "packages/core/test/webhooks/testsAndReplays.test.ts",
         "restarts the schedule of a delivery that failed or is being retried"
       )
+    },
+    {
+      name: "only the newest secret signs",
+      from: "const secrets = Endpoint.validSecrets(subscription, at)",
+      to: "const secrets = Endpoint.validSecrets(subscription, at).slice(0, 1)",
+      found_by: test(rotation, "returns the new secret once, and both secrets sign for a day of workspace time")
     }
   ],
   "consuming/Dispatcher.ts": [

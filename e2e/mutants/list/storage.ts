@@ -30,7 +30,7 @@ const ofMemory = inPackage("storage-memory")({
       found_by: stories
     }
   ],
-  "Lane.ts": [
+  "JobQueue.ts": [
     {
       name: "an ordered job beside one that is leased",
       from: "return ordered ? this.leased.size > 0 : ",

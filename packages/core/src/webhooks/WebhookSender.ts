@@ -93,3 +93,18 @@ export class WebhookSender extends Context.Service<
     })
   )
 }
+
+/**
+ * The longest that a sender may take: the deadline, plus the time before it for looking up the host and waiting for a
+ * connection. This is less than a job's lease, so no other host begins the attempt while it runs.
+ */
+const maxSendMs = defaultDeadlineMs + 10_000
+
+const late: SendOutcome = { response_status_code: null, duration_ms: maxSendMs, failure: "timeout" }
+
+/** Stops waiting for a sender that does not end by its deadline, so that it cannot hold its slot forever. */
+export const inTime = (sent: Effect.Effect<SendOutcome>): Effect.Effect<SendOutcome> =>
+  Effect.timeoutOrElse(sent, {
+    duration: maxSendMs,
+    orElse: () => Effect.as(Effect.logWarning("Gave up on the webhook sender, which ran past its deadline"), late)
+  })

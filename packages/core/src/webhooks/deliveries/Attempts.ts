@@ -1,8 +1,9 @@
-import { Cause, Clock, Effect, Exit, Metric, Option, type Scope } from "effect"
+import { Cause, Clock, Effect, Exit, Fiber, Metric, Option, type Scope } from "effect"
 import { Mac } from "effect/crypto"
 import { Seal } from "../../access/Seal.ts"
 import { BoundedMap } from "../../concurrency/BoundedMap.ts"
 import { Slot } from "../../concurrency/Slot.ts"
+import { Claim } from "../../runner/Claim.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import * as Batcher from "../../storage/Batcher.ts"
 import * as Change from "../../storage/Change.ts"
@@ -21,8 +22,7 @@ import * as Delivery from "../records/Delivery.ts"
 import * as Endpoint from "../records/Endpoint.ts"
 import * as Signature from "../Signature.ts"
 import { WebhookHeaderPrefix } from "../WebhookHeaders.ts"
-import { defaultDeadlineMs, isConfirmed, type SendOutcome, WebhookSender } from "../WebhookSender.ts"
-import { type Due, loadDelivery, makeLoad } from "./DueAttempts.ts"
+import { inTime, isConfirmed, type SendOutcome, WebhookSender } from "../WebhookSender.ts"
 
 /*
  * Attempts at deliveries. The result of each attempt is committed in the same change that finishes its job.
@@ -77,6 +77,74 @@ const outcomeOf = (sent: SendOutcome, at: number, trigger: Due["trigger"]): Deli
   failure: sent.failure,
   trigger
 })
+
+type StorageService = Storage["Service"]
+
+/** An attempt that is due. */
+interface Due {
+  readonly job: ClaimedJob
+  readonly trigger: "manual" | "scheduled"
+  /** The step of the delivery's schedule; null for an attempt outside the schedule. */
+  readonly schedule_step: number | null
+  readonly delivery: Delivery.KeptDelivery
+  readonly subscription: Endpoint.KeptSubscription
+}
+
+/**
+ * Makes a function that loads the delivery that a job must attempt, with its subscription; null if a newer job, a
+ * cancellation or an erasure has made the job obsolete.
+ */
+const makeLoad = (storage: StorageService) => {
+  const readSubscription = readingSubscriptions(storage)
+
+  return Effect.fnUntraced(function* (job: ClaimedJob) {
+    const { subscription_id, event_id, schedule_step, trigger } = JobPayload.read(job, "deliver")
+    // Both are read at the same time.
+    const reading = yield* readSubscription(job.workspace_id, subscription_id)
+    const delivery = yield* loadDelivery(storage, job.workspace_id, subscription_id, event_id)
+    const subscription = yield* Fiber.join(reading)
+    if (delivery === null || subscription === null) return null
+    if (schedule_step !== null && (delivery.schedule_step !== schedule_step || !Delivery.isOpen(delivery))) return null
+    const due: Due = { job, trigger, schedule_step, delivery, subscription }
+    return due
+  })
+}
+
+/** Reads a delivery; null if it has been erased. */
+const loadDelivery = (
+  storage: StorageService,
+  workspaceId: WorkspaceId,
+  subscriptionId: SubscriptionId,
+  eventId: string
+) => readOne(storage, Delivery.kind, workspaceId, Delivery.idOf(subscriptionId, eventId))
+
+type Reading = Fiber.Fiber<Endpoint.KeptSubscription | null, StorageUnavailable>
+
+/** Begins to read subscriptions. The jobs of one claim share the read of a subscription. */
+const readingSubscriptions = (storage: StorageService) => {
+  // Jobs of a claim begin together, so those of the newest claim are enough.
+  let newest: typeof Claim.Service = null
+  let shared = new Map<SubscriptionId, Reading>()
+
+  const begin = (workspaceId: WorkspaceId, id: SubscriptionId): Effect.Effect<Reading> =>
+    Effect.forkDetach(readOne(storage, Endpoint.subscriptionKind, workspaceId, id), { startImmediately: true })
+
+  return (workspaceId: WorkspaceId, id: SubscriptionId): Effect.Effect<Reading> =>
+    Effect.flatMap(Claim, (claim) => {
+      if (claim === null) return begin(workspaceId, id)
+      if (claim !== newest) {
+        newest = claim
+        shared = new Map()
+      }
+      const known = shared.get(id)
+      if (known !== undefined) return Effect.succeed(known)
+      const reads = shared
+      return Effect.map(begin(workspaceId, id), (reading) => {
+        reads.set(id, reading)
+        return reading
+      })
+    })
+}
 
 /** How many keys are cached: every attempt needs them, and unsealing a secret costs more than signing. */
 const maxOpened = 10_000
@@ -148,21 +216,6 @@ const makeSend = Effect.gen(function* () {
 })
 
 /**
- * The longest that a sender may take: the deadline, plus the time before it for looking up the host and waiting for a
- * connection. This is less than a job's lease, so no other host begins the attempt while it runs.
- */
-const maxSendMs = defaultDeadlineMs + 10 * secondMs
-
-const late: SendOutcome = { response_status_code: null, duration_ms: maxSendMs, failure: "timeout" }
-
-/** Stops waiting for a sender that does not end by its deadline, so that it cannot hold its slot forever. */
-const inTime = (sent: Effect.Effect<SendOutcome>): Effect.Effect<SendOutcome> =>
-  Effect.timeoutOrElse(sent, {
-    duration: maxSendMs,
-    orElse: () => Effect.as(Effect.logWarning("Gave up on the webhook sender, which ran past its deadline"), late)
-  })
-
-/**
  * The maximum number of times an attempt is postponed. Each pause is 5 seconds longer than the one before, up to 5
  * minutes: about six hours in all.
  */
@@ -202,8 +255,6 @@ const abandoning = (storage: Storage["Service"]) =>
     const writes = isNext ? [Delivery.toStored(Delivery.abandoned(delivery), at)] : []
     yield* storage.commit(Change.make(job.workspace_id, { writes, finishes: [job] }))
   })
-
-type StorageService = Storage["Service"]
 
 /** The result of an attempt. It is committed in the same change that finishes its job. */
 export interface AttemptResult extends Endpoint.EndedAttempt {
