@@ -6,7 +6,10 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 const source = (path: string) => fileURLToPath(new URL(`packages/${path}`, import.meta.url))
 
-const sharingWorkers = ["packages/*/test/**/*.test.ts", "e2e/*.test.ts", "e2e/classes/*.test.ts"]
+const ofPackages = ["packages/{core,http,mcp,storage-memory,storage-pg}/test/**/*.test.ts", "e2e/classes/*.test.ts"]
+
+// They load programs that switch Effect's schema compiler on, for the whole process.
+const ofPrograms = ["packages/cli/test/**/*.test.ts", "e2e/*.test.ts"]
 
 /** Files that take more than half a minute, the longest first. */
 const longest = [
@@ -44,14 +47,15 @@ export default defineConfig({
   test: {
     projects: [
       // These change nothing outside themselves, so they share workers: loading Effect once saves a second for each file.
-      { extends: true, test: { name: "shared workers", include: sharingWorkers, isolate: false } },
+      { extends: true, test: { name: "shared workers", include: ofPackages, isolate: false } },
+      { extends: true, test: { name: "shared workers of programs", include: ofPrograms, isolate: false } },
       {
         extends: true,
         test: {
           name: "own workers",
           include: ["examples/**/*.test.ts", "e2e/**/*.test.ts", "test/**/*.test.ts"],
           // Other runners run the last ones: test/runners.test.ts.
-          exclude: ["**/node_modules/**", ...sharingWorkers, "examples/testing/{jest,node}/**"]
+          exclude: ["**/node_modules/**", ...ofPackages, ...ofPrograms, "examples/testing/{jest,node}/**"]
         }
       }
     ],

@@ -6,8 +6,8 @@ import type { Rows } from "../../../packages/storage-pg/src/connection/Send.ts"
 import type { Stored } from "../SimulatedStorage.ts"
 
 /*
- * What a statement stored, derived from the statement and its result on the server: a host may die before it learns the
- * result.
+ * Reconstructs the rows that a statement stored, from the statement and its result on the server, because a host may die
+ * before it gets the result.
  */
 
 /** A column that is not null but has no value is sent as null. */

@@ -311,7 +311,7 @@ export const layer: Layer.Layer<
 export const limited = (limits: Limits): Layer.Layer<Allowance, never, Storage> =>
   Layer.provide(Layer.fresh(Allowance.layer), Layer.succeed(AllowanceLimits, limits))
 
-/** Only identifiers, for a host that must answer although its service could not start. */
+/** Identifiers alone, for a host whose service could not start but which must still answer. */
 export const identifiers: Layer.Layer<Ids> = Layer.provide(Ids.layer, SecureRandom.layerWebCrypto)
 
 /** Runs due jobs and erases old records while the layer lives. At least one process of a service needs this layer. */

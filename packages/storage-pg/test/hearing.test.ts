@@ -9,7 +9,7 @@ import * as Listener from "../src/hints/Listener.ts"
 import * as PlainSchema from "../src/migrations/PlainSchema.ts"
 import { type Means, storageOn } from "../src/opening/storageOn.ts"
 import { workspace } from "./support/hosts.ts"
-import { Wire } from "./support/Wire.ts"
+import { wireTo } from "./support/Wire.ts"
 
 const unavailable = new Storage.StorageUnavailable({ retry_after_seconds: 1 })
 
@@ -90,14 +90,8 @@ describe("a host whose database has moved", () => {
 
   it.effect("listens at the new place even if the first attempt fails", () =>
     Effect.gen(function* () {
-      const { url } = yield* scopedDatabase
-      const address = new URL(url)
-      const wire = yield* Effect.acquireRelease(
-        Effect.promise(() => Wire.to(Number(address.port || "5432"))),
-        (laid) => Effect.sync(() => laid.close())
-      )
-      address.host = `127.0.0.1:${wire.port}`
-      const options = { url: Redacted.make(address.href) }
+      const { url, wire } = yield* wireTo((yield* scopedDatabase).url)
+      const options = { url: Redacted.make(url) }
       const { engineOf } = PlainSchema
       const database = yield* Database.make(options, { find: Effect.succeed(options.url), engineOf, can_move: false })
       const listen = yield* Listener.make

@@ -3,21 +3,15 @@ import { Change } from "@quotewire/core"
 import { Effect, Redacted } from "effect"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
 import { eventually, inRealTime, open, type Port, workspace } from "./support/hosts.ts"
-import { Wire } from "./support/Wire.ts"
+import { Wire, wireTo } from "./support/Wire.ts"
 
 const callSeconds = 1
 
 /** A host whose connection to the database can be cut. */
 const behindWire = Effect.gen(function* () {
-  const { url } = yield* scopedDatabase
-  const address = new URL(url)
-  const wire = yield* Effect.acquireRelease(
-    Effect.promise(() => Wire.to(Number(address.port || "5432"))),
-    (laid) => Effect.sync(() => laid.close())
-  )
-  address.host = `127.0.0.1:${wire.port}`
+  const { url, wire } = yield* wireTo((yield* scopedDatabase).url)
   const options = {
-    url: Redacted.make(address.href),
+    url: Redacted.make(url),
     call_seconds: callSeconds,
     statement_seconds: 1,
     connect_seconds: 1

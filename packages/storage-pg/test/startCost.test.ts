@@ -4,19 +4,13 @@ import { Applications } from "@quotewire/core/testing"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Redacted } from "effect"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
-import { Wire } from "./support/Wire.ts"
+import { wireTo } from "./support/Wire.ts"
 
 describe("a start on PostgreSQL", () => {
   it.live("takes at most three statements: its change, its hint for other hosts, and its part of the limits", () =>
     Effect.gen(function* () {
-      const { url } = yield* scopedDatabase
-      const address = new URL(url)
-      const wire = yield* Effect.acquireRelease(
-        Effect.promise(() => Wire.to(Number(address.port || "5432"))),
-        (laid) => Effect.sync(() => laid.close())
-      )
-      address.host = `127.0.0.1:${wire.port}`
-      const storage = PgStorage.layer({ url: Redacted.make(address.href) })
+      const { url, wire } = yield* wireTo((yield* scopedDatabase).url)
+      const storage = PgStorage.layer({ url: Redacted.make(url) })
       const quotewire = yield* Effect.acquireRelease(
         Effect.sync(() => embed({ storage, seal_keys: [generateSealKey()], work: false })),
         ({ close }) => Effect.promise(close)

@@ -8,7 +8,7 @@ import { type CarrierAdapter, CarrierRefresh, CarrierReply, ConnectionTest, Decl
 import * as Draft from "./recorder/Draft.ts"
 
 /*
- * How adapters' answers are read, which rules they break, and how broken rules are logged.
+ * Reads adapters' answers, finds the rules that they break, and logs those.
  */
 
 /** The rule that a `pending` reply breaks if the adapter has no function that could get the answer. */

@@ -73,7 +73,7 @@ export interface ConsumeOptions {
   readonly lease_ms?: number
   /** How many workspaces this process handles concurrently; 8 by default. */
   readonly concurrency?: number
-  /** How long stopping waits for running handlers: by default `grace_ms` of `embed`, or 8 seconds with Effect. */
+  /** How long stopping waits for running handlers. Default: `embed`'s `grace_ms`, or 8 seconds with Effect. */
   readonly grace_ms?: number
   /** Called when events were erased before they were handled. This is also logged. */
   readonly on_expired?: (expired: ExpiredEvents) => void

@@ -50,6 +50,16 @@ const repeating = () =>
     { mode: "callback", rest: { callback: readCallback } }
   )
 
+/** The stored references of carriers. */
+const references = (storage: Storage["Service"]) =>
+  storage.page({
+    workspace_id: directoryWorkspace,
+    kind: "carrier_reference",
+    order: "oldest",
+    limit: 10,
+    after: null
+  })
+
 describe("a callback with the carrier's own reference", () => {
   {
     const scripted = callingBack("calls")
@@ -267,15 +277,8 @@ describe("a callback with the carrier's own reference", () => {
         const { id } = yield* start({}, live)
         yield* pass(10)
         const storage = yield* Storage
-        const rows = Effect.map(
-          storage.page({
-            workspace_id: directoryWorkspace,
-            kind: "carrier_reference",
-            order: "oldest",
-            limit: 10,
-            after: null
-          }),
-          ({ records }) => records.map((record) => JSON.stringify({ ...record, body: record.body }))
+        const rows = Effect.map(references(storage), ({ records }) =>
+          records.map((record) => JSON.stringify({ ...record, body: record.body }))
         )
         assert.lengthOf(yield* rows, 1)
         assert.notInclude((yield* rows).join(), "no. 1")
@@ -310,16 +313,7 @@ describe("a callback with the carrier's own reference", () => {
       Effect.gen(function* () {
         const storage = yield* Storage
         const retention = yield* Retention
-        const kept = Effect.map(
-          storage.page({
-            workspace_id: directoryWorkspace,
-            kind: "carrier_reference",
-            order: "oldest",
-            limit: 10,
-            after: null
-          }),
-          ({ records }) => records.length
-        )
+        const kept = Effect.map(references(storage), ({ records }) => records.length)
         yield* start({}, live)
         yield* runDue
         assert.strictEqual(yield* kept, 1)

@@ -4,7 +4,7 @@ import * as JsonRpc from "../protocol/JsonRpc.ts"
 import * as Protocol from "../protocol/Protocol.ts"
 import * as TextLines from "../protocol/TextLines.ts"
 
-/** Who answers the messages: the service in this process (`Local`) or a host (`Bridge`). */
+/** What answers the messages: the service in this process (`Local`) or a host (`Bridge`). */
 export interface Settings<R> {
   /**
    * Answers one message, parsed from `line`; null if it needs no answer. Shows forms and sends notifications through

@@ -10,8 +10,10 @@ import type { DueWork } from "./DueWork.ts"
 const restMs = 5
 
 /**
- * Claims due jobs with the claim of a database. Claims over all workspaces ask the database only if there may be due work. Only these pause, by the
- * clock that was current when `make` ran.
+ * Claims due jobs with the claim of a database.
+ *
+ * Claims over all workspaces ask the database only if there may be due work, and pause after one that found nothing, by
+ * the clock that was current when `make` ran.
  */
 export const make = Effect.fnUntraced(function* (
   claim: Storage.Storage["Service"]["claim"],

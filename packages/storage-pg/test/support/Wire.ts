@@ -1,4 +1,5 @@
 import { connect, createServer, type Server, type Socket } from "node:net"
+import { Effect } from "effect"
 
 /** Which bytes are delayed: those to the server, those from it, or both. */
 export type Direction = "to" | "from" | "both"
@@ -108,3 +109,14 @@ export class Wire {
     this.server.close()
   }
 }
+
+/** A proxy in front of a database, for as long as the scope lives, and the database's address through it. */
+export const wireTo = Effect.fnUntraced(function* (url: string) {
+  const address = new URL(url)
+  const wire = yield* Effect.acquireRelease(
+    Effect.promise(() => Wire.to(Number(address.port || "5432"))),
+    (laid) => Effect.sync(() => laid.close())
+  )
+  address.host = `127.0.0.1:${wire.port}`
+  return { wire, url: address.href }
+})
