@@ -45,7 +45,8 @@ export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered">, 
   readonly keyless?: Quotewire.Keyless
   /**
    * The OAuth issuer whose tokens the agent endpoint accepts besides keys, so that users can sign in from their agent
-   * programs, and the operators' API besides operators' tokens; none by default. Set `base_url`, or `public_url` of `embed`: tokens are issued for that address.
+   * programs, and the operators' API besides operators' tokens; none by default. Set `base_url`, or `public_url` of
+   * `embed`: tokens are issued for that address.
    */
   readonly oauth?: OAuthOptions.OAuthOptions
   /** Whether to serve the operators' API, below `/operator/v1`; false by default. It needs operators' tokens. */
