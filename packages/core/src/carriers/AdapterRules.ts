@@ -10,11 +10,11 @@ import { minuteMs, OffsetDateTime, toMillis } from "../wire/Timestamp.ts"
 import { type CarrierAdapter, type CarrierLine, maxAttemptMs } from "./Carrier.ts"
 
 /**
- * The mistakes in an adapter, by their paths in it; empty if it can be used.
+ * Finds the mistakes in an adapter, each with its path within the adapter. The list is empty if the adapter is valid.
  *
- * Call it once, before the adapter is used. It does not call the adapter, and its messages contain none of the
- * adapter's values. `lines` are the host's lines, or null before they are known: then only the terms for standard lines
- * are compared with the facts of their line.
+ * Call this once, before the adapter is used. It does not call the adapter, and its messages contain none of the
+ * adapter's values. `lines` are the host's lines, or null while they are unknown: then only the terms for standard
+ * lines are checked against the facts of their line.
  */
 export const check = (adapter: unknown, lines: LineSet | null = standard): ReadonlyArray<BrokenRule> => {
   const wrong = findWrong(adapter).map(fromFieldError)
@@ -91,16 +91,22 @@ const Adapter = Schema.Struct({
 
 const findWrong = Input.findings(Adapter)
 
-/** Whether each field of an adapter is valid by itself. `check` also checks them against each other. */
+/** Whether each field of an adapter is valid by itself. `check` also compares fields with each other. */
 export const isAdapter = (value: unknown): value is CarrierAdapter => findWrong(value).length === 0
 
-/** Whether a value has fields. A relation reads only fields that are valid by themselves. */
+/**
+ * Whether a value is an object. Treating it as an adapter is safe, because a relation reads only fields that are valid
+ * by themselves.
+ */
 const hasFields = (value: unknown): value is CarrierAdapter => Predicate.isReadonlyObject(value)
 
 const realId = /^naic:[0-9]{5}$|^(?!naic:)[a-z][a-z0-9]*:[a-z0-9][a-z0-9._-]{0,62}$/
 const fictionalId = /^sbx_[a-z0-9_]{1,60}$/
 
-/** A rule about several fields that are each valid by themselves: the paths that it reads, and the faults it finds. */
+/**
+ * A rule about several fields, each of which must be valid by itself: the paths that the rule reads, and a function
+ * that finds what breaks it.
+ */
 interface Relation {
   readonly reads: ReadonlyArray<string>
   readonly find: () => ReadonlyArray<BrokenRule>

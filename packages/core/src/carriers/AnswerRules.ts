@@ -7,11 +7,9 @@ import { dayMs, fromDate } from "../wire/Timestamp.ts"
 import { type CarrierAdapter, CarrierRefresh, CarrierReply, ConnectionTest, Declined } from "./Carrier.ts"
 import * as Draft from "./recorder/Draft.ts"
 
-/*
- * Reads adapters' answers, finds the rules that they break, and logs those.
- */
+/* Reads adapters' answers, finds the rules that they break, and logs these rules. */
 
-/** The rule that a `pending` reply breaks if the adapter has no function that could get the answer. */
+/** The rule that a `pending` reply breaks if the adapter has no function that could obtain the answer. */
 export const ofPending = (
   { callback, poll, simulation }: Pick<CarrierAdapter, "callback" | "poll" | "simulation">,
   { poll_after_ms }: Extract<CarrierReply, { readonly kind: "pending" }>
@@ -30,7 +28,7 @@ export const noPoll: BrokenRule = {
 }
 
 /**
- * Logs why an adapter's answer was dropped, and adds it to the record of the exchange. `cause` says where the rules
+ * Logs why an adapter's answer was dropped, and adds this to the record of the exchange. `cause` shows where the rules
  * were broken.
  */
 export const log = (rules: ReadonlyArray<BrokenRule>, cause: Cause.Cause<unknown> = Cause.empty): Effect.Effect<void> =>
@@ -39,7 +37,7 @@ export const log = (rules: ReadonlyArray<BrokenRule>, cause: Cause.Cause<unknown
     Effect.annotateLogs(annotation(rules))
   )
 
-/** Broken rules as a log annotation; empty if there are none. */
+/** Broken rules as a log annotation. The annotation is empty if no rule is broken. */
 export const annotation = (rules: ReadonlyArray<BrokenRule>): { readonly broken_rules?: string } => {
   if (rules.length === 0) return {}
   return { broken_rules: rules.slice(0, maxLogged).map(ruleText).join(" ") }
@@ -52,8 +50,8 @@ interface Member extends Schema.Decoder<unknown> {
 }
 
 /**
- * Finds the rules that an answer breaks. An answer is one of several kinds, and only the rules of its own kind are
- * checked, so that the messages fit.
+ * Makes a function that finds the rules an answer breaks. It checks only the rules for the answer's own `kind`, so that
+ * the messages fit.
  */
 const findIn = (members: ReadonlyArray<Member>) => {
   const kinds = members.map(({ fields }) => fields.kind.literal)
@@ -67,21 +65,20 @@ const findIn = (members: ReadonlyArray<Member>) => {
   }
 }
 
-/** Makes a function that reads an answer: it returns what the answer says, or the rules that it breaks. */
+/** Makes a function that reads an answer. It returns the decoded answer, or the rules that the answer breaks. */
 const reader =
   <A>(isValid: (answer: unknown) => answer is A, find: (answer: unknown) => ReadonlyArray<FieldError>) =>
   (answer: unknown): Result.Result<A, ReadonlyArray<BrokenRule>> => {
     if (isValid(answer)) return Result.succeed(answer)
-    // No valid answer has this many members, and copying them would cost as much as the answer itself.
+    // No valid answer has this many members, so copying it first would be wasted work.
     if (isLarge(answer)) return Result.fail(find(answer))
     const read = plain(answer)
     return isValid(read) ? Result.succeed(read) : Result.fail(find(read))
   }
 
 /**
- * An answer as plain data, so that an adapter's small slips do not make it unusable. Removes undefined members, because
- * optional fields of a carrier's answer often arrive that way, rounds waits to whole milliseconds, and turns a `Date`
- * into text.
+ * Turns an answer into plain data, to tolerate an adapter's small slips. Removes undefined members, because optional
+ * fields of a carrier's answer often arrive that way. Rounds waits to whole milliseconds, and turns a `Date` into text.
  */
 const plain = (value: unknown, depth = 0): unknown => {
   if (depth === maxDepth) return value
@@ -102,7 +99,10 @@ const wholeWait = (wait: unknown): unknown =>
 
 const maxWaitMs = 366 * dayMs
 
-/** No known part of an answer is nested more deeply. An unknown member may be, or may even contain itself. */
+/**
+ * The depth at which copying stops. No known part of an answer is nested more deeply, but an unknown member may be, or
+ * may even contain itself.
+ */
 const maxDepth = 8
 
 /** Reads an adapter's reply. */

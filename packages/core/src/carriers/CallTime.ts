@@ -53,7 +53,7 @@ class CallTime {
     return Math.min(millis - (takenMs - this.all_waited_ms), total_ms - takenMs)
   }
 
-  /** How much longer it may wait inside this service. */
+  /** How much longer this call may wait inside the service, in milliseconds. */
   get wait_left_ms(): number {
     const { total_ms = Number.POSITIVE_INFINITY } = this.limit
     const ownMs = Math.max(0, Math.min(maxWaitMs, total_ms / 2) - this.all_waited_ms)
@@ -90,7 +90,7 @@ class CallTime {
 
 const Current = Context.Reference<CallTime | null>("@quotewire/core/CurrentCallTime", { defaultValue: () => null })
 
-/** Runs a call. If the call exceeds its limit, ends it with `orElse`. */
+/** Runs a call within a limit. If the call exceeds the limit, interrupts it and runs `orElse`. */
 export const limited =
   <A2, E2, R2>(limit: Limit, orElse: () => Effect.Effect<A2, E2, R2>) =>
   <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R | R2> =>
@@ -107,12 +107,12 @@ export const limited =
       )
     })
 
-/** How much time is left of the innermost call, in milliseconds; unlimited outside a call. */
+/** How much time the innermost call has left, in milliseconds; unlimited outside a call. */
 export const left: Effect.Effect<number> = Effect.map(Current, (time) => time?.left_ms ?? Number.POSITIVE_INFINITY)
 
 /**
- * Waits for something inside this service without counting that time against the carrier. If the wait takes too long,
- * ends it with `orElse`.
+ * Waits for something inside this service without counting the wait against the carrier. If the wait takes too long,
+ * interrupts it and runs `orElse`.
  */
 export const waiting =
   <A2, E2, R2>(orElse: () => Effect.Effect<A2, E2, R2>) =>

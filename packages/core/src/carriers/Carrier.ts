@@ -62,7 +62,7 @@ export const notAskedMeanings = {
 export const notAskedReasons = Struct.keys(notAskedMeanings)
 export type NotAskedReason = keyof typeof notAskedMeanings
 
-/** One coverage of one subject. A null value means unknown or not applicable, never zero. */
+/** One coverage for one subject. Null means unknown or not applicable, never zero. */
 export const CoverageItem = Schema.Struct({
   code: Schema.String.annotateKey({ description: "The cover: one of the line's `coverage_codes`" }),
   limit: Schema.NullOr(Money).annotateKey({
@@ -77,7 +77,7 @@ export const CoverageItem = Schema.Struct({
 }).annotate({ identifier: "CoverageItem" })
 export type CoverageItem = typeof CoverageItem.Type
 
-/** An insured subject: `vehicle-1` is `application.vehicles.0`, `dwelling-1` the rented home. */
+/** An insured subject, such as `vehicle-1` (`application.vehicles.0`) or `dwelling-1` (the rented home). */
 export const CoveredSubject = Schema.Struct({
   subject_id: Schema.String.annotateKey({
     description: "The insured subject: `vehicle-1` is `application.vehicles.0`"
@@ -114,16 +114,17 @@ export const CarrierOffer = Schema.Struct({
   subjects: Schema.Array(CoveredSubject),
   assumptions: Schema.Array(Assumption),
   expires_at: Schema.NullOr(Timestamp),
-  /** A sentence for a person about how reliable the price is. */
+  /** A sentence that tells the person how reliable the price is. */
   evidence_label: Schema.String,
-  /** The page where the person can continue with this offer; null if there is none. */
+  /** The page where the person can continue with this offer; null if the carrier has no such page. */
   handoff_url: Schema.NullOr(Schema.String),
   /**
-   * Next actions beyond those that the engine adds: at most 10, with at most 20 members each, and none with a type that
-   * the engine adds. A link must be an https URL on one of the adapter's `handoff_hosts`; other text is cleaned.
+   * Next actions besides those that the engine adds: at most 10, with at most 20 members each. Their types must differ
+   * from those that the engine adds. A link must be an https URL on one of the adapter's `handoff_hosts`; other text is
+   * cleaned.
    */
   extra_actions: Schema.optionalKey(Schema.Array(NextAction)),
-  /** Why the quote is not `offered`; null if it is. */
+  /** Why the quote is not `offered`; absent if it is offered. */
   reason: Schema.optionalKey(Schema.String),
   /** When the engine must refresh this offer, in milliseconds after the answer. */
   refresh_after_ms: Schema.optionalKey(Schema.Int)
@@ -149,21 +150,21 @@ export const Declined = Schema.Struct({
 export const Unavailable = Schema.Struct({
   kind: Schema.Literal("unavailable"),
   reason: Schema.Literals(noAnswerReasons),
-  /** How long the carrier asks the service to wait. */
+  /** How long the carrier asks the service to wait, in milliseconds. */
   retry_after_ms: Schema.optionalKey(Schema.Int),
   /** Whether asking or polling again is pointless. An unreadable answer is always final. */
   final: Schema.optionalKey(Schema.Boolean)
 })
 export type Unavailable = typeof Unavailable.Type
 
-/** The longest reference that a carrier may give an ask or an offer, in characters. */
+/** The longest reference that a carrier may assign to an ask or an offer, in characters. */
 export const maxRef = 2_000
 
 /**
- * A carrier's answer to an ask or a poll, even if it arrives in a message such as a callback. Failures are values: an
+ * A carrier's answer to an ask or a poll, including an answer that arrives in a callback. Failures are values: an
  * adapter that throws counts as `carrier_error`, and the log says where it threw.
  *
- * The schema guarantees only that a reply is readable. The engine then checks the offers of every carrier in the same
+ * The schema guarantees only that a reply is readable. After that, the engine checks every carrier's offers in the same
  * way.
  */
 export const CarrierReply = Schema.Union([
@@ -199,7 +200,7 @@ export type CarrierRefresh = typeof CarrierRefresh.Type
 /** The values that an organization set for a carrier, by name, such as a producer code and an API key. */
 export type ConnectionValues = Readonly<Record<string, string>>
 
-/** A value that an organization must set for a carrier. A `secret` is never shown again; a `string` is. */
+/** The values that an organization must set for a carrier, by name. A `secret` is never shown again; a `string` is. */
 export type ConnectionFields = Readonly<Record<string, "string" | "secret">>
 
 /** A carrier's answer to a connection test. */
@@ -224,7 +225,7 @@ export interface CarrierAsk<Facts = unknown> {
   readonly connection?: ConnectionValues
   /** Whether the person has read the credit disclosure, so that credit information may be used. */
   readonly credit_disclosed: boolean
-  /** The same for every attempt of an ask, so that a carrier can recognize a repeat. */
+  /** The key of this ask. It stays the same for every attempt, so that a carrier can recognize a repeat. */
   readonly idempotency_key: string
   /** The attempt number of this ask, from 1. */
   readonly attempt: number
@@ -237,11 +238,13 @@ export interface CarrierAsk<Facts = unknown> {
   readonly requested_at: number
   readonly asked_at: number
   readonly now: number
-  /** When the service stops collecting answers, in milliseconds of workspace time. It drops a later answer. */
+  /**
+   * When the service stops collecting answers, in milliseconds of workspace time. It drops answers that arrive later.
+   */
   readonly deadline: number
 }
 
-/** A callback as received: header names in lower case, the body as raw bytes. */
+/** A callback as received, with header names in lower case and the body as raw bytes. */
 export interface CarrierCallback {
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
   readonly body: Uint8Array
@@ -254,26 +257,26 @@ export interface MaintenanceWindow {
 }
 
 /**
- * The longest timeout of an attempt, in milliseconds. A carrier that needs longer replies `pending`, and then is polled
- * or calls back.
+ * The longest timeout of an attempt, in milliseconds. A carrier that needs longer replies `pending`; the service then
+ * polls it or waits for its callback.
  */
 export const maxAttemptMs = 15_000
 
-/** A carrier's terms for one line. Times in milliseconds. */
+/** A carrier's terms for one line. Times are in milliseconds. */
 export interface CarrierLine {
-  /** USPS codes of the states served. */
+  /** USPS codes of the states that the carrier serves. */
   readonly states: ReadonlyArray<string>
-  /** Paths of facts that this carrier needs beyond the required ones. Without them, it is not asked. */
+  /** Paths of facts that this carrier needs beyond the required ones. The carrier is not asked without them. */
   readonly needs: ReadonlyArray<string>
-  /** Paths of facts that this carrier receives if they are known. Without them, it is asked anyway. */
+  /** Paths of facts that this carrier receives if they are known. The carrier is asked even without them. */
   readonly wants?: ReadonlyArray<string>
   /** When the carrier is unavailable. During these windows it is not asked, and the reason is `maintenance`. */
   readonly maintenance?: ReadonlyArray<MaintenanceWindow>
   readonly uses_credit: boolean
   readonly mode: "sync" | "poll" | "callback"
   /**
-   * Whether the carrier recognizes a repeated ask. Only then does the service hedge its asks, and ask again if an
-   * outcome is unknown.
+   * Whether the carrier recognizes a repeated ask. Only then does the service hedge asks, or ask again after an unknown
+   * outcome.
    */
   readonly idempotent: boolean
   readonly attempt_timeout_ms: number
@@ -292,18 +295,18 @@ export type Decline = typeof Declined.Type
 export interface CarrierAdapter {
   readonly carrier: CarrierName & { readonly registry_ids: ReadonlyArray<string> }
   readonly environments: ReadonlyArray<Environment>
-  /** The lines that it offers, by name. */
+  /** The lines that the carrier offers, by name. */
   readonly lines: Readonly<Record<string, CarrierLine>>
   /** The hosts that `handoff_url` may link to. */
   readonly handoff_hosts: ReadonlyArray<string>
   /**
-   * The values that an organization must set before its requests are asked; until then the reason is `not_appointed`.
+   * The values that an organization must set. Until then this carrier is not asked, and the reason is `not_appointed`.
    */
   readonly connection?: ConnectionFields
   /**
-   * Paths of values in JSON and XML bodies that recordings of exchanges omit: `applicant`, or `drivers.*.name` with `*`
-   * for any name or index; in XML a path may begin at any element. Recordings always omit fields with names such as
-   * `access_token` or `password`, and the connection's secrets.
+   * Paths of values in JSON and XML bodies that recordings of exchanges omit, such as `applicant` or `drivers.*.name`.
+   * `*` stands for any name or index, and in XML a path may begin at any element. Recordings always omit fields with
+   * names such as `access_token` or `password`, and the connection's secrets.
    */
   readonly redact?: ReadonlyArray<string>
   /**
@@ -321,18 +324,18 @@ export interface CarrierAdapter {
   readonly ask: (ask: CarrierAsk) => Effect.Effect<CarrierReply>
   readonly poll?: (ask: CarrierAsk, ref: string) => Effect.Effect<CarrierReply>
   /**
-   * Verifies a callback against its raw bytes, and reads it; null if it is not genuine.
+   * Verifies a callback against its raw bytes, and reads it; null if the callback is not genuine.
    *
-   * `ref` is the `ref` of the `pending` reply that the callback answers: the carrier's own reference for the ask is
-   * enough.
+   * The returned `ref` tells which ask the callback answers. Return the ask's `idempotency_key`, or the `ref` of its
+   * `pending` reply.
    */
   readonly callback?: (
     callback: CarrierCallback
   ) => Effect.Effect<{ readonly ref: string; readonly reply: CarrierReply } | null>
   readonly refresh?: (ask: CarrierAsk, offer_ref: string) => Effect.Effect<CarrierRefresh>
   /**
-   * A fresh `handoff_url` when the person clicks the link; null if the person cannot continue. Replaces the URL in the
-   * offer.
+   * Returns a fresh `handoff_url` when the person clicks the link; null if the person cannot continue. It replaces the
+   * URL in the offer.
    */
   readonly handoff?: (ask: CarrierAsk, offer_ref: string) => Effect.Effect<string | null>
   /** Present on carriers that exist only in the sandbox. */
@@ -343,7 +346,7 @@ export interface CarrierAdapter {
 export interface CarrierSimulation {
   /** How long this attempt takes, in workspace milliseconds. */
   readonly latency_ms: (ask: CarrierAsk) => number
-  /** Whether the carrier is asked in this scenario even if its own rules exclude it. */
+  /** Whether the carrier is asked in this scenario even if its own rules exclude the risk. */
   readonly ignoresRules: (scenario: ScenarioName, line: string) => boolean
   /** The callback that the carrier sends for this ask. */
   readonly callback: (ask: CarrierAsk, ref: string) => Effect.Effect<CarrierCallback>

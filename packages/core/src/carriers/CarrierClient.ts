@@ -26,9 +26,9 @@ import * as Reply from "./Reply.ts"
 import * as Draft from "./recorder/Draft.ts"
 
 /**
- * The result of an attempt to ask: the carrier's reply; `in_doubt` if an earlier run of the job had already begun the
- * ask; `no_room` if the carrier's limits leave no room now; or `closed` during its maintenance. The last two say when
- * to retry.
+ * The result of an attempt to ask. `replied`: the carrier's reply. `in_doubt`: an earlier run of the job had already
+ * begun the ask. `no_room`: the carrier's limits leave no room now. `closed`: the carrier is in maintenance. The last
+ * two say when to retry.
  */
 export type Asked =
   | { readonly _tag: "replied"; readonly reply: CarrierReply }
@@ -36,20 +36,23 @@ export type Asked =
   | NoRoom
   | { readonly _tag: "closed"; readonly again_after_ms: number }
 
-/** The link with which a person continues with an offer; null if the person cannot. */
+/** The link with which a person continues with an offer; null if the person cannot continue. */
 export interface Handoff {
   readonly url: string | null
 }
 
-/** Calls carriers, each within its own limits, so that a slow one does not delay the others. */
+/** Calls carriers, each within its own limits, so that a slow carrier does not delay the others. */
 export class CarrierClient extends Context.Service<
   CarrierClient,
   {
-    /** The open circuit that currently blocks asks to the carrier or over its connection; null if none blocks them. */
+    /**
+     * The open circuit that currently blocks asks to the carrier or over its connection; null if no circuit blocks
+     * them.
+     */
     readonly openCircuit: (place: Place) => Effect.Effect<OpenCircuit | null, StorageUnavailable>
     /**
-     * Asks once, within the carrier's timeout and the deadline, unless its `appetite` declines. It does not wait until
-     * the carrier's limits leave room.
+     * Asks once, within the carrier's timeout and the deadline, unless the adapter's `appetite` declines. If the
+     * carrier's limits leave no room, returns immediately.
      *
      * `begin` runs right before a real carrier is asked, and returns whether the ask may be made. `isWanted` runs
      * before a hedge, and returns whether an answer would still be used.
@@ -73,13 +76,13 @@ export class CarrierClient extends Context.Service<
      * Asks the adapter's `handoff` for a fresh link when the person clicks. The call counts against the carrier's
      * limits but is never refused because of them.
      *
-     * Null if there is no link: the adapter has no `handoff`, is in maintenance, fails or times out, or the link breaks
-     * a rule. The last three are logged.
+     * Null if the adapter has no `handoff` or the carrier is in maintenance. Also null, with a log entry, if the
+     * adapter fails or times out, or if the link breaks a rule.
      */
     readonly handoff: (of: CallToCarrier, offer_ref: string) => Effect.Effect<Handoff | null>
   }
 >()("@quotewire/core/CarrierClient") {
-  /** Counts calls together with those of all other hosts on the same storage. */
+  /** The layer that calls carriers. All hosts on the same storage share each carrier's limits. */
   static readonly layer: Layer.Layer<CarrierClient, never, Storage> = Layer.effect(
     CarrierClient,
     Effect.suspend(() => make)
@@ -94,10 +97,10 @@ const validReply = (call: () => Effect.Effect<CarrierReply>): Effect.Effect<Carr
   Effect.suspend(call).pipe(Effect.flatMap(checkedReply), orIfThrown(identity))
 
 /**
- * Calls an adapter. If it throws, times out, or returns no valid reply, returns `unavailable`.
+ * Calls an adapter. If the adapter throws, times out, or returns no valid reply, returns `unavailable`.
  *
- * A simulated carrier's latency is the due time of a job, in workspace time. Its call never waits here, so it needs no
- * timeout.
+ * A call to a simulated carrier needs no timeout, because it returns immediately. The carrier's latency is played by a
+ * job that comes due later, in workspace time.
  */
 const callSafely = (
   call: () => Effect.Effect<CarrierReply>,
@@ -131,14 +134,17 @@ const refresh = (
     )
   )
 
-/** How much longer a carrier's maintenance lasts, in milliseconds of real time; null if the carrier is open. */
+/**
+ * How much longer a carrier's maintenance lasts, in milliseconds of real time; null if the carrier is not in
+ * maintenance.
+ */
 const closedFor = ({ maintenance = [] }: CarrierLine): Effect.Effect<number | null> =>
   Effect.map(Clock.currentTimeMillis, (now) => {
     const until = openUntil(maintenance, now)
     return until === null ? null : until - now
   })
 
-/** Calls the carrier only if it is open. */
+/** Calls the carrier unless it is in maintenance. */
 const unlessClosed =
   <B>(line: CarrierLine, otherwise: B) =>
   <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>
@@ -148,8 +154,8 @@ const unlessClosed =
     )
 
 /**
- * The decline that the adapter's `appetite` returns; null if it returns none. If `appetite` fails, logs that and
- * returns null, so that the carrier is asked.
+ * The decline that the adapter's `appetite` returns; null if the risk is not declined. If `appetite` fails, logs that
+ * and returns null, so that the carrier is asked.
  */
 const declineOf = ({ ask, candidate: { adapter } }: CallToCarrier): Effect.Effect<Decline | null> =>
   Effect.sync(() => adapter.appetite?.(ask) ?? null).pipe(
@@ -202,8 +208,8 @@ const make = Effect.gen(function* () {
 type Limits = Effect.Success<typeof CarrierLimits.make>
 
 /**
- * Hedges: repeats an ask if the first call is slow, an answer would still be used, and the carrier's limits have room
- * for both. The first useful reply wins. If both calls fail, returns the first one's failure.
+ * Makes a hedged ask: repeats the ask if the first call is slow, an answer would still be used, and the carrier's
+ * limits have room for both. The first useful reply wins. If both calls fail, returns the first call's failure.
  */
 const hedging = (limits: Limits) =>
   Effect.fnUntraced(function* (
@@ -228,7 +234,7 @@ const hedging = (limits: Limits) =>
     )
   }, Effect.scoped)
 
-/** Asks a real carrier once, if it is open and its limits leave room. */
+/** Asks a real carrier once, unless it is in maintenance or its limits leave no room. */
 const asking = (limits: Limits) => {
   const askHedged = hedging(limits)
   return Effect.fnUntraced(function* <E>(
@@ -259,7 +265,7 @@ const tooLate = Effect.logWarning("A carrier timed out")
 export const checkedReply = (reply: CarrierReply): Effect.Effect<CarrierReply> =>
   validOr(AnswerRules.readReply(reply), unreadable)
 
-/** Logs that an adapter itself returned no answer; the engine cannot know why. */
+/** Logs an `unavailable` reply that the adapter itself returned. Only the adapter knows the cause. */
 export const logUnavailable = (reply: CarrierReply): Effect.Effect<void> =>
   Result.match(AnswerRules.readReply(reply), {
     onSuccess: (read) =>
@@ -295,11 +301,11 @@ const handoff = (
 
 const noLink = (why: string): Effect.Effect<null> => Effect.as(Effect.logWarning(why), null)
 
-/** Fails if a call returned no answer. */
+/** Runs a call, and fails if its reply is `unavailable`. */
 const useful = <E>(call: Effect.Effect<CarrierReply, E>) =>
   Effect.filterOrFail(call, (reply) => reply.kind !== "unavailable")
 
-/** Gives the job's slot to other jobs while it waits for a carrier. */
+/** Gives the job's slot to other jobs while the call waits for a carrier. */
 const releasingSlot = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.yieldDuring(call))
 
 /** Runs a call to an adapter. If the adapter throws, logs that and returns the result of `otherwise`. */
@@ -321,8 +327,8 @@ const logThrown = (thrown: unknown): Effect.Effect<void> =>
   )
 
 /**
- * Logs an invalid amount. The error's message states a rule and repeats no value. Its stack frame in the adapter shows
- * where, as a path does for an answer.
+ * Logs an invalid amount. The error's message states a rule and repeats no value. The logged stack frame shows where in
+ * the adapter the amount was made.
  */
 const logMoney = (thrown: InvalidMoney): Effect.Effect<void> =>
   AnswerRules.log([{ path: "", message: thrown.message }], Cause.die(Fault.redacted(thrown)))

@@ -26,11 +26,11 @@ export type Answer<A> = A | Promise<A> | Effect.Effect<A, unknown>
  */
 export interface LineTerms<Name extends LineName = LineName, Mode extends CarrierLine["mode"] = CarrierLine["mode"]>
   extends Partial<Omit<CarrierLine, "states" | "needs" | "wants" | "mode">> {
-  /** USPS codes of the states served. */
+  /** USPS codes of the states that the carrier serves. */
   readonly states: ReadonlyArray<StateCode>
-  /** Paths of facts that this carrier needs beyond the required ones. It is not asked without them. */
+  /** Paths of facts that this carrier needs beyond the required ones. The carrier is not asked without them. */
   readonly needs?: ReadonlyArray<FactPath<Name>>
-  /** Paths of facts that this carrier receives if they are known. It is asked without them as well. */
+  /** Paths of facts that this carrier receives if they are known. The carrier is asked even without them. */
   readonly wants?: ReadonlyArray<FactPath<Name>>
   /** How the answer arrives. `poll` and `callback` require the function of that name. */
   readonly mode?: Mode
@@ -39,7 +39,7 @@ export interface LineTerms<Name extends LineName = LineName, Mode extends Carrie
 /** A connection's values, by field name. */
 export type ConnectionOf<Fields extends ConnectionFields> = { readonly [Name in keyof Fields]: string }
 
-/** What every function that handles an ask receives: the line, its facts, the assumptions, and the connection. */
+/** What every function that handles an ask receives: the line, its facts, the assumptions and the connection. */
 interface AskOf<Name extends LineName, Fields extends ConnectionFields>
   extends Omit<CarrierAsk<FactsOf<Name>>, "line" | "connection"> {
   readonly line: Name
@@ -47,7 +47,7 @@ interface AskOf<Name extends LineName, Fields extends ConnectionFields>
   readonly connection: ConnectionOf<Fields>
 }
 
-/** The means of sending requests to the carrier. */
+/** What a function needs to send requests to the carrier. */
 interface WayOut<Http> {
   /** The carrier's HTTP client; undefined unless the definition has the `http` option. */
   readonly http: Http extends CarrierHttpOptions ? CarrierHttp : undefined
@@ -111,17 +111,20 @@ export interface CarrierDefinition<
   Http extends CarrierHttpOptions | undefined
 > {
   /**
-   * `naic:` and five digits. For a carrier without a NAIC code, use another register's name and its identifier there:
-   * `mga:acme-general`.
+   * `naic:` and five digits. For a carrier without a NAIC code, use the name of another registry and the carrier's
+   * identifier there, such as `mga:acme-general`.
    */
   readonly id: string
   readonly name: string
-  /** The carrier's entries in public registers; none by default. */
+  /** The carrier's entries in public registries; empty by default. */
   readonly registry_ids?: ReadonlyArray<string>
-  /** Both by default: in the sandbox, the carrier is asked along with the fictional ones. */
+  /**
+   * The environments in which the carrier is asked; by default both. In the sandbox, it is asked along with the
+   * fictional carriers.
+   */
   readonly environments?: ReadonlyArray<Environment>
   readonly lines: { readonly [N in Name]: LineTerms<N> }
-  /** The hosts that links to the carrier may point to; none by default. */
+  /** The hosts that links to the carrier may point to; empty by default. */
   readonly handoff_hosts?: ReadonlyArray<string>
   /**
    * The values that an organization must set for this carrier, by name: a `string` can be shown again, a `secret`
@@ -134,19 +137,19 @@ export interface CarrierDefinition<
    */
   readonly testConnection?: (call: ConnectionCall<Fields, Http>) => Answer<ConnectionTest>
   readonly http?: Http
-  /** Declines without a call, or returns null to ask. Must be pure. */
+  /** Declines a risk without a call, or returns null to ask the carrier. Must be pure. */
   readonly appetite?: (review: CarrierReview<Name, Fields>) => Decline | null
   readonly ask: (call: CarrierCall<Name, Fields, Http>) => Answer<CarrierReply>
-  /** Fetches the answer to an accepted ask. `ref` is the one in its `pending` reply. */
+  /** Fetches the answer to an ask that the carrier accepted. `ref` is the reference in its `pending` reply. */
   readonly poll?: (call: CarrierCall<Name, Fields, Http> & { readonly ref: string }) => Answer<CarrierReply>
   /**
-   * Verifies and reads a callback; null if it is not genuine. `ref` is the one in the `pending` reply, or the ask's
-   * `idempotency_key`.
+   * Verifies and reads a callback; null if the callback is not genuine. Return the `ref` of the ask's `pending` reply,
+   * or the ask's `idempotency_key`.
    */
   readonly callback?: (
     received: ReceivedCallback
   ) => Answer<{ readonly ref: string; readonly reply: CarrierReply } | null>
-  /** Asks whether an offer is still valid, once `refresh_after_ms` has passed. */
+  /** Asks whether an offer is still valid. The service calls it once `refresh_after_ms` has passed. */
   readonly refresh?: (call: CarrierCall<Name, Fields, Http> & { readonly offer_ref: string }) => Answer<CarrierRefresh>
   /** Returns a fresh link when the person clicks; null if the person cannot continue. */
   readonly handoff?: (call: CarrierCall<Name, Fields, Http> & { readonly offer_ref: string }) => Answer<string | null>

@@ -56,7 +56,7 @@ export const kind = Kind.make({
   listing: ({ organization_id, status }) => ({ parent: organization_id, status })
 })
 
-/** Only the fields of a connection that identify it. */
+/** Returns only the fields that identify a connection. */
 export const placeIn = ({ organization_id, environment, carrier_id }: ConnectionPlace): ConnectionPlace => ({
   organization_id,
   environment,
@@ -67,14 +67,14 @@ export const placeIn = ({ organization_id, environment, carrier_id }: Connection
 export const idOf = ({ organization_id, environment, carrier_id }: ConnectionPlace): string =>
   `${organization_id} ${environment} ${carrier_id}`
 
-/** The adapter of a connection's carrier, if the carrier is asked in that environment. */
+/** The adapter of a connection's carrier; undefined if the carrier is not asked in that environment. */
 export const adapterOf = (
   adapters: ReadonlyArray<CarrierAdapter>,
   { carrier_id, environment }: ConnectionPlace
 ): CarrierAdapter | undefined =>
   adapters.find(({ carrier, environments }) => carrier.id === carrier_id && environments.includes(environment))
 
-/** The longest value, in characters. A certificate with its chain fits. */
+/** The longest value, in characters. It leaves room for a certificate with its chain. */
 const maxValue = 8_192
 
 /** Checks the values before they are set. No message repeats a value, or a name that the carrier does not ask for. */
@@ -111,7 +111,7 @@ const checkValues = (
   const Values = Schema.Struct(Object.fromEntries(names.map((name) => [name, Value])))
   const decoded = decoder(Schema.Struct({ values: Values }))({ values })
   if (Result.isSuccess(decoded)) return Result.succeed(decoded.success.values)
-  // An unknown name may be a value that was put in the wrong place.
+  // An unknown name may be a value that was put in the wrong place, so it is not repeated.
   const known = new Set(["values", ...names.map((name) => `values.${name}`)])
   const { found, more } = decoded.failure
   const named = found.filter(({ path }) => known.has(path))
@@ -124,7 +124,7 @@ const checkValues = (
   return Result.fail(isOther ? [...named, other] : named)
 }
 
-/** The values that the carrier currently asks for, and no others; null if one of them is not set. */
+/** The values for the fields that the carrier currently asks for; null if one of them is not set. */
 export const valuesFor = (fields: ConnectionFields, values: ConnectionValues): ConnectionValues | null => {
   const given = Object.keys(fields).flatMap((name) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined
@@ -138,16 +138,17 @@ export const repeatsSecret = (fields: ConnectionFields, values: ConnectionValues
   Object.entries(values).some(([name, value]) => fields[name] !== "string" && text.includes(value)) ||
   Redaction.redactionOf({ connection: fields }, values).secrets.isIn(text)
 
-/** A connection as listed: never its secrets. Times are milliseconds of real time. */
+/** A connection as listed, without its secrets. Times are milliseconds of real time. */
 export interface ConnectionSummary extends ConnectionPlace {
   /**
-   * `usable`: asks use it. `incomplete`: the carrier now asks for a field that is not set. `unreadable`: it is sealed
-   * with a key that this process lacks, or it was altered. `unused`: no carrier of this program asks for it.
+   * `usable`: the connection is used for asks. `incomplete`: the carrier now asks for a field that is not set.
+   * `unreadable`: the connection is sealed with a key that this process lacks, or it was altered. `unused`: no carrier
+   * in this program asks for it.
    *
    * Without a usable connection the carrier is not asked, and the reason is `not_appointed`.
    */
   readonly state: "usable" | "incomplete" | "unreadable" | "unused"
-  /** By name: the value of a `string`, null for a `secret`. Empty if the connection is unreadable. */
+  /** The values by name: a `string` is shown, a `secret` is null. Empty if the connection is unreadable. */
   readonly values: Readonly<Record<string, string | null>>
   readonly set_at: number
   /** When the connection was last tested, and the result; null if it has not been tested since it was set. */
@@ -169,8 +170,8 @@ export const summaryOf = (connection: Connection, adapters: ReadonlyArray<Carrie
 }
 
 /**
- * Reads the connection's organization, carrier and environment from its record's id; null if it is not the id of a
- * connection.
+ * Reads a connection's organization, carrier and environment from its record's id; null if the id is not a
+ * connection's.
  */
 export const placeOfId = (id: string): ConnectionPlace | null => {
   const [organization_id, environment, ...carrier_id] = id.split(" ")
@@ -179,7 +180,7 @@ export const placeOfId = (id: string): ConnectionPlace | null => {
     : null
 }
 
-/** The listed form of a connection that cannot be opened: what is known without its body. */
+/** The listed form of a connection that cannot be opened. It contains only what is known without the body. */
 export const unreadableSummary = ({ id, updated_at }: StoredRecord): ConnectionSummary | null => {
   const place = placeOfId(id)
   return place === null ? null : { ...place, state: "unreadable", values: {}, set_at: updated_at, last_test: null }

@@ -36,10 +36,10 @@ import {
 } from "./Connection.ts"
 import { clean } from "./Offer.ts"
 
-/** For how long another host may still use values that were replaced or removed on this host. */
+/** How long another host may still use values that were replaced or removed on this host. */
 const cachedForMs = secondMs
 const maxCached = 10_000
-/** How long a test may take. */
+/** How long a connection test may take. */
 const testTimeoutMs = 15 * secondMs
 const pageSize = 100
 
@@ -94,8 +94,8 @@ export class Connections extends Context.Service<
   }
 >()("@quotewire/core/Connections") {
   /**
-   * Uses a storage without the sealing layer and seals by itself, to distinguish a missing seal key from an unavailable
-   * storage.
+   * Uses a storage without the sealing layer and seals the values itself, so that it can distinguish a missing seal key
+   * from an unavailable storage.
    */
   static readonly layer: Layer.Layer<Connections, never, Storage | Seal | Workspaces | CarrierAdapters> = Layer.effect(
     Connections,
@@ -192,7 +192,7 @@ const makeTest = Effect.fnUntraced(function* ({ find, open, save }: Records) {
     const { message, outcome } = result
     if (outcome === "not_tested") return result
     const last_test = { at: yield* Clock.currentTimeMillis, outcome, message }
-    // If other values were set in the meantime, the result does not apply to them.
+    // If the values were replaced during the test, its result does not apply to the new ones, and is dropped.
     yield* Effect.catchTag(save({ ...connection, last_test }, record), "VersionConflict", () => Effect.void)
     return result
   })
@@ -203,7 +203,7 @@ const makeRecords = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
   /**
-   * The record versions that this process could not open. Trying again is pointless: a process's seal keys never
+   * The record versions that this process could not open. Another attempt would fail too: a process's seal keys never
    * change.
    */
   const unreadable = new BoundedMap<string, number>(maxCached)
@@ -228,7 +228,7 @@ const makeRecords = Effect.gen(function* () {
   const find = (place: ConnectionPlace) =>
     Effect.map(storage.get({ workspace_id: directoryWorkspace, kind: kind.name, id: idOf(place) }), Option.getOrNull)
 
-  /** The connection in a record; null if this process cannot open it, which is logged once. */
+  /** Opens the connection in a record. Returns null if this process cannot open it, and logs that once. */
   const open = Effect.fnUntraced(function* (record: Change.StoredRecord) {
     if (unreadable.get(record.id) === record.version) return null
     const opened = yield* Effect.catchTag(
@@ -241,7 +241,7 @@ const makeRecords = Effect.gen(function* () {
     return null
   })
 
-  /** Writes the next version of this record, whether or not it can be opened. */
+  /** Writes the record's next version, whether or not the current one can be opened. */
   const save = (connection: Connection, before: Change.StoredRecord | null) =>
     Effect.flatMap(
       sealRecord(
@@ -268,7 +268,7 @@ const notTested: ConnectionTestResult = {
   message: "This carrier's connections cannot be tested."
 }
 
-/** Tests the values of a connection at its carrier. */
+/** Sends a connection's values to its carrier's adapter to test them. */
 const tryOut = (
   adapter: CarrierAdapter | undefined,
   { values, organization_id, environment, carrier_id }: Connection
@@ -294,7 +294,7 @@ const tryOut = (
   )
 }
 
-/** Replaces an invalid answer, because an adapter is foreign code. */
+/** Replaces an invalid answer, because adapters are third-party code. */
 const checked = (answer: ConnectionTest): Effect.Effect<ConnectionTest> =>
   Result.match(AnswerRules.readConnectionTest(answer), {
     onSuccess: (read) => Effect.succeed(read),

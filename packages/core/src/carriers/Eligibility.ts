@@ -10,7 +10,7 @@ import type { Part } from "./script.ts"
 export interface Candidate {
   readonly adapter: CarrierAdapter
   readonly line: CarrierLine
-  /** The role that a host's own carrier plays in the scenario; absent if it plays none. */
+  /** The role that a host's own carrier plays in the scenario; absent if it plays no role. */
   readonly part?: Part
 }
 
@@ -34,7 +34,7 @@ export const candidates = (
 export const commonNeeds = ([first, ...others]: ReadonlyArray<Candidate>): ReadonlyArray<string> =>
   first === undefined ? [] : first.line.needs.filter((need) => others.every(({ line }) => line.needs.includes(need)))
 
-/** `commonNeeds` of every environment, by line. */
+/** The `commonNeeds` of every line, in each environment. */
 export type CommonNeeds = { readonly [E in Environment]: ReadonlyMap<string, ReadonlyArray<string>> }
 
 /** Computes `commonNeeds` for every environment and line, once: a host's carriers do not change while it runs. */
@@ -45,13 +45,13 @@ export const needsOfAll = (adapters: ReadonlyArray<CarrierAdapter>, lines: Itera
   return { sandbox: needsIn("sandbox"), live: needsIn("live") }
 }
 
-/** Why a carrier is not asked, and the facts with which it would be. */
+/** Why a carrier is not asked, and which facts it lacks. */
 export interface NotAsked {
   readonly reason: NotAskedReason
   readonly missing_facts: ReadonlyArray<string>
 }
 
-/** Why a carrier is not asked; null if it is. */
+/** Why a carrier is not asked; null if it is asked. */
 export const reasonNotAsked = (
   candidate: Candidate,
   assumed: Assumed,
@@ -68,7 +68,7 @@ export const reasonNotAsked = (
     reason,
     missing_facts
   })
-  // First, because no fact or scenario can replace a connection.
+  // Checked first, because no fact or scenario can replace a connection.
   if (!options.appointed) return because("not_appointed")
   if (options.scenario !== null && adapter.simulation?.ignoresRules(options.scenario, assumed.line) === true) {
     return null

@@ -5,11 +5,9 @@ import type { Unavailable } from "./Carrier.ts"
 import { CarrierHttpError, isRetryableStatus, mayRetryLater } from "./http/CarrierHttpError.ts"
 import * as Reply from "./Reply.ts"
 
-/*
- * How an error thrown by an adapter counts, and whether asking again may help.
- */
+/* Classifies errors that adapters throw: which reply an error stands for, and whether asking again may help. */
 
-/** Error codes of connections that failed or broke. The next connection may succeed. */
+/** Error codes of connections that failed or broke. A new connection may succeed. */
 const connectionCodes: ReadonlySet<string> = new Set([
   "EAI_AGAIN",
   "ECONNABORTED",
@@ -27,8 +25,8 @@ const connectionCodes: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The reply that a thrown error stands for. A bug in the adapter is final; after a connection failure, asking again may
- * help.
+ * The reply that a thrown error stands for. A bug in the adapter is final; after a connection failure, another ask may
+ * succeed.
  */
 export const ofThrown = (thrown: unknown): Unavailable => {
   if (thrown instanceof CarrierHttpError) return ofHttp(thrown)
@@ -39,7 +37,10 @@ export const ofThrown = (thrown: unknown): Unavailable => {
 const ofHttp = (error: CarrierHttpError): Unavailable =>
   mayRetryLater(error) ? Reply.unavailable(error.reason, error.retry_after_ms ?? undefined) : Reply.failed(error.reason)
 
-/** Whether an HTTP client of the adapter's own could not reach the carrier. */
+/**
+ * Whether an error of the adapter's own HTTP client is temporary: the carrier could not be reached, or answered with a
+ * status that allows a retry.
+ */
 const connectionFailed = (thrown: unknown): boolean => {
   if (HttpClientError.isHttpClientError(thrown)) {
     const { status } = thrown.response ?? {}

@@ -10,26 +10,31 @@ import { fromMillis } from "../wire/Timestamp.ts"
 import { type CarrierOffer, type CoveredSubject, maxRef, type NextAction } from "./Carrier.ts"
 import type { SecretForms } from "./secrets/SecretForms.ts"
 
-/** What an offer is checked against. */
+/** What an offer is checked against, besides the rules for every offer. */
 export interface OfferContext {
   readonly line: Line
   readonly state: State.StateCode
-  /** The ids of the application's subjects. */
+  /** The IDs of the application's subjects. */
   readonly subject_ids: ReadonlySet<string>
   readonly handoff_hosts: ReadonlyArray<string>
   /** The secrets that were sent to the carrier. No text in the offer may repeat one. */
   readonly secrets: SecretForms
   /** Milliseconds of workspace time. */
   readonly now: number
-  /** Whether the carrier is fictional; false by default. Scenarios show actions that real carriers may not add. */
+  /**
+   * Whether the carrier is fictional; false by default. Fictional carriers may add actions that real carriers may not.
+   */
   readonly is_simulated?: boolean
 }
 
-/** The highest credible price in US cents. A higher price is a carrier's mistake. */
+/** The limit for a credible price, in US cents. A higher price is treated as a carrier's mistake. */
 export const premiumCap = 100_000_000
 const termsMonths: ReadonlyArray<number> = [1, 6, 12]
 const maxText = 500
-/** How many characters of a text are read at most. The rest would be cut off anyway, or is mostly hidden characters. */
+/**
+ * How many characters of a text are read at most. Anything beyond would be cut off anyway, or the text is mostly hidden
+ * characters.
+ */
 const maxRead = 10 * maxText
 const maxUrl = 8_000
 const maxList = 100
@@ -83,7 +88,7 @@ const moment =
   /^\d{4}-\d{2}-\d{2}[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
 
 /**
- * The moment that a text stands for; none without a time and an offset, because the text could then mean several
+ * The moment that a text denotes. `None` if the text lacks a time or an offset, because it could then mean several
  * moments.
  */
 const momentOf = (text: string): Option.Option<number> =>
@@ -102,7 +107,7 @@ const brokenEnd = ({ expires_at }: CarrierOffer, now: number): ReadonlyArray<Bro
 const noMoment = "Must be a time with its offset, such as 2027-01-31T23:59:59-05:00."
 
 const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferContext): ReadonlyArray<BrokenRule> => {
-  // Liability limits below the state's minimum cannot be sold, so an offer that has them must be a parsing mistake.
+  // Liability limits below the state's minimum cannot be sold, so such an offer must be a parsing mistake.
   const minimum: { readonly [fact: string]: number } = { ...context.line.stateLaw(context.state).liability_minimum }
   return subjects.slice(0, maxList).flatMap(({ coverages, subject_id }, index) => [
     ...rule(
@@ -126,7 +131,7 @@ const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferC
   ])
 }
 
-/** The rule that a link to a carrier breaks, if any. A null link breaks none. */
+/** The rule that a link to a carrier breaks, if any. A null link breaks no rule. */
 export const brokenHandoff = (
   url: unknown,
   hosts: ReadonlyArray<string>,
@@ -210,13 +215,15 @@ const brokenMember = (
   ]
 }
 
-/** Cuts a carrier's text to length, and removes markup and invisible characters (`wire/PlainText.ts`). */
+/** Cuts a carrier's text to length, and removes markup and hidden characters (`wire/PlainText.ts`). */
 export const clean = (text: string): string => {
   const shown = withoutMarkup(plain(text.slice(0, maxRead)))
   return shown.length <= maxText ? shown : shown.slice(0, maxText).replace(/[\ud800-\udbff]$/, "")
 }
 
-/** The text without markup. Searching beyond the last `>` is useless, and would take quadratic time. */
+/**
+ * Removes markup. No tag ends after the last `>`, so the search stops there; searching on would take quadratic time.
+ */
 const withoutMarkup = (text: string): string => {
   const end = text.lastIndexOf(">") + 1
   return text.slice(0, end).replaceAll(/<[^>]*>/g, "") + text.slice(end)
@@ -232,7 +239,7 @@ export const cleanOf =
     secrets.without(clean(text))
 
 /**
- * An offer with clean texts that repeat no secret. Its links are already checked and stay as they are: they are for
+ * An offer with clean texts that repeat no secret. Its links stay as they are: they were already checked, are for
  * machines, and may need a secret.
  */
 const cleaned = (offer: CarrierOffer, secrets: SecretForms): CarrierOffer => {

@@ -7,17 +7,19 @@ import { scenarioOffer } from "./scenarioOffer.ts"
 import { type Act, changeOf, type Part, type Script, scriptOf, startMs } from "./script.ts"
 
 /*
- * How a host's own carriers play the scenarios of a sandbox. If the scenario says that a carrier makes no offer, a
- * stand-in answers on the workspace's clock, and the carrier is not called. Otherwise the carrier is asked in real
- * time, and the scenario changes its offers.
+ * How a host's own carriers play a sandbox's scenarios. If a scenario says that a carrier makes no offer, a stand-in
+ * answers on the workspace's clock, and the carrier is not called. Otherwise the carrier is asked in real time, and the
+ * scenario changes its offers.
  */
 
 const isOwn = ({ adapter }: Candidate): boolean => adapter.simulation === undefined
 
-/** How many fictional carriers come before a host's own carriers on a line. One more comes after them. */
+/**
+ * How many fictional carriers come before a host's own carriers on a line. One more fictional carrier comes after them.
+ */
 const leadingParts = 3
 
-/** The latest time at which a stand-in answers, so that it answers before the deadline. */
+/** The latest time at which a stand-in answers, in milliseconds. It is before the deadline. */
 const maxLatencyMs = 20 * secondMs
 
 /** The role that the host's own carrier at `index` plays in the scenarios of a line. */
@@ -54,7 +56,8 @@ const standIn = ({ adapter, line }: Candidate, script: Script): Candidate => {
   const { carrier, connection, environments, handoff_hosts, lines } = adapter
   const latencyMs = script.at_ms === null ? 0 : script.at_ms - startMs
   return {
-    // A failed ask is repeated once, even if the carrier does not recognize repeats.
+    // The service repeats a failed ask once, even if the real carrier does not recognize repeats: the stand-in never
+    // calls it.
     line: { ...line, idempotent: true },
     adapter: {
       ...{ carrier, environments, handoff_hosts, lines },
@@ -71,7 +74,7 @@ const standIn = ({ adapter, line }: Candidate, script: Script): Candidate => {
 
 const retryAfterMs = 10 * secondMs
 
-/** The reply for an act without an offer. Silence is an ask that is accepted but never answered. */
+/** The reply for an act that makes no offer. Silence is an ask that the carrier accepts but never answers. */
 const replyOf = (act: Act, { idempotency_key }: CarrierAsk): CarrierReply => {
   switch (act) {
     case "decline":
@@ -85,14 +88,20 @@ const replyOf = (act: Act, { idempotency_key }: CarrierAsk): CarrierReply => {
   }
 }
 
-/** How long an ask to a host's own carrier is delayed, in workspace time, so that its answer arrives as scripted. */
+/**
+ * How long to delay an ask to a host's own carrier, in workspace time, so that the answer arrives when the scenario
+ * says.
+ */
 export const delayOf = ({ line, part }: Candidate, scenario: Scenario.ScenarioName | null): number => {
   const atMs = part === undefined ? null : scriptOf(scenario, part).at_ms
   if (part === undefined || atMs === null || atMs <= part.latency_ms) return 0
   return Math.max(0, atMs - startMs - line.typical_ms)
 }
 
-/** How a scenario changes an own carrier's offers, and when, in milliseconds of workspace time; null if it does not. */
+/**
+ * How a scenario changes the offers of a host's own carrier, and when, in milliseconds of workspace time; null if the
+ * offers do not change.
+ */
 const changeFor = (part: Part, { asked_at, scenario }: CarrierAsk) => {
   const change = changeOf(scenario, part)
   return change === null ? null : { kind: change.kind, at: asked_at - startMs + change.at_ms }
@@ -104,17 +113,17 @@ export const dueChange = ({ part }: Candidate, ask: CarrierAsk): "price_updated"
   return change !== null && ask.now >= change.at ? change.kind : null
 }
 
-/** An own carrier's checked offer, made at `now`, as changed by the scenario. */
+/** The checked offer of a host's own carrier, made at `now`, as the scenario changes it. */
 export const changed = (part: Part, ask: CarrierAsk, offer: CarrierOffer, now: number): CarrierOffer => {
   const change = changeFor(part, ask)
   const played = scenarioOffer(offer, ask.scenario, part, now)
   return change === null ? played : { ...played, refresh_after_ms: Math.max(minuteMs, change.at - now) }
 }
 
-/** Scenarios in which one carrier answers and another does not, so they need two carriers. */
+/** Scenarios that need two carriers, because one answers and another does not. */
 const needTwo: ReadonlyArray<Scenario.ScenarioName> = ["some_carriers_silent", "incomplete_no_quotes"]
 
-/** The names of the scenarios that a line can play with these carriers. */
+/** The names of the scenarios that these carriers can play on a line. */
 export const scenariosOf = (
   adapters: ReadonlyArray<CarrierAdapter>,
   line: string
@@ -129,7 +138,9 @@ export const scenariosOf = (
   })
 }
 
-/** The scenario catalogue for these carriers and lines, without scenarios that none of the lines can play. */
+/**
+ * The scenario catalogue for these carriers and lines. It omits scenarios that cannot be played on any of the lines.
+ */
 export const catalogueOf = (
   adapters: ReadonlyArray<CarrierAdapter>,
   lines: Iterable<string>

@@ -11,20 +11,18 @@ import type {
   Unavailable
 } from "./Carrier.ts"
 
-/*
- * An adapter's answers. Each function returns plain data that matches the schemas in `Carrier`.
- */
+/* Functions that make an adapter's answers. Each returns plain data that matches the schemas in `Carrier`. */
 
 /** An offer in which only the carrier's reference is required. Absent, undefined or null means unknown, never zero. */
 export type PartialOffer = Pick<CarrierOffer, "offer_ref"> & {
   readonly [Field in Exclude<keyof CarrierOffer, "offer_ref" | "expires_at">]?: CarrierOffer[Field] | null | undefined
 } & {
-  /** A `Date`, or text with a time and offset. */
+  /** A `Date`, or text with a time and an offset. */
   readonly expires_at?: CarrierOffer["expires_at"] | Date | undefined
 }
 
 /**
- * Completes an offer: whatever the carrier did not say becomes null or empty.
+ * Completes an offer: everything that the carrier left out becomes null or empty.
  *
  * @example
  * offer({ offer_ref: "Q-1", premium: Money.dollars(180), term_months: 12 })
@@ -64,9 +62,10 @@ export const decline = (reason: DeclineReason, message?: string | null): Decline
 })
 
 /**
- * The carrier has accepted the ask and will answer later. `ref` is its own reference for the ask.
+ * The carrier has accepted the ask and will answer later. `ref` is the carrier's own reference for the ask.
  *
- * With `poll_after_ms`, the engine calls `poll` after that time. Otherwise it waits for the carrier's callback.
+ * With `poll_after_ms`, the engine calls `poll` after that time. Without it, the engine waits for the carrier's
+ * callback.
  */
 export const pending = (
   ref: string,
@@ -90,10 +89,10 @@ export const unavailable = (reason: NoAnswerReason, retry_after_ms?: number | nu
   ...(Predicate.isNotNullish(retry_after_ms) && { retry_after_ms })
 })
 
-/** The carrier gives no answer, now or later. The service does not ask or poll it again for this request. */
+/** The carrier will not answer, not even later. The service neither asks nor polls it again for this request. */
 export const failed = (reason: NoAnswerReason): Unavailable => ({ kind: "unavailable", reason, final: true })
 
-/** An answer to `refresh`: the current offer, and what has changed. */
+/** An answer to `refresh`: the current offer, and why it is returned. */
 export const refreshed = (
   reason: Extract<CarrierRefresh, { readonly kind: "offer" }>["reason"],
   known: PartialOffer
@@ -102,7 +101,7 @@ export const refreshed = (
 /** An answer to `refresh`: the carrier has withdrawn the offer. */
 export const withdrawn: CarrierRefresh = { kind: "withdrawn" }
 
-/** Adds an ask's assumptions to those that an offer already lists. */
+/** Adds an ask's assumptions to an offer, except those for facts about which the offer already lists an assumption. */
 export const withAssumptions = (known: CarrierOffer, assumed: ReadonlyArray<Assumption>): CarrierOffer => {
   const named = new Set(known.assumptions.map(({ path }) => path))
   return { ...known, assumptions: [...known.assumptions, ...assumed.filter(({ path }) => !named.has(path))] }

@@ -11,7 +11,7 @@ export const Scenario = Schema.Struct({
 export type Scenario = typeof Scenario.Type
 
 /**
- * The names of all scenarios. They are written out, because published type declarations cannot import the catalogue's
+ * The names of all scenarios. They are repeated here, because published type declarations cannot import the catalogue's
  * JSON.
  */
 export type ScenarioName =
@@ -54,7 +54,7 @@ export const catalogue = {
   )
 }
 
-/** The scenarios that the service plays by itself. Every line can play them, even without carriers. */
+/** The scenarios that the service plays without carriers. They can be played on every line. */
 const ofEveryLine: ReadonlyArray<ScenarioName> = [
   "cannot_start",
   "waits_in_queue",
@@ -65,7 +65,7 @@ const ofEveryLine: ReadonlyArray<ScenarioName> = [
   "internal_error"
 ]
 
-// Built once, because every start looks up names here.
+// Built once, because every start of a quote request looks up names here.
 const namesByLine = new Map(
   catalogue.scenarios
     .flatMap(({ lines }) => lines)
@@ -76,7 +76,8 @@ const namesByLine = new Map(
 )
 
 /**
- * The names of the scenarios that a line can play without a host's own carriers; without a line, those of all lines.
+ * The names of the scenarios that can be played on a line without a host's own carriers. Without a line, the names for
+ * all lines.
  */
 export const namesOf = (line?: string): ReadonlyArray<ScenarioName> =>
   line === undefined ? allNames : (namesByLine.get(line) ?? ofEveryLine)
@@ -87,5 +88,5 @@ export const parse = (name: string): ScenarioName | null => (isName(name) ? name
 /** How long a request waits in its queue, in workspace milliseconds. */
 export const queueMs = { sandbox: 1_000, waits_in_queue: 300_000, live: 0 } as const
 
-/** How long a `request_key` stays refused after its first attempt, in scenarios that refuse it. */
+/** In scenarios that refuse a `request_key`, how long it stays refused after its first attempt. */
 export const refusedMs = 5_000

@@ -16,9 +16,9 @@ const encodeBody = Schema.encodeSync(Body)
 
 /** Writes and reads signed callbacks. */
 export interface SignedCallbacks {
-  /** The callback by which a carrier answers the ask that it accepted as `ref`. */
+  /** Writes the callback with which a carrier answers an ask. `ref` is the reference from its `pending` reply. */
   readonly write: (carrier_id: string, ref: string, reply: CarrierReply) => Effect.Effect<CarrierCallback>
-  /** The content of a callback; null if its signature, carrier or form is wrong. */
+  /** Reads the content of a callback; null if its signature, carrier or form is wrong. */
   readonly read: (
     carrier_id: string,
     callback: CarrierCallback

@@ -108,13 +108,16 @@ const invalid = (carrierId: unknown, mistakes: ReadonlyArray<BrokenRule>): Inval
 
 const functions = ["appetite", "ask", "poll", "callback", "refresh", "handoff", "testConnection"] as const
 
-/** The parts of a definition that its adapter hides inside functions. They are checked here. */
+/** The parts of a definition that its adapter hides inside functions, so that they must be checked here. */
 interface Wrapped extends Partial<Readonly<Record<(typeof functions)[number], unknown>>> {
   readonly http?: CarrierHttpOptions | undefined
   readonly connection?: ConnectionFields
 }
 
-/** Every mistake, by its path in the definition, which has the fields of the adapter's `carrier` at its top level. */
+/**
+ * Every mistake, by its path in the definition. A definition has the fields of the adapter's `carrier` at its top
+ * level.
+ */
 const mistakesIn = (definition: Wrapped, adapter: CarrierAdapter): ReadonlyArray<BrokenRule> => [
   ...AdapterRules.check(adapter, null).map(({ path, message }) => ({ path: path.replace(/^carrier\./, ""), message })),
   ...functions.flatMap((name) => {
@@ -152,7 +155,7 @@ const linesOf = (lines: { readonly [name: string]: LineTerms }): CarrierAdapter[
     ? Object.fromEntries(Object.entries(lines).map(([name, terms]) => [name, { ...usual, ...terms }]))
     : lines
 
-// An answer that breaks rules is returned unchanged, so that the engine can find and report them.
+// An answer that breaks rules is returned unchanged, so that the engine can find and report its mistakes.
 const withAssumptions = (reply: CarrierReply, { assumptions }: CarrierAsk): CarrierReply => {
   const read = Result.getOrElse(AnswerRules.readReply(reply), () => null)
   return read?.kind === "offers"

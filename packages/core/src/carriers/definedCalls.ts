@@ -20,8 +20,8 @@ import type { CarrierHttpOptions } from "./http/CarrierHttpOptions.ts"
 import * as Draft from "./recorder/Draft.ts"
 
 /*
- * Calls the functions of a `defineCarrier` definition: what they receive, and how their results and errors become the
- * adapter's answers.
+ * Calls the functions of a `defineCarrier` definition: prepares what they receive, and turns their results and errors
+ * into the adapter's answers.
  */
 
 /** What a definition says about how to call its functions. */
@@ -36,9 +36,9 @@ const isWhole = ({ connection = {} }: Shape, values: unknown): boolean =>
   Object.keys(connection).every((field) => Predicate.hasProperty(values, field) && typeof values[field] === "string")
 
 /**
- * Whether an ask fits a definition: the definition has its line, and the connection has all the fields.
+ * Whether an ask fits a definition: the definition has the ask's line, and the connection has all declared fields.
  *
- * The engine completes facts with the schema of their line, so the line determines the type of the facts.
+ * The engine decodes facts with the schema of their line, so the line determines the type of the facts.
  */
 const isOwn = (shape: Shape, { line, connection }: CarrierAsk): boolean =>
   Object.hasOwn(shape.lines, line) && isWhole(shape, connection)
@@ -48,14 +48,17 @@ const foreign = () =>
     "The ask does not match the carrier's definition: the definition lacks its line, or the connection lacks a field"
   )
 
-/** An ask, not yet checked, in the form that a definition's functions receive. */
+/** An ask in the form that a definition's functions receive. It is not checked yet. */
 const askOf = (ask: CarrierAsk) => ({ ...ask, connection: ask.connection ?? {} })
 
-/** What every call receives. */
+/** What the function of any call receives. */
 type Given = Pick<CarrierAsk, "connection" | "environment">
 type Limits = Pick<CarrierLine, "attempt_timeout_ms" | "idempotent">
 
-/** Calls a function with an HTTP client and a signal, if the call has everything that the function's type declares. */
+/**
+ * Calls a function with an HTTP client and a signal. Fails if the call lacks something that the function's type
+ * promises.
+ */
 const callWith = <G extends Given, Call, A>(
   shape: Shape,
   {
@@ -72,7 +75,7 @@ const callWith = <G extends Given, Call, A>(
     })
   )
 
-/** Makes the calls of a definition's functions. A line that sets no limits has those in `usual`. */
+/** Makes a function that calls the functions of a definition. A line that sets no limits gets those in `usual`. */
 export const caller =
   <Name extends LineName, Fields extends ConnectionFields, Http extends CarrierHttpOptions | undefined>(
     definition: CarrierDefinition<Name, Fields, Http>,
@@ -91,7 +94,7 @@ export const caller =
     )
   }
 
-/** Makes the calls of `testConnection`. */
+/** Makes a function that calls the definition's `testConnection`. */
 export const connectionTester =
   <Name extends LineName, Fields extends ConnectionFields, Http extends CarrierHttpOptions | undefined>(
     definition: CarrierDefinition<Name, Fields, Http>,
@@ -126,7 +129,7 @@ const httpOf = (
     ? Effect.undefined
     : CarrierHttp.make(http, { environment, connection, timeout_ms, idempotent, signal })
 
-/** What `appetite` decides on. */
+/** What `appetite` receives for an ask. */
 export const reviewOf = <
   Name extends LineName,
   Fields extends ConnectionFields,
@@ -141,20 +144,20 @@ export const reviewOf = <
   return review
 }
 
-/** Provides a signal that is aborted when the effect is interrupted because its time is up. */
+/** Provides a signal that is aborted when the effect is interrupted, for example because its time is up. */
 const withSignal = <A, E>(use: (signal: AbortSignal) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.suspend(() => {
     const controller = new AbortController()
     return Effect.onInterrupt(use(controller.signal), () => Effect.sync(() => controller.abort()))
   })
 
-/** The value of a function that returns a value, a promise or an Effect. */
+/** Calls a function that may return a value, a promise or an Effect, and gives the value. */
 export const settled = <A>(call: () => Answer<A>): Effect.Effect<A, unknown> =>
   Effect.tryPromise({ try: async () => call(), catch: (thrown) => thrown }).pipe(
     Effect.flatMap((answer): Effect.Effect<A, unknown> => (Effect.isEffect(answer) ? answer : Effect.succeed(answer)))
   )
 
-/** Turns an HTTP client error into a value. Any other error is a fault in the adapter. */
+/** Turns a `CarrierHttpError` into a value. Any other error is a fault in the adapter. */
 const onHttpError =
   <B>(value: (error: CarrierHttpError) => B) =>
   <A>(call: Effect.Effect<A, unknown>): Effect.Effect<A | B> =>
@@ -162,7 +165,7 @@ const onHttpError =
       thrown instanceof CarrierHttpError ? Effect.as(tell(thrown), value(thrown)) : Effect.die(thrown)
     )
 
-/** Logs an HTTP client error, and adds it to the record of the exchange. */
+/** Logs a `CarrierHttpError`, and adds it to the record of the exchange. */
 const tell = (error: CarrierHttpError): Effect.Effect<void> => {
   const { broken_rules = [], reason, status } = error
   const fault = Fault.classOf(error)
@@ -172,5 +175,5 @@ const tell = (error: CarrierHttpError): Effect.Effect<void> => {
   )
 }
 
-/** Turns an HTTP client error into the reply that it stands for. */
+/** Turns a `CarrierHttpError` into the reply that it stands for. */
 export const unavailableIfFailed = onHttpError(Failure.ofThrown)

@@ -11,7 +11,7 @@ const expiry = (scenario: ScenarioName | null, answeredAt: number): Partial<Carr
 
 const noPrice = { premium: null, term_months: null, billing_cycle: null, fees: [], handoff_url: null }
 
-/** Puts in values that no documentation lists, so that clients can test that they tolerate them. */
+/** Adds values that no documentation lists, so that clients can test that they tolerate them. */
 const withUnknownValues = (offer: CarrierOffer): CarrierOffer => ({
   ...offer,
   reason: "sandbox_unlisted_reason",
@@ -26,7 +26,7 @@ const withUnknownValues = (offer: CarrierOffer): CarrierOffer => ({
   ]
 })
 
-/** An offer made at `answeredAt`, as changed by the scenario. */
+/** An offer made at `answeredAt`, as the scenario changes it. */
 export const scenarioOffer = (
   made: CarrierOffer,
   scenario: ScenarioName | null,

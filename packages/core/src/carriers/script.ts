@@ -2,21 +2,21 @@ import { minuteMs, secondMs } from "../wire/Timestamp.ts"
 import type { ScenarioName } from "./Scenario.ts"
 
 /*
- * What carriers do in the named scenarios. All times count from the origin: one second before the carrier is asked. The
- * origin is when the request started, unless it waited in the queue.
+ * What carriers do in each scenario. All times count from the origin, which is one second before the carrier is asked.
+ * The origin is the start of the request, unless the request waited in the queue.
  */
 
 /** How long after the origin the carriers are asked. */
 export const startMs = secondMs
 
-/** How a carrier behaves in one ask. `rules`: its own underwriting rules decide. */
+/** How a carrier behaves in one ask. With `rules`, its own underwriting rules decide. */
 export type Act = "rules" | "quote" | "decline" | "question" | "error" | "silent"
 
 /** A carrier's position among the carriers of a line, which decides its role in a scenario. */
 export interface Part {
   /** The name of the line. */
   readonly line: string
-  /** The carrier's rank by latency: 0 is the fastest. */
+  /** The carrier's rank by latency; 0 is the fastest. */
   readonly position: number
   /** How many carriers offer the line. */
   readonly count: number
@@ -24,7 +24,7 @@ export interface Part {
   readonly latency_ms: number
 }
 
-/** How a carrier behaves, and when it answers, in milliseconds after the origin; null if it never does. */
+/** How a carrier behaves, and when it answers, in milliseconds after the origin; null if it never answers. */
 export interface Script {
   readonly act: Act
   readonly at_ms: number | null
@@ -40,7 +40,7 @@ const slowly = ({ position, count }: Part): number => {
   return slowFirstMs + share - (share % secondMs)
 }
 
-// If a line has more carriers than this, one of them declines while another is silent.
+// If more carriers than this offer the line, one of them declines while another is silent.
 const fewCarriers = 3
 
 const silent: Script = { act: "silent", at_ms: null }
@@ -69,11 +69,11 @@ export const scriptOf = (scenario: ScenarioName | null, part: Part): Script => {
     case "slow_quotes":
       return { act: "quote", at_ms: slowly(part) }
     case "action_required":
-      // If a line has only one carrier, that carrier asks the question.
+      // If only one carrier offers the line, that carrier asks the question.
       return at(part.position === Math.min(1, part.count - 1) ? "question" : "quote")
     case "late_answer":
       return isLast ? { act: "quote", at_ms: lateMs } : at("quote")
-    // These scenarios take effect before carriers are asked, or change the content of an offer.
+    // These scenarios take effect before carriers are asked, or change only the content of an offer.
     case "quotes_ready":
     case "cannot_start":
     case "waits_in_queue":
@@ -103,17 +103,17 @@ export const changeOf = (
   return { kind: scenario === "price_update" ? "price_updated" : "withdrawn", at_ms: 10 * minuteMs }
 }
 
-/** The factor by which a price update raises the price, in ten-thousandths: 4.5 %. */
+/** The factor of a price update, in ten-thousandths: the price rises by 4.5 %. */
 export const priceUpdateFactor = 10_450
 
-/** How long an offer is valid in the `quote_expires_soon` scenario. */
+/** How long an offer stays valid in the `quote_expires_soon` scenario. */
 export const expiresSoonMs = 2 * minuteMs
 
 const longestPollMs = 10 * secondMs
 const shortestPollMs = 2 * secondMs
 
 /**
- * How long to wait before the next poll of an answer that is ready in `left_ms` (null: never).
+ * How long to wait before the next poll of an answer that is ready in `leftMs` (null: never).
  *
  * Waits are two to ten seconds, and the last one ends when the answer is ready.
  */
@@ -123,5 +123,5 @@ export const pollAfter = (leftMs: number | null): number => {
   return Math.max(shortestPollMs, leftMs)
 }
 
-/** Whether carriers are asked in this scenario even if their own rules on states and credit exclude it. */
+/** Whether carriers are asked in this scenario even if their own rules on states and credit exclude the risk. */
 export const ignoresRules = (scenario: ScenarioName): boolean => scenario !== "credit_disclosure"

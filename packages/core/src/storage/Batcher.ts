@@ -2,9 +2,9 @@ import { Cause, Clock, Effect, Exit, FiberSet, type Scope } from "effect"
 
 /** The names that an item locks within a batch. */
 export interface Locks {
-  /** No other item in the batch may have any of these names. */
+  /** Names that the item locks exclusively. No later item in the batch may have any of them, exclusive or shared. */
   readonly exclusive: ReadonlyArray<string>
-  /** No earlier item in the batch may have any of these names as an exclusive one. */
+  /** Names that the item shares. Several items in a batch may share a name that no earlier item locks exclusively. */
   readonly shared: ReadonlyArray<string>
 }
 
@@ -17,22 +17,24 @@ export interface BatcherOptions<A, B, E> {
    * closed.
    */
   readonly unavailable: E
-  /** How many items a batch has at most. */
+  /** The maximum number of items in a batch. */
   readonly max_batch: number
-  /** How many items can wait in a queue. */
+  /** The maximum number of items that wait in a queue. */
   readonly max_waiting: number
   /**
-   * The longest that an item waits, in milliseconds. This is checked only when a batch returns, so `send` must be
-   * bounded as well.
+   * The longest that an item waits, in milliseconds. The batcher checks this only between batches, so `send` needs a
+   * time limit of its own.
    */
   readonly max_wait_ms: number
   /**
    * The queue that an item joins. Each queue has one batch in progress at a time. By default all items share one queue.
    */
   readonly queueOf?: (item: A) => string
-  /** The size of an item, and the most that the sizes in a batch may add up to. A single item may be larger. */
+  /**
+   * Measures an item, and limits the total size of a batch. An item that exceeds `max` is sent in a batch of its own.
+   */
   readonly size?: { readonly of: (item: A) => number; readonly max: number }
-  /** The names that an item locks; by default none. */
+  /** Returns the names that an item locks. By default an item locks no names. */
   readonly locksOf?: (item: A) => Locks
 }
 
@@ -47,7 +49,7 @@ interface Waiting<A, B, E> extends Locks {
   readonly resume: (answer: Exit.Exit<B, E>) => void
 }
 
-/** The items that are waiting for a batch, the one that has waited longest first. */
+/** The items that wait for a batch, in the order in which they joined. */
 type Queue<A, B, E> = Array<Waiting<A, B, E>>
 
 const noLocks: Locks = { exclusive: [], shared: [] }
@@ -71,7 +73,8 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
   const sendAll = sendingAll(options, clock)
   const queues = new Map<string, Queue<A, B, E>>()
   let closed = false
-  // Runs before the sending fibers are interrupted, because after that nothing would be sent.
+  // Finalizers run in reverse order, so the batcher closes before its sending fibers are interrupted. An item that
+  // joined after that would never be sent.
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
       closed = true
@@ -145,7 +148,7 @@ const sendingAll = <A, B, E>(options: BatcherOptions<A, B, E>, clock: Clock.Cloc
     )
 }
 
-/** The result of one item in a batch. If sending was interrupted, the batcher is closed. */
+/** The result of one item in a batch. An interrupted batch means that the batcher is closed. */
 const answerOf = <B, E>(
   exit: Exit.Exit<ReadonlyArray<Exit.Exit<B, E>>, E>,
   place: number,
@@ -155,7 +158,7 @@ const answerOf = <B, E>(
   return Cause.hasInterruptsOnly(exit.cause) ? unavailable : Exit.failCause(exit.cause)
 }
 
-/** Removes the items of a queue that have been waiting since `since` or longer. A queue is ordered by waiting time. */
+/** Removes the items that joined a queue at `since` or earlier. A queue is ordered by joining time. */
 const takeLate = <A, B, E>(queue: Queue<A, B, E>, since: bigint): ReadonlyArray<Waiting<A, B, E>> => {
   const first = queue.findIndex((waiting) => waiting.since > since)
   return queue.splice(0, first < 0 ? queue.length : first)
@@ -175,7 +178,7 @@ const takeBatch = <A, B, E>(
     const isSmall = size === undefined || batch.length === 0 || takenSize + waiting.size <= size.max
     const isUnlocked = waiting.exclusive.every(isFree) && waiting.shared.every(isFree)
     // An item that stays in the queue keeps its names locked, so that no item with the same exclusive name overtakes
-    // it. An item with a shared name can be overtaken by a later item that has that name as an exclusive one.
+    // it. An item that shares a name can still be overtaken by a later item that locks the name exclusively.
     for (const name of waiting.exclusive) locked.add(name)
     if (batch.length < max_batch && isSmall && isUnlocked) {
       batch.push(waiting)

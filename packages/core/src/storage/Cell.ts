@@ -2,10 +2,7 @@ import { Schema } from "effect"
 import { WorkspaceId } from "../wire/Ids.ts"
 import * as Kind from "./Kind.ts"
 
-/*
- * The records of a storage that consists of several storages, which are called its cells. Each workspace lives in one
- * cell.
- */
+/* The records of a storage that is divided into several storages, called cells. Each workspace lives in one cell. */
 
 /**
  * The workspace that contains these records, in every cell. It contains nothing else, and `Storage.workspaces` does not
@@ -19,11 +16,12 @@ export const CellName = Schema.String.check(
 )
 export type CellName = typeof CellName.Type
 
-/** A cell that takes new workspaces, or has taken some in the past. */
+/** A cell to which new workspaces are assigned, or were assigned in the past. */
 export const Cell = Schema.Struct({
   name: CellName,
   /**
-   * The cell's share of new workspaces: a cell with 2 gets twice as many as a cell with 1, and a cell with 0 gets none.
+   * The cell's weight when new workspaces are assigned: a cell with 2 gets twice as many as a cell with 1, and a cell
+   * with 0 gets no new workspaces.
    */
   room: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000 }))
 })
@@ -32,29 +30,27 @@ export type Cell = typeof Cell.Type
 /** The list of cells, in the first cell, by name. */
 export const kind = Kind.make({ name: "cell", schema: Cell, survives_reset: true })
 
-/** Which cell of which map of cells a storage is. */
+/** Identifies a storage as one cell of a map. A map is the set of cells that together form one storage. */
 export const Mark = Schema.Struct({
   name: CellName,
   /** The name of the first cell, which contains the list of all cells. */
   first: CellName,
-  /** The ID of the map: all of its cells have the same ID, and no other cells have it. */
+  /** The ID of the map. All cells of a map have the same ID, which no other map has. */
   map: Schema.String
 })
 export type Mark = typeof Mark.Type
 
-/** Each cell's own mark, stored in the cell itself, so that a URL that leads to the wrong cell is noticed. */
+/** Each cell's own mark, stored in the cell itself. It shows when a database URL points to the wrong cell. */
 export const markKind = Kind.make({ name: "cell_mark", schema: Mark, survives_reset: true })
 
-/** The id of a mark. */
+/** The ID of a cell's only mark. */
 export const markId = "this"
 
 /** The cell that a workspace lives in. */
 export const Placement = Schema.Struct({ workspace_id: WorkspaceId, cell: CellName })
 export type Placement = typeof Placement.Type
 
-/**
- * The placements: one record for each workspace, by its ID, in the first cell. Each is written once and never changes.
- */
+/** The placements, in the first cell: one record for each workspace, by workspace ID. A placement never changes. */
 export const placementKind = Kind.make({
   name: "placement",
   schema: Placement,

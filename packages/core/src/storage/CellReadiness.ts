@@ -8,7 +8,7 @@ export interface CellReadiness {
   readonly ready: boolean
 }
 
-/** How long a cell may take to answer whether it is ready, in milliseconds. */
+/** How long a cell may take to report that it is ready, in milliseconds. */
 const answerMs = 1_000
 
 /** Checks all cells concurrently. A cell that does not answer within a second is not ready. */

@@ -18,18 +18,18 @@ export interface StoredRecord {
   readonly status: string | null
   /** The insurance line, for filters. */
   readonly line: string | null
-  /** More to filter by: a few short strings, `name:value`. */
+  /** More values that lists filter by: a few short strings of the form `name:value`. */
   readonly labels: ReadonlyArray<string>
   /**
-   * The IDs that the record is about, at most two, such as a quote and its request. Lists find records by them without
-   * a scan.
+   * The IDs that the record is about, at most two, such as a quote and its request. A list by one of these IDs needs no
+   * scan.
    */
   readonly about: ReadonlyArray<string>
   readonly created_at: number
   readonly updated_at: number
   /**
-   * When the record's content becomes outdated by time alone; null for never. After that, a reader must not serve the
-   * body unchanged.
+   * When the record's content becomes outdated merely because time passes; null for never. After that, a reader must
+   * not serve the body unchanged.
    */
   readonly expires_at: number | null
 }
@@ -55,7 +55,7 @@ export const record = (of: Omit<StoredRecord, keyof OptionalFields> & Partial<Op
 
 const none: ReadonlyArray<never> = []
 
-/** A record as a decision has seen it: its newest version at that time, or 0 if it did not exist. */
+/** A record as a decision saw it: the newest version at that time, or 0 if the record did not exist. */
 export interface Expectation {
   readonly kind: string
   readonly id: string
@@ -69,7 +69,10 @@ export interface NewEvent {
   /** The IDs that the event is about, at most two, such as a quote and its request. The feed finds events by them. */
   readonly about: ReadonlyArray<string>
   readonly body: string
-  /** Its type, which the body has as well. Whoever makes an event can name it, so that nobody must decode the body. */
+  /**
+   * The event's type, which the body contains as well. Code that creates an event can set it, so that readers need not
+   * decode the body.
+   */
   readonly type?: string
 }
 
@@ -87,23 +90,26 @@ export interface Change {
    */
   readonly writes: ReadonlyArray<StoredRecord>
   /**
-   * The records that the decision used: each must still have the version that was seen, otherwise `VersionConflict`. So
-   * a decision may use cached data, and is never stored if the data was outdated.
+   * The records that the decision used. Each must still have the version that the decision saw, otherwise
+   * `VersionConflict`. This lets a decision use cached data: if the data was outdated, the change is rejected.
    */
   readonly expects: ReadonlyArray<Expectation>
   readonly events: ReadonlyArray<NewEvent>
   readonly jobs: ReadonlyArray<NewJob>
   /**
-   * The jobs of this workspace that the change finishes. Each lease must still be held; `LeaseLost` names the first one
-   * that is not.
+   * The jobs of this workspace that the change finishes. All their leases must still be held; otherwise `LeaseLost`
+   * names the first lease that was lost.
    */
   readonly finishes: ReadonlyArray<Lease>
-  /** Moves the workspace's clock, unless null: workspace time becomes real time plus this many milliseconds. */
+  /**
+   * Moves the workspace's clock: workspace time becomes real time plus this many milliseconds. Null leaves the clock as
+   * it is.
+   */
   readonly clock_offset_ms: number | null
   /**
-   * No ordered job of this workspace may be due before this workspace time, in milliseconds, except those that the
-   * change finishes; otherwise `VersionConflict`, which names the workspace. So a change that runs jobs ahead of the
-   * clock skips no job that was stored in the meantime.
+   * Requires that no ordered job of this workspace is due before this workspace time, in milliseconds, except the jobs
+   * that the change finishes; null requires nothing. Otherwise `VersionConflict` names the workspace. This keeps a
+   * change that runs jobs ahead of the clock from skipping a job that was stored in the meantime.
    */
   readonly none_due_before: number | null
 }
@@ -120,16 +126,16 @@ export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "wor
   none_due_before: parts.none_due_before ?? null
 })
 
-/** About how many bytes a row has without its text. */
+/** The approximate size of a row without its text, in bytes. */
 const rowBytes = 200
 
-/** About how many bytes a change has. */
+/** The approximate size of a change, in bytes. */
 export const bytesOf = ({ writes, events, jobs }: Change): number =>
   writes.reduce((sum, { body }) => sum + body.length + rowBytes, 0) +
   events.reduce((sum, { body }) => sum + body.length + rowBytes, 0) +
   jobs.reduce((sum, { payload }) => sum + payload.length + rowBytes, 0)
 
-/** Says that something has changed: a reason to look, never a guarantee. */
+/** A notice that something may have changed. It is a reason to read again, never a guarantee. */
 export type Hint =
   /** All data of a workspace was erased. */
   | { readonly about: "workspace"; readonly workspace_id: WorkspaceId }

@@ -5,11 +5,11 @@ import type { Kinds } from "./Kind.ts"
 import { Storage } from "./Storage.ts"
 
 /*
- * Hints say that something has changed, so that code that waits need not poll often. This module distributes hints for
- * every storage, and lets jobs and calls wait for them. A hint is never a guarantee.
+ * Hints say that something has changed, so that waiting code need not poll often. This module distributes hints for
+ * every storage, and lets jobs and calls wait for hints. A hint is never a guarantee.
  */
 
-/** The listeners of a storage: an implementation of `watch` for every storage. */
+/** A storage's listeners. Every storage implements `watch` with this class. */
 export class Hints {
   private readonly listeners = new Set<(hint: Hint) => void>()
 
@@ -18,8 +18,8 @@ export class Hints {
     Effect.asVoid(
       Effect.acquireRelease(
         Effect.sync(() => {
-          // Wrapped, so that a listener that is registered twice is called twice, and each registration is removed
-          // separately.
+          // The wrapper makes each registration distinct: a listener that is registered twice is called twice, and can
+          // be removed once.
           const own = (hint: Hint) => listener(hint)
           this.listeners.add(own)
           return own
@@ -28,12 +28,12 @@ export class Hints {
       )
     )
 
-  /** Calls all listeners. If a listener throws, logs that, because the change is already stored. */
+  /** Calls all listeners. Logs what a listener throws instead of failing, because the change is already stored. */
   readonly notify = (hints: ReadonlyArray<Hint>): Effect.Effect<void> =>
     Effect.suspend(() => {
       const thrown: Array<unknown> = []
       for (const hint of hints) {
-        // A copy, because listeners may be added or removed in the meantime.
+        // Iterates over a copy, because a listener may add or remove listeners.
         for (const listener of [...this.listeners]) {
           try {
             listener(hint)
@@ -46,7 +46,7 @@ export class Hints {
     })
 }
 
-/** The hints that a change gives. */
+/** The hints to send after a change was committed. */
 export const hintsOf = (change: Change, kinds: Kinds): ReadonlyArray<Hint> => {
   const changed = new Set<string>()
   for (const { kind, id, parent } of change.writes) {
@@ -62,10 +62,10 @@ export const hintsOf = (change: Change, kinds: Kinds): ReadonlyArray<Hint> => {
   return hints
 }
 
-/** A wake-up by hints. It is remembered until someone waits for it. */
+/** Lets code wait until it is woken. A wake-up that nobody waits for is kept for the next wait. */
 export interface Signal {
   readonly wake: () => void
-  /** Waits for the next wake-up, at most this many milliseconds. Returns whether there was one. */
+  /** Waits for the next wake-up, but at most this many milliseconds. Returns whether the signal was woken. */
   readonly next: (at_most_ms: number) => Effect.Effect<boolean>
 }
 
@@ -83,34 +83,37 @@ export const makeSignal = (): Signal => {
   }
 }
 
-/** How many calls may wait in one process. Further calls are answered without waiting. */
+/** The maximum number of waiting calls in one process. Further calls are answered without waiting. */
 export const maxWaiting = 20_000
 
 /** Hints can be lost, so waiting calls look again at least this often. */
 export const pollMs = 5_000
 
 /**
- * Why a wait ended. `changed`: look again, because of a hint or because a hint may have been lost. `crowded`: the call
- * did not wait, because too many calls are waiting already.
+ * Why a wait ended. `changed`: read again, because a hint arrived or may have been lost. `time_over`: the time is up.
+ * `stopping`: the process is about to stop. `crowded`: the call did not wait, because too many calls already do.
  */
 export type WakeReason = "changed" | "time_over" | "stopping" | "crowded"
 
-/** What to wait for: a record, and its workspace, which may be erased as a whole. */
+/** What to wait for: a change to this record, or the erasure of its whole workspace. */
 export interface PollSubject {
   readonly workspace_id: WorkspaceId
   readonly id: string
 }
 
-/** Waits for the next hint, at most this many milliseconds. A hint that came since the previous wait counts as well. */
+/**
+ * Waits for the next hint, but at most this many milliseconds. Returns immediately if a hint has arrived since the
+ * previous wait.
+ */
 export type WaitForHint = (at_most_ms: number) => Effect.Effect<WakeReason>
 
-/** Lets calls wait until a record changes, without holding a resource of storage. */
+/** Lets calls wait until a record changes, without holding a database connection. */
 export class LongPolls extends Context.Service<
   LongPolls,
   {
     /**
-     * Runs a body that alternates between reading and waiting. Hints are collected from before the first read until the
-     * body ends.
+     * Runs a body that alternates between reading and waiting. The body misses no hint, because hints are collected
+     * from before its first read until it ends.
      */
     readonly listen: <A, E, R>(
       subject: PollSubject,
@@ -162,7 +165,7 @@ export class LongPolls extends Context.Service<
       const listen = <A, E, R>(subject: PollSubject, body: (next: WaitForHint) => Effect.Effect<A, E, R>) =>
         Effect.acquireUseRelease(
           Effect.sync(() => {
-            // When the process is full, new callers do not wait, but those that are already waiting continue.
+            // At the limit, new callers do not wait, but those that are already waiting continue.
             const isCrowded = count >= maxWaiting
             return { isCrowded, listener: join(subject) }
           }),

@@ -1,6 +1,6 @@
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** The kinds of jobs. What they mean does not matter to storage. */
+/** The kinds of jobs. Storage does not interpret them. */
 export const jobKinds = [
   "collect",
   "ask_carrier",
@@ -35,9 +35,9 @@ export interface NewJob {
   /** When the job is due, in milliseconds of workspace time. */
   readonly due_at: number
   /**
-   * Ordered jobs of a workspace run one at a time, by `(due_at, number)`: none can be claimed while an earlier one is
-   * leased. The timers of a sandbox are ordered, so that its events always have the same order. Other jobs run
-   * concurrently.
+   * Ordered jobs of a workspace run one at a time, by `(due_at, number)`: an ordered job cannot be claimed while an
+   * earlier one is leased. A sandbox's timers are ordered jobs, so that its events always have the same order. Other
+   * jobs run concurrently.
    */
   readonly ordered: boolean
   /** The job's lane. Only jobs that are not ordered can have one. */
@@ -54,9 +54,9 @@ export interface ClaimedJob extends NewJob {
   readonly workspace_id: WorkspaceId
   /** A sequence number; together with the workspace it identifies the job. */
   readonly number: number
-  /** Counts the claims of this job, from 1. It is the fencing token: only the newest claim can finish the job. */
+  /** Counts the claims of this job, from 1. It is the fencing token: only the latest claim can finish the job. */
   readonly lease: number
-  /** How many earlier claims ended because their lease expired, as the host or the job had failed. */
+  /** How many earlier claims ended because their lease expired, which means that the host or the job had failed. */
   readonly expired_leases: number
 }
 

@@ -6,19 +6,18 @@ import type { StoredRecord } from "./Change.ts"
 /** The retention periods of the settings (`RetentionPeriods`). */
 export type Period = "events" | "facts" | "quotes" | "consents" | "requests" | "feedback" | "exchanges"
 
-/**
- * How long records are kept: for a retention period from the settings, or for some minutes. Records that are kept for
- * minutes are erased within the hour.
- */
+/** How long records are kept: for a retention period from the settings, or for a number of minutes. */
 export type KeptFor = ({ readonly period: Period } | { readonly minutes: number }) & {
   readonly clock: "workspace" | "real"
 }
 
-/** The sealed texts in a record, and a function that makes its next version with resealed ones. */
+/** The sealed texts in a record, and a function to reseal them. */
 export interface SealedTexts {
   readonly purpose: string
   readonly texts: ReadonlyArray<string>
-  /** Makes the next version. Nothing visible changes in it. */
+  /**
+   * Makes the record's next version, with every sealed text replaced by its resealed form. The content stays the same.
+   */
   readonly resealed: (reseal: (text: string) => string) => StoredRecord
 }
 
@@ -30,7 +29,7 @@ export interface Traits {
   readonly keeps_history: boolean
   /** Whether records of this kind survive a sandbox reset. */
   readonly survives_reset: boolean
-  /** How long records of this kind are kept, and which clock measures that; null keeps them forever. */
+  /** How long records of this kind are kept, and by which clock; null keeps them forever. */
   readonly kept_for: KeptFor | null
   /**
    * Whether bodies are sealed at rest, because they can contain facts about a person (applications, labels, texts and
@@ -38,17 +37,22 @@ export interface Traits {
    * neither. Sealed records whose parent is a quote request or its application are erased with the person's data.
    */
   readonly sealed: boolean
-  /** Finds the sealed texts in a record whose body is not sealed as a whole; null if bodies contain none. */
+  /**
+   * Finds the sealed texts in a record whose body is not sealed as a whole; null if bodies of this kind contain no
+   * sealed text.
+   */
   readonly sealed_texts: ((workspace_id: WorkspaceId, record: StoredRecord) => SealedTexts) | null
-  /** Whether records contain keyed hashes. A keyed hash names its seal key, and cannot be remade with a newer one. */
+  /**
+   * Whether records contain keyed hashes. A keyed hash names its seal key, and cannot be recomputed with a newer key.
+   */
   readonly has_hashes: boolean
-  /** Whether erasing a record also erases the records of which it is the parent. */
+  /** Whether erasing a record also erases its children. */
   readonly erases_children: boolean
-  /** Whom a write wakes: readers that wait for the record, readers that wait for its parent, or nobody. */
+  /** Which readers a write wakes: those that wait for the record itself, those that wait for its parent, or none. */
   readonly wakes: "itself" | "parent" | null
 }
 
-/** The fields by which lists find a record. */
+/** The fields by which lists find records. */
 type Listing = Partial<Pick<StoredRecord, "parent" | "status" | "line" | "labels" | "about" | "expires_at">>
 
 /** The fields of a record version that are not part of its value. Times are milliseconds of workspace time. */
@@ -57,17 +61,17 @@ export interface RecordMeta extends Pick<StoredRecord, "id" | "version" | "creat
   readonly line?: string
 }
 
-/** A kind of record: the type of its values, and how storage treats them. */
+/** A kind of record: the type of its values, and how storage treats its records. */
 export interface Kind<out Name extends string, in out A> extends Traits {
   readonly name: Name
   /**
-   * Makes the stored record of a version. The value must not change afterwards, because it is encoded only when the
-   * body is first read.
+   * Makes the stored record for a version. Do not change the value afterwards: it is encoded only when the body is
+   * first read.
    */
   readonly record: (value: A, meta: RecordMeta) => StoredRecord
   /**
-   * The value of a record. A body that was read from storage is decoded. If it does not match the kind, that is a
-   * defect that names the record.
+   * Returns the value of a record. Decodes a body that was read from storage; if the body does not match the kind's
+   * schema, throws an error that names the record.
    */
   readonly value: (record: StoredRecord) => A
   /** The encoded body, exactly as it was written. */
@@ -75,16 +79,17 @@ export interface Kind<out Name extends string, in out A> extends Traits {
 }
 
 /**
- * Makes a kind. By default storage keeps only the newest version, a reset erases it, and writes wake nobody.
+ * Makes a kind. By default storage keeps only the newest version, a reset erases the records, and writes wake no
+ * reader.
  *
- * The schema must not transform: a body is the JSON text of the value.
+ * The schema must not transform values: a body is the JSON text of the value.
  */
 export const make = <const Name extends string, A extends object>(
   options: Pick<Traits, "name"> &
     Partial<Traits> & {
       readonly name: Name
       readonly schema: Schema.Schema<A>
-      /** The fields by which lists find a value; by default none. */
+      /** Returns the fields by which lists find a value; by default no fields. */
       readonly listing?: (value: A) => Listing
     }
 ): Kind<Name, A> => {
@@ -126,7 +131,7 @@ export const make = <const Name extends string, A extends object>(
     value: (record) => {
       if (record.kind !== name) throw new Error(`The ${record.kind} ${record.id} was read as ${name}`)
       if (isAtHand(record)) return record.value
-      // Keep fields that the schema does not know, because a newer host may have written them.
+      // Fields that the schema does not know stay, because a newer host may have written them.
       const value: unknown = JSON.parse(record.body)
       if (isValue(value)) return value
       throw new Error(`The ${name} ${record.id}, version ${record.version}, does not match its schema`)
@@ -159,10 +164,11 @@ export const registry = (all: ReadonlyArray<Traits>): Kinds => {
 }
 
 /**
- * A record whose body is written when it is first read.
+ * A record whose body is serialized only when it is first read.
  *
- * Storage in memory returns records as they were written, and reads few bodies. Copy its fields one by one, or spread
- * it and set `body`: the body is a getter of the class, so spreading alone loses it.
+ * In-memory storage returns the very objects that were committed, and few of their bodies are ever read. Copy the
+ * fields one by one, or spread the record and set `body`: the body is a getter of the class, so spreading alone loses
+ * it.
  */
 export abstract class LateRecord implements StoredRecord {
   readonly kind: string
@@ -197,7 +203,7 @@ export abstract class LateRecord implements StoredRecord {
     return this.text
   }
 
-  /** The approximate length of the body, which is not written for it. */
+  /** The approximate length of the body. Reading this does not serialize the body. */
   get rough_length(): number {
     return this.text?.length ?? this.measure()
   }
@@ -209,7 +215,7 @@ export abstract class LateRecord implements StoredRecord {
   }
 }
 
-/** The approximate length of a record's body. A body that was not written yet stays unwritten. */
+/** The approximate length of a record's body. This does not serialize a body that has not been read yet. */
 export const roughLengthOf = (record: StoredRecord): number =>
   record instanceof LateRecord ? record.rough_length : record.body.length
 

@@ -8,7 +8,7 @@ export interface RecordQuery {
   readonly workspace_id: WorkspaceId
   readonly kind: string
   readonly order: "newest" | "oldest"
-  /** The ID of the last record on the previous page. IDs sort by creation. */
+  /** The ID of the last record on the previous page. IDs sort by creation time. */
   readonly after: string | null
   readonly limit: number
   readonly parent?: string
@@ -17,8 +17,8 @@ export interface RecordQuery {
   /** Returns only records that have all of these labels. */
   readonly labels?: ReadonlyArray<string>
   /**
-   * Returns only records that are about all of these IDs. The page scans the records that are about the first one, so
-   * put the most specific first.
+   * Returns only records that are about all of these IDs. The page scans the records that are about the first ID, so
+   * put the most specific ID first.
    */
   readonly about?: ReadonlyArray<string>
   /** Returns only records created at or after this time. */
@@ -33,8 +33,8 @@ export interface RecordQuery {
 export interface RecordPage {
   readonly records: ReadonlyArray<StoredRecord>
   /**
-   * Where the next page starts; null at the end of the list. A page can be short, or even empty, although there is a
-   * next page.
+   * Where the next page starts; null at the end of the list. A page can be short or even empty although another page
+   * follows.
    */
   readonly next: string | null
 }
@@ -44,11 +44,11 @@ export interface FeedQuery {
   readonly workspace_id: WorkspaceId
   /** Returns only events with greater numbers. */
   readonly after: number
-  /** How many events to return at most. With 0, the page only says how far the feed goes. */
+  /** The maximum number of events to return. With 0, the page only reports how far the feed goes. */
   readonly limit: number
   /**
-   * Returns only events that are about all of these IDs. The page scans the events that are about the first one, so put
-   * the most specific first.
+   * Returns only events that are about all of these IDs. The page scans the events that are about the first ID, so put
+   * the most specific ID first.
    */
   readonly about?: ReadonlyArray<string>
 }
@@ -57,13 +57,13 @@ export interface FeedQuery {
 export interface FeedPage {
   readonly events: ReadonlyArray<StoredEvent>
   /**
-   * The number up to which the page has searched, at least `after`: the number of its last event if the page is full,
-   * otherwise that of the feed's newest event. The next page can start after this number.
+   * The number up to which the page has searched, at least `after`. This is the number of the page's last event if the
+   * page is full, and the number of the feed's newest event otherwise. The next page can start after it.
    */
   readonly reached: number
-  /** Every event up to this number was erased; 0 if none was. */
+  /** All events up to and including this number were erased; 0 if no event was erased. */
   readonly erased_through: number
 }
 
-/** How many records a page may scan before it ends early, whatever its filters. */
+/** The maximum number of records that a page scans. A page that reaches it ends early, whatever its filters. */
 export const pageScanRecords = 10_000

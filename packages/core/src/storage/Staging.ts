@@ -2,9 +2,9 @@ import { Context, Effect, type Option } from "effect"
 import type { Change, StoredRecord } from "./Change.ts"
 import type { RecordKey, Storage, StorageUnavailable } from "./Storage.ts"
 
-/** What a job uses instead of storage while the changes of several jobs are combined into one. */
+/** Stands in for storage while the changes of several jobs are combined into one change. */
 export interface Stage {
-  /** Reads a record as the earlier jobs have left it. `read` reads the record from storage. */
+  /** Returns a record as the earlier jobs left it. Calls `read` to read the record from storage. */
   readonly get: (
     key: RecordKey,
     read: Effect.Effect<Option.Option<StoredRecord>, StorageUnavailable>
@@ -17,9 +17,9 @@ export interface Stage {
 export const Staging = Context.Reference<Stage | null>("@quotewire/core/Staging", { defaultValue: () => null })
 
 /**
- * The storage for jobs that run ahead of the clock: the stage answers reads of the newest version of a record, and
- * receives changes that finish a job. Lists cannot be read, because the stage does not know what earlier jobs have
- * added to them.
+ * The storage for jobs that run ahead of the clock. The stage answers reads of a record's newest version, and receives
+ * the changes that finish jobs. Lists cannot be read, because the stage does not know what earlier jobs have added to
+ * them.
  */
 export const withStaging = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,

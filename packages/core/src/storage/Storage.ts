@@ -5,10 +5,10 @@ import type { ClaimedJob, JobKind, Lease, NewJob } from "./Job.ts"
 import type { Kind } from "./Kind.ts"
 import type { FeedPage, FeedQuery, RecordPage, RecordQuery } from "./Page.ts"
 
-/** The workspace for organizations and keys, which must be found before a caller's workspace is known. */
+/** The workspace for organizations and keys. A host must find these before it knows a caller's workspace. */
 export const directoryWorkspace: WorkspaceId = WorkspaceId.make(`wks_${"0".repeat(26)}`)
 
-/** A write does not follow the stored version, or an expected record has changed. Read again and decide again. */
+/** A write does not follow the stored version, or an expected record has changed. Read and decide again. */
 export class VersionConflict extends Data.TaggedError("VersionConflict")<{
   readonly kind: string
   readonly id: string
@@ -21,12 +21,12 @@ export class LeaseLost extends Data.TaggedError("LeaseLost")<{ readonly lease: L
 export class StorageUnavailable extends Data.TaggedError("StorageUnavailable")<{
   readonly retry_after_seconds: number
   /**
-   * The unavailable cell, if only one cell is unavailable. Until it is available again, claims return no jobs from it.
+   * The unavailable cell, if only one cell is unavailable. Until it is available again, claims return none of its jobs.
    */
   readonly cell?: string
 }> {}
 
-/** Identifies one record, in its newest version or in a given one. */
+/** Identifies one record, in its newest version or in the given version. */
 export interface RecordKey {
   readonly workspace_id: WorkspaceId
   readonly kind: string
@@ -43,7 +43,7 @@ export interface ClaimQuery {
   /** Claims only the ordered jobs of this workspace, which an advance of a sandbox's clock runs. */
   readonly workspace_id?: WorkspaceId
   /**
-   * Also claims ordered jobs that come due within this many milliseconds; only with `workspace_id`. Without it, a claim
+   * Also claims ordered jobs that come due within this many milliseconds; only with `workspace_id`. By default a claim
    * returns only the ordered jobs with the earliest due time.
    */
   readonly ahead_ms?: number
@@ -54,8 +54,9 @@ export interface JobClaim {
   readonly jobs: ReadonlyArray<ClaimedJob>
   /**
    * When the next job that this claim did not return is due, in milliseconds of real time; null if no job is waiting.
-   * If the job must wait for a lease (an ordered job behind a leased one, or a job in a full lane), it is not before
-   * the lease expires. It may be earlier if the claim returned as many jobs as its limit.
+   *
+   * If that job must wait for a lease (an ordered job behind a leased one, or a job in a full lane), this is no earlier
+   * than the lease's expiry. If the claim returned as many jobs as its limit, this may be earlier than necessary.
    */
   readonly next_due_at: number | null
   /**
@@ -64,29 +65,29 @@ export interface JobClaim {
   readonly busy: boolean
 }
 
-/** A request for the jobs of lanes. */
+/** A query for jobs in a workspace's lanes. */
 export interface LaneQuery {
   readonly workspace_id: WorkspaceId
-  /** The name of the lane. By default all lanes, and the ordered jobs. */
+  /** The name of the lane. By default the query covers all lanes, and the ordered jobs. */
   readonly lane?: string
   readonly limit: number
 }
 
-/** A job as its lane lists it. */
+/** A job as listed by `lane`. */
 export interface LaneJob extends Pick<NewJob, "kind" | "due_at" | "payload"> {
   /** How often the job was claimed, including the current claim; 0 if nobody can have run it. */
   readonly lease: number
 }
 
-/** A request for the jobs that are due in any workspace. */
+/** A query for the jobs that are due in any workspace. */
 export interface BacklogQuery {
   /** The current real time, in milliseconds. */
   readonly now: number
-  /** How many jobs are counted at most, per cell. */
+  /** The maximum number of jobs to count in each cell. */
   readonly limit: number
 }
 
-/** The jobs of one kind that are due and that nobody has claimed. */
+/** How many jobs of one kind are due and not claimed. */
 export interface Backlog {
   readonly kind: JobKind
   readonly due: number
@@ -136,7 +137,7 @@ export type Erasure =
       readonly limit: number
     }
 
-/** How many records and events were erased. */
+/** How many records, events and jobs were erased. */
 export interface Erased {
   /** By kind: the number of records, or of versions if only older versions were erased. */
   readonly records: { readonly [kind: string]: number }
@@ -149,21 +150,21 @@ export interface Rewrite {
   readonly kind: string
   readonly id: string
   readonly version: number
-  /** The body that was read. If a different body is stored by now, that body stays. */
+  /** The body that was read. If storage has a different body by now, the rewrite does nothing. */
   readonly before: string
   readonly body: string
 }
 
 /** What one host adds to a shared count, in one window of real time. */
 export interface Tally {
-  /** The workspace that the count belongs to; `directoryWorkspace` if the workspace is not known. */
+  /** The workspace that the count belongs to; `directoryWorkspace` if the workspace is unknown. */
   readonly workspace_id: WorkspaceId
   /** The name of the count. */
   readonly name: string
   /** When the window starts, in milliseconds of real time. */
   readonly window_start: number
   readonly window_ms: number
-  /** May be negative; 0 only reads the count. */
+  /** The amount to add. It may be negative; with 0, the count is only read. */
   readonly added: number
 }
 
@@ -176,7 +177,7 @@ export interface StorageCell {
   readonly ready: Effect.Effect<void, StorageUnavailable>
   /** Whether the cell is being moved to another database. */
   readonly moving?: Effect.Effect<boolean, StorageUnavailable>
-  /** Lists the cell's workspaces that have data: IDs after the given one, sorted. */
+  /** Lists the IDs of the cell's workspaces that have data, sorted, starting after the given ID. */
   readonly workspaces: (
     after: WorkspaceId | null,
     limit: number
@@ -190,13 +191,12 @@ export interface StorageCell {
  * is an argument, so that one suite of contract tests with a test clock can check every storage
  * (`@quotewire/core/testing`).
  *
- * 1. Version rule: a write of version n needs version n - 1 in storage, and every expected record must have its
- * expected version.
- *    This is the only concurrency rule. It also makes the answer to a reused key unique: the answer is a record whose
- *    first version can be written only once.
- * 2. Fence: a change that finishes jobs needs all their leases.
- * 3. Feed order: events are numbered in commit order without gaps. No event appears before a number that was already
- * read.
+ * 1. Version rule: a write of version n requires version n - 1 in storage, and every expected record must have its
+ *    expected version. This is the only concurrency rule. It also makes retries safe: what a call answers to a reused
+ *    key is a record, and its first version can be written only once.
+ * 2. Fence: a change that finishes jobs must hold all their leases.
+ * 3. Feed order: events are numbered in commit order without gaps. No event ever appears before one that was already
+ *    read.
  * 4. Clock: jobs are due in workspace time. A change that moves the workspace's clock moves its waiting jobs.
  */
 export class Storage extends Context.Service<
@@ -211,16 +211,16 @@ export class Storage extends Context.Service<
     /** Reads events of the feed, oldest first. */
     readonly feed: (query: FeedQuery) => Effect.Effect<FeedPage, StorageUnavailable>
     /**
-     * Leases due jobs. No other host gets a job until its lease expires. Jobs of one workspace come in order: urgent
-     * ones first, then by due time. Jobs of different workspaces come in any order, but no job waits forever while
-     * others come due.
+     * Leases due jobs. No other host can claim a leased job until the lease expires. Jobs of one workspace come in
+     * order: urgent jobs first, then by due time. Jobs of different workspaces come in any order, but no job waits
+     * forever while others come due.
      */
     readonly claim: (query: ClaimQuery) => Effect.Effect<JobClaim, StorageUnavailable>
     /** Reads the first jobs in a lane, or in all lanes, by due time, whether they are waiting or leased. */
     readonly lane: (query: LaneQuery) => Effect.Effect<ReadonlyArray<LaneJob>, StorageUnavailable>
-    /** Releases leases early; the due times stay the same. Leases that were lost are ignored. */
+    /** Releases leases early; the due times stay the same. Ignores leases that were lost. */
     readonly release: (leases: ReadonlyArray<Lease>) => Effect.Effect<void, StorageUnavailable>
-    /** Erases permanently. Fails with `VersionConflict` only if the erasure expects something. */
+    /** Erases permanently. Fails with `VersionConflict` only if the erasure has expectations. */
     readonly erase: (erasure: Erasure) => Effect.Effect<Erased, VersionConflict | StorageUnavailable>
     /**
      * Replaces bodies of stored versions, newest or older, without a new version, an event or a hint. Each body is
@@ -234,8 +234,8 @@ export class Storage extends Context.Service<
       rewrites: ReadonlyArray<Rewrite>
     ) => Effect.Effect<number, StorageUnavailable>
     /**
-     * Adds to shared counts, each named once, and returns their totals in the same order. Counts whose window has ended
-     * by `now` are dropped.
+     * Adds to shared counts and returns their totals in the same order. Each count may be named only once. Drops counts
+     * whose window has ended by `now`.
      */
     readonly addCounts: (
       now: number,
@@ -243,7 +243,10 @@ export class Storage extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<number>, StorageUnavailable>
     /** Calls the listener after commits by this and other hosts, until the scope closes. */
     readonly watch: (listener: (hint: Hint) => void) => Effect.Effect<void, never, Scope.Scope>
-    /** Lists the workspaces that have data: IDs after the given one, sorted. Fails if a cell is unavailable. */
+    /**
+     * Lists the IDs of the workspaces that have data, sorted, starting after the given ID. Fails if a cell is
+     * unavailable.
+     */
     readonly workspaces: (
       after: WorkspaceId | null,
       limit: number
@@ -251,23 +254,22 @@ export class Storage extends Context.Service<
     /** Succeeds if storage answers and has the schema that this program needs. */
     readonly ready: Effect.Effect<void, StorageUnavailable>
     /**
-     * Counts the jobs of all workspaces that are due and could be claimed, by kind, sorted by the kind's name.
+     * Counts the jobs that are due and could be claimed, in all workspaces, by kind and sorted by the kind's name.
      * Optional: without it, operators see only when the oldest job was due.
      */
     readonly backlog?: (query: BacklogQuery) => Effect.Effect<ReadonlyArray<Backlog>, StorageUnavailable>
-    /** The processes that are connected, at most a thousand, by name. Optional: for operators only. */
+    /** The connected processes, at most a thousand, sorted by name. Optional: for operators only. */
     readonly processes?: Effect.Effect<ReadonlyArray<StorageProcess>, StorageUnavailable>
     /** Whether the storage's data is being moved to another database. Optional: for operators only. */
     readonly moving?: Effect.Effect<boolean, StorageUnavailable>
     /**
-     * The cells of a storage that consists of several. `ready` then tells whether the first cell is ready, which all
-     * others need.
+     * The cells, if the storage is divided into cells. `ready` then reports on the first cell, which all others need.
      */
     readonly cells?: ReadonlyArray<StorageCell>
   }
 >()("@quotewire/core/Storage") {}
 
-/** Commits a change that finishes no job, so that it cannot lose a lease. */
+/** Commits a change that finishes no job and therefore cannot lose a lease. */
 export const commit = (
   storage: Pick<Storage["Service"], "commit">,
   change: Change
@@ -275,14 +277,14 @@ export const commit = (
   Effect.catchTag(storage.commit(change), "LeaseLost", (lost) => Effect.die(lost))
 
 /**
- * How often a decision is tried. In every round one of the competing writers succeeds, so this is far more than
- * contention ever needs. A decision that still conflicts would conflict forever, which is a defect.
+ * The maximum number of attempts at a decision. In every round one of the competing writers succeeds, so contention
+ * never needs this many. A decision that still conflicts would conflict forever, which is a defect.
  */
 const maxTries = 100
 
-/** Runs a decision. While it conflicts, runs it again with the newest data. */
+/** Runs a decision, and repeats it with the newest data as long as it conflicts. */
 export const retryOnConflict = <A, E, R>(decision: Effect.Effect<A, E | VersionConflict, R>): Effect.Effect<A, E, R> =>
-  // Most decisions succeed at the first attempt, so the schedule is made only for the others.
+  // Most decisions succeed at the first attempt, so the retry schedule is made only after a conflict.
   onConflict(decision, () =>
     onConflict(Effect.retry(decision, { times: maxTries - 1, while: isConflict }), (conflict) => Effect.die(conflict))
   )
@@ -306,14 +308,14 @@ export const readOne = <A>(
     Option.isNone(stored) ? null : kind.value(stored.value)
   )
 
-/** The number of the newest event in a feed; if no event is left, the number of the newest one that was erased. */
+/** The number of the newest event in a feed. If all events were erased, the number of the newest erased event. */
 export const endOfFeed = (
   storage: Pick<Storage["Service"], "feed">,
   workspace_id: WorkspaceId
 ): Effect.Effect<number, StorageUnavailable> =>
   Effect.map(storage.feed({ workspace_id, after: 0, limit: 0 }), ({ reached }) => reached)
 
-/** Reads a list to its end, and handles the records of each page before it reads the next. */
+/** Reads a list to its end, and passes each page's records to `use` before it reads the next page. */
 export const eachPage = Effect.fnUntraced(function* <E, R>(
   storage: Pick<Storage["Service"], "page">,
   query: Omit<RecordQuery, "after">,
@@ -327,7 +329,7 @@ export const eachPage = Effect.fnUntraced(function* <E, R>(
   } while (after !== null)
 })
 
-/** Reads a list to its end into memory. Use it only for a short list, and `eachPage` for any other. */
+/** Reads a whole list into memory. Use this only for short lists, and `eachPage` for all others. */
 export const readAll = Effect.fnUntraced(function* (
   storage: Pick<Storage["Service"], "page">,
   query: Omit<RecordQuery, "after">

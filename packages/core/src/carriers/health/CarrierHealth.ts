@@ -4,20 +4,23 @@ import { minuteMs, secondMs } from "../../wire/Timestamp.ts"
 import { maxAttemptMs, noAnswerReasons } from "../Carrier.ts"
 import type { CircuitChange } from "../recorder/Draft.ts"
 
-/** The number of calls in each step of real time: when the step began in milliseconds, and the count. Oldest first. */
+/**
+ * How many calls fall into each step of real time, oldest first. Each entry has the start of the step in milliseconds,
+ * and the count.
+ */
 const Counts = Schema.Array(Schema.Tuple([Schema.Int, Schema.Int]))
 type Counts = typeof Counts.Type
 
-/** The outcome of an ask: the carrier answered, or why it did not. */
+/** The outcome of an ask: `answered`, or the reason why the carrier did not answer. */
 const AskOutcome = Schema.Literals(["answered", ...noAnswerReasons])
 export type AskOutcome = typeof AskOutcome.Type
 
 const OpenCircuit = Schema.Struct({
   /** When the circuit opened. */
   since: Schema.Int,
-  /** Until when the circuit blocks asks. */
+  /** When the circuit stops blocking asks. */
   until: Schema.Int,
-  /** Until when a single ask may test the carrier; null if none is testing it. */
+  /** When the ask that is testing the carrier counts as ended at the latest; null if no ask is testing it. */
   trial_until: Schema.NullOr(Schema.Int),
   /** Why the circuit opened or stayed open. */
   why: Schema.String
@@ -27,16 +30,16 @@ const OpenCircuit = Schema.Struct({
 export type OpenCircuit = typeof OpenCircuit.Type
 
 const CarrierHealth = Schema.Struct({
-  /** How many calls began in the last minute, by start time. */
+  /** The calls that began in the last minute, by start time. */
   begun: Counts,
   /**
-   * How many calls are in progress, by the latest time at which each counts as ended, so that a dead host does not keep
-   * using the limit.
+   * The calls in progress, each by the time at which it counts as ended at the latest. A dead host's calls therefore
+   * stop using the limit.
    */
   running: Counts,
   /** The outcomes of the latest asks since the circuit last closed, oldest first. */
   outcomes: Schema.Array(AskOutcome),
-  /** When the circuit last closed; 0 if it never opened. Only asks that began later count. */
+  /** When the circuit last closed; 0 if it never opened. Only asks that began after that count. */
   closed_at: Schema.Int,
   /** The circuit while it is open; null if it is closed. */
   open: Schema.NullOr(OpenCircuit)
@@ -71,15 +74,15 @@ export interface Permit {
   /** When the call counts as ended at the latest. */
   readonly ends_by: number
   /**
-   * How the call's result counts for the circuit: with the others, alone as the trial of an open circuit, or not at
-   * all.
+   * How the call's result counts for the circuit: along with other results, alone as the test of an open circuit, or
+   * not at all.
    */
   readonly counts: "with_others" | "alone" | "not"
   readonly closed_at: number
   readonly trial_until: number | null
 }
 
-/** An input of `apply`: a call wants to begin or has ended, or an operator closes the circuit. */
+/** An input of `apply`: a call wants to begin, a call has ended, or an operator closes the circuit. */
 export type Step =
   | {
       readonly type: "begin"
@@ -92,29 +95,32 @@ export type Step =
   | {
       readonly type: "end"
       readonly permit: Permit
-      /** What the call's result says about the carrier; null if nothing. */
+      /** What the call's result says about the carrier; null if it says nothing. */
       readonly outcome: AskOutcome | null
     }
   | { readonly type: "reset" }
 
-/** The health after a step, the permit of a call that may begin, and how the step changed the circuit. */
+/** The health after a step, the permit if a call may begin, and how the step changed the circuit. */
 export interface AfterStep {
   readonly health: CarrierHealth
   readonly permit: Permit | null
   readonly change: CircuitChange | null
 }
 
-/** The step, in milliseconds, in which calls are counted. A call counts up to this long beyond its minute. */
+/** The length of the time steps in which calls are counted. A call can count up to this much longer than a minute. */
 const stepMs = secondMs / 2
-/** How long a call counts as in progress if its end is never recorded: longer than any attempt takes. */
+/** How long a call counts as in progress if its end is never recorded. This is longer than any attempt takes. */
 const leaseMs = 2 * maxAttemptMs
-/** A circuit opens if `circuitFailures` of the latest `circuitSize` asks failed. */
+/**
+ * A circuit opens if at least `circuitFailures` of the latest `circuitSize` asks failed. With fewer asks, it never
+ * opens.
+ */
 const circuitSize = 20
 const circuitFailures = 10
 /** How long an open circuit blocks asks. */
 const openMs = minuteMs
 
-/** Applies a step. The health is the same object if nothing changes. */
+/** Applies a step. Returns the same health object if nothing changes. */
 export const apply = (health: CarrierHealth, step: Step, now: number): AfterStep => {
   switch (step.type) {
     case "begin":
@@ -129,15 +135,15 @@ export const apply = (health: CarrierHealth, step: Step, now: number): AfterStep
 }
 
 /**
- * The open circuit, if it currently blocks asks because its time is not up or another ask is testing the carrier;
+ * The open circuit if it currently blocks asks, because its time is not up or another ask is testing the carrier;
  * otherwise null.
  */
 export const blockingCircuit = ({ open }: CarrierHealth, now: number): OpenCircuit | null =>
   open !== null && (now < open.until || (open.trial_until !== null && now < open.trial_until)) ? open : null
 
 /**
- * How long until the per-minute limit has room for another call; 0 if it has room now, or if only the calls in progress
- * prevent it.
+ * How long until the per-minute limit allows another call. 0 if this limit allows a call now, even if too many calls
+ * are in progress.
  */
 export const retryAfter = (
   health: CarrierHealth,
@@ -160,7 +166,7 @@ export const load = (health: CarrierHealth, now: number): { readonly begun: numb
   running: sum(underWay(health, now))
 })
 
-/** Counts outcomes in words, the most frequent first: "timeout 7, carrier_error 3". */
+/** Counts outcomes in words, most frequent first, such as "timeout 7, carrier_error 3". */
 export const tally = (outcomes: ReadonlyArray<AskOutcome>): string =>
   [...new Set(outcomes)]
     .map((outcome) => [outcome, outcomes.filter((other) => other === outcome).length] as const)
@@ -191,7 +197,7 @@ const begin = (health: CarrierHealth, isAsk: boolean, now: number): AfterStep =>
   }
 }
 
-/** The health, and how its circuit changed, if at all. */
+/** The health, and how its circuit changed; null if it did not. */
 type Changed = Pick<AfterStep, "health" | "change">
 
 const afterEnd = (health: CarrierHealth, permit: Permit, outcome: AskOutcome | null, now: number): Changed => {
@@ -203,8 +209,8 @@ const afterEnd = (health: CarrierHealth, permit: Permit, outcome: AskOutcome | n
 }
 
 /**
- * Counts an outcome towards the circuit. Ignores an ask if the circuit is open, or has opened and closed since the ask
- * began.
+ * Counts an outcome towards the circuit. Ignores the outcome if the circuit is open, or if it opened and closed after
+ * the ask began.
  */
 const withOutcome = (health: CarrierHealth, { closed_at }: Permit, outcome: AskOutcome, now: number): Changed => {
   if (health.open !== null || health.closed_at !== closed_at) return { health, change: null }
@@ -240,7 +246,7 @@ const stepOf = (at: number): number => at - (at % stepMs)
 
 const sum = (counts: Counts): number => counts.reduce((total, [, count]) => total + count, 0)
 
-/** Adds calls to a time step, or removes them if the step still exists. */
+/** Adds calls to a time step. With a negative number, removes calls if the step still exists. */
 const added = (counts: Counts, at: number, calls: number): Counts => {
   const before = counts.find(([step]) => step === at)?.[1] ?? 0
   const others = counts.filter(([step]) => step !== at)

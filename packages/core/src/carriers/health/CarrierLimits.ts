@@ -11,14 +11,14 @@ import type { Candidate } from "../Eligibility.ts"
 import * as Draft from "../recorder/Draft.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
 
-/** A call to a carrier's adapter, with its ask and its workspace. */
+/** A call to a carrier's adapter, with the call's ask and workspace. */
 export interface CallToCarrier {
   readonly workspace_id: WorkspaceId
   readonly candidate: Candidate
   readonly ask: CarrierAsk
 }
 
-/** The carrier and line whose limits and circuit a call counts for. */
+/** The scope in which a call counts: the carrier, its line, the environment and the workspace. */
 export interface Place {
   readonly workspace_id: WorkspaceId
   readonly candidate: Candidate
@@ -26,27 +26,27 @@ export interface Place {
   readonly environment: Environment
 }
 
-/** A call that was made, or that the carrier's limits leave no room for now. */
+/** The result of a call that was made, or a note that the carrier's limits leave no room for the call now. */
 export type Limited<A> = { readonly _tag: "made"; readonly value: A } | NoRoom
 
-/** When to retry a call for which there was no room. */
+/** The carrier's limits leave no room for a call; says when to retry. */
 export interface NoRoom {
   readonly _tag: "no_room"
   readonly again_after_ms: number
 }
 
-/** What a result says about the carrier; null if nothing. */
+/** What a result says about the carrier; null if it says nothing. */
 export type Outcome = CarrierHealth.AskOutcome | null
 
 /**
- * Keeps the calls of all hosts to a carrier within its per-minute and concurrency limits, and keeps its circuit.
+ * Keeps the calls of all hosts to a carrier within its per-minute and concurrency limits, and maintains its circuit.
  *
- * The counts are one stored record for each line of a carrier or, if the carrier has connections, for each line of a
- * connection. A call updates the record when it begins and when it ends; simultaneous updates on this host share a
- * change. A call for which the limits leave no room is not made, and does not wait here.
+ * Each line of a carrier has one stored record with its counts. A carrier with connections has one for each line of
+ * each connection. A call updates the record when it begins and when it ends; simultaneous updates on this host are
+ * combined into one change. If the limits leave no room for a call, the call is not made, and does not wait here.
  */
 export interface CarrierLimits {
-  /** The open circuit that currently blocks asks; null if none does. */
+  /** The open circuit that currently blocks asks; null if no circuit blocks them. */
   readonly openCircuit: (place: Place) => Effect.Effect<CarrierHealth.OpenCircuit | null, StorageUnavailable>
   /**
    * Makes a call if the limits leave room for it. With `outcomeOf`, the call is an ask, and its result counts for the
@@ -57,24 +57,24 @@ export interface CarrierLimits {
     call: Effect.Effect<A, E>,
     outcomeOf?: (value: A) => Outcome
   ) => Effect.Effect<Limited<A>, E | StorageUnavailable>
-  /** Makes a call even beyond the limits, and counts it if storage is reachable. */
+  /** Makes a call even beyond the limits. Counts the call if storage is reachable. */
   readonly counted: <A, E>(of: CallToCarrier, call: Effect.Effect<A, E>) => Effect.Effect<A, E>
 }
 
 /**
  * How long to wait before a retry when other calls use up a carrier's `max_concurrent`: a fraction of its typical
- * latency. Every retry loads the request again, so slow carriers are retried less often.
+ * latency. Every retry loads the request again, so calls to slow carriers are retried less often.
  */
 const waitForRoom = (typicalMs: number): number => Math.min(2_000, Math.max(250, Math.round(typicalMs / 4)))
 
-/** The limits that all hosts on a storage share. */
+/** Makes the limits that all hosts on a storage share. */
 export const make = Effect.gen(function* () {
   const { read, apply } = yield* sharedHealth
 
   const begin = (of: CallToCarrier, how: { readonly is_ask: boolean; readonly ignores_limits: boolean }) =>
     apply(subjectAt(placeOf(of)), { type: "begin", limits: of.candidate.line, ...how })
 
-  /** Records that a call has ended. If storage is unavailable, the call counts as ended after a while. */
+  /** Records that a call has ended. If storage is unavailable, the call counts as ended once its permit runs out. */
   const end = (of: CallToCarrier, permit: CarrierHealth.Permit | null, outcome: Outcome) =>
     permit === null
       ? Effect.void
@@ -136,8 +136,8 @@ export interface Subject {
 /**
  * Identifies the record in which calls to a carrier are counted.
  *
- * A carrier with connections has one for each connection, that is, for each workspace: a connection belongs to an
- * organization in one environment. Any other carrier counts all calls in an environment together.
+ * A carrier with connections has one record for each workspace, because a connection belongs to an organization in one
+ * environment. For any other carrier, all calls in an environment are counted together.
  */
 export const subjectOf = (
   { carrier: { id: carrier_id }, connection }: CarrierAdapter,
@@ -147,7 +147,7 @@ export const subjectOf = (
     ? { workspace_id: directoryWorkspace, id: `${carrier_id} ${line} ${environment}`, carrier_id, line, environment }
     : { workspace_id, id: `${carrier_id} ${line}`, carrier_id, line, environment }
 
-/** How many steps one change can apply, and how many steps may be waiting. */
+/** The maximum number of steps in one change, and of waiting steps. */
 const maxBatch = 1_000
 const maxWaiting = 10_000
 /** The longest that a step waits for storage. */
@@ -160,7 +160,8 @@ interface StepOf {
 }
 
 /**
- * Reads and writes the stored health of carriers. Whichever host changes a circuit logs and counts the change, once.
+ * Reads and writes the stored health of carriers. The host that changes a circuit logs and counts the change, so this
+ * happens once.
  */
 export const sharedHealth = Effect.gen(function* () {
   const storage = yield* Storage
@@ -205,7 +206,7 @@ export const sharedHealth = Effect.gen(function* () {
   })
 
   const send: Batcher.Batcher<StepOf, CarrierHealth.AfterStep, StorageUnavailable> = yield* Batcher.make({
-    // They all have the same subject, because each subject has its own queue.
+    // All steps in a batch have the same subject, because each subject has its own queue.
     send: (batch: ReadonlyArray<StepOf>) => {
       const steps = batch.map(({ step }) => step)
       return batch[0] === undefined ? Effect.succeed([]) : retryOnConflict(applyAll(batch[0].subject, steps))
@@ -242,7 +243,7 @@ const messages: { readonly [To in Draft.CircuitChange["to"]]: string } = {
   closed: "A carrier's circuit closed; the carrier is asked again"
 }
 
-/** Logs and counts a change of a circuit. */
+/** Logs and counts a change to a circuit. */
 const report = (of: Subject, change: Draft.CircuitChange): Effect.Effect<void> =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
@@ -264,16 +265,16 @@ const report = (of: Subject, change: Draft.CircuitChange): Effect.Effect<void> =
 
 const secondsOf = (ms: number): number => Math.round(ms / secondMs)
 
-/** The most open circuits that the metric counts. */
+/** The maximum number of open circuits that the metric counts. */
 const maxOpen = 10_000
 
-/** Counts the open circuits that this process has seen, for the metric. */
+/** Makes the metric of open circuits. It counts those that this process has seen. */
 const circuitGauge = () => {
   const open = new BoundedMap<string, Subject>(maxOpen)
   const isOfSame = (one: Subject, other: Subject) =>
     one.carrier_id === other.carrier_id && one.line === other.line && one.environment === other.environment
   return {
-    /** Notes the health that was read or written under `key`. */
+    /** Updates the metric after the health under `key` was read or written. */
     seen: (key: string, of: Subject, health: CarrierHealth.CarrierHealth): Effect.Effect<void> =>
       Effect.suspend(() => {
         if (open.has(key) === (health.open !== null)) return Effect.void

@@ -3,7 +3,7 @@ import type { OrganizationId } from "../../wire/Ids.ts"
 import { fromMillis, type Timestamp } from "../../wire/Timestamp.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
 
-/** A carrier's line in one environment, or in one organization's connection: the scope of a circuit and its limits. */
+/** The scope of a circuit and its limits: a carrier's line, in one environment or for one organization's connection. */
 export interface CarrierPlace {
   readonly carrier_id: string
   readonly line: string
@@ -12,15 +12,15 @@ export interface CarrierPlace {
   readonly organization_id: OrganizationId | null
 }
 
-/** A carrier's status on one line in one environment, across all hosts. Times are real time. */
+/** A carrier's status for one line in one environment, across all hosts. Times are real time. */
 export interface CarrierStatus extends CarrierPlace {
-  /** `half_open`: the open circuit's time is up, and one ask may test the carrier. */
+  /** `half_open`: the open circuit's time is up, and the next ask tests the carrier. */
   readonly circuit: "closed" | "open" | "half_open"
   /** When the circuit opened or last closed; null if it never opened. */
   readonly since: Timestamp | null
-  /** Until when the open circuit blocks asks; null if the circuit is closed. */
+  /** When the open circuit stops blocking asks; null if the circuit is closed. */
   readonly until: Timestamp | null
-  /** Why the circuit opened or stays open; null if it is closed. */
+  /** Why the circuit opened or stays open; null if the circuit is closed. */
   readonly why: string | null
   /** The outcomes of the latest asks since the circuit last closed, oldest first; at most 20. */
   readonly outcomes: ReadonlyArray<CarrierHealth.AskOutcome>
@@ -35,11 +35,11 @@ export interface CarrierStatus extends CarrierPlace {
 /** A page of carriers' statuses. */
 export interface CarrierStatusPage {
   readonly carriers: ReadonlyArray<CarrierStatus>
-  /** Pass it as `after` for the next page; null at the end. */
+  /** Pass this as `after` to get the next page; null on the last page. */
   readonly next: string | null
 }
 
-/** A carrier's status in a scope, at `now` in milliseconds of real time. */
+/** Makes a carrier's status in a scope, at `now` in milliseconds of real time. */
 export const statusOf = (
   place: CarrierPlace,
   { max_concurrent, rate_per_minute }: CarrierHealth.RateAndConcurrency,

@@ -13,33 +13,35 @@ export { tally } from "./CarrierHealth.ts"
 
 /** Which statuses to read, and where the page begins. */
 export interface CarrierStatusOptions {
-  /** Only this carrier; by default all carriers. */
+  /** Returns only this carrier; by default all carriers. */
   readonly carrier_id?: string | undefined
-  /** Only this organization's connections; by default all connections, and the carriers without any. */
+  /**
+   * Returns only this organization's connections; by default all connections, and the carriers that need no connection.
+   */
   readonly organization_id?: OrganizationId | undefined
-  /** `next` of the previous page; by default the first page. */
+  /** The `next` of the previous page; by default the first page. */
   readonly after?: string | null | undefined
 }
 
-/** Which circuits of a carrier to close. An omitted field matches all. */
+/** Which of a carrier's circuits to close. An omitted field matches all values. */
 export interface CircuitsToReset {
   readonly carrier_id: string
   readonly line?: string | undefined
   readonly environment?: Environment | undefined
-  /** Has an effect only for a carrier with connections. */
+  /** Has no effect unless the carrier has connections. */
   readonly organization_id?: OrganizationId | undefined
 }
 
-/** Shows operators the status of carriers, and closes circuits for them. Fictional carriers have no circuits. */
+/** Shows operators the status of carriers, and lets them close circuits. Fictional carriers have no circuits. */
 export class Circuits extends Context.Service<
   Circuits,
   {
     /**
-     * The status of every carrier of this program across all hosts: one for each line and environment or, if the
+     * Returns the status of this program's carriers across all hosts: one for each line and environment or, if the
      * carrier has connections, for each line and connection.
      *
-     * A page covers the connections of 100 records. `invalid_input` names an unknown carrier; `not_found` means that
-     * the organization does not exist.
+     * A page covers 100 connections. `invalid_input` names an unknown carrier; `not_found` means that the organization
+     * does not exist.
      */
     readonly status: (
       options?: CarrierStatusOptions
@@ -62,16 +64,16 @@ export class Circuits extends Context.Service<
     >
   }
 >()("@quotewire/core/Circuits") {
-  /** Reads only the ids of connections, which are not sealed. */
+  /** Uses a storage without the sealing layer. The IDs of connections are all it reads, and these are not sealed. */
   static readonly layer: Layer.Layer<Circuits, never, Storage | CarrierAdapters> = Layer.effect(
     Circuits,
     Effect.suspend(() => make)
   )
 }
 
-/** How many connections a page covers. */
+/** The maximum number of connections on a page. */
 const pageSize = 100
-/** How many records are read concurrently. */
+/** The maximum number of concurrent reads. */
 const readAtOnce = 8
 
 /** A scope, and what is needed to read its health. */
@@ -129,7 +131,7 @@ const make = Effect.gen(function* () {
 const makePages = Effect.fnUntraced(function* (adapters: ReadonlyArray<CarrierAdapter>) {
   const storage = yield* Storage
 
-  /** The scopes of the connections on one page, and where the next page begins. */
+  /** Reads the scopes of one page of connections, and where the next page begins. */
   const connected = Effect.fnUntraced(function* ({ after, carrier_id, organization_id }: CarrierStatusOptions) {
     const { next, records } = yield* storage.page({
       workspace_id: directoryWorkspace,
@@ -192,7 +194,7 @@ const placesOf = (
     subject: CarrierLimits.subjectOf(adapter, { environment, line, workspace_id })
   }))
 
-/** Fails if no carrier of the program matches. */
+/** Fails with `invalid_input` if no carrier of the program matches. */
 const checkKnown = (
   adapters: ReadonlyArray<CarrierAdapter>,
   { carrier_id, line, organization_id }: CircuitsToReset

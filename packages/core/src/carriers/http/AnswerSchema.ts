@@ -11,11 +11,12 @@ import { CarrierHttpMistake } from "./CarrierHttpError.ts"
  */
 export type AnswerSchema<A> = Schema.Decoder<A> | StandardSchemaV1<unknown, A>
 
-/** Checks a value. The failure lists the rules that the value breaks, and never contains values. */
+/** Checks a value. Fails with the rules that the value breaks; their messages never contain values. */
 export type Check = (value: unknown) => Result.Result<unknown, ReadonlyArray<BrokenRule>>
 
 /**
- * The check for a schema that was passed to `json` or `xml`. A schema that cannot be used is a mistake in the adapter.
+ * Makes the check for a schema that was passed to `json` or `xml`. Throws a `CarrierHttpMistake` if the schema cannot
+ * be used.
  */
 export const checkOf = (schema: AnswerSchema<unknown>, method: "json" | "xml"): Check => {
   const mistake = (what: string) => new CarrierHttpMistake({ message: `${method}(schema): ${what}`, in_answer: true })
@@ -40,15 +41,15 @@ const isStandard = (schema: unknown): schema is StandardSchemaV1<unknown, unknow
   Predicate.hasProperty(schema["~standard"], "validate") &&
   typeof schema["~standard"].validate === "function"
 
-/** The messages of other libraries can repeat values, so only paths are kept. */
+/** Messages from other libraries can repeat values, so only the paths are kept. */
 const ruleOf = ({ path = [] }: StandardSchemaV1.Issue): BrokenRule => ({
   path: path.map((part) => String(Predicate.isObject(part) ? part.key : part)).join("."),
   message: "Does not match the schema."
 })
 
 /**
- * What a schema says about the shape of a value, which decides which XML elements become lists. Undefined if it says
- * nothing: then an element that appears once does not become a list.
+ * What a schema says about a value's shape, which decides which XML elements become lists. Undefined if it says
+ * nothing: then only repeated elements become lists.
  */
 export const shapeOf = (schema: AnswerSchema<unknown>): SchemaAST.AST | undefined => {
   if (Schema.isSchema(schema)) return schema.ast
@@ -62,7 +63,7 @@ const shapes = new WeakMap<object, SchemaAST.AST | undefined>()
 const standardShapeOf = (schema: unknown): SchemaAST.AST | undefined => {
   if (!hasJsonSchema(schema)) return undefined
   try {
-    // Zod has no JSON Schema for some types, such as dates. They are text in XML.
+    // Zod has no JSON Schema for some types, such as dates. In XML their values are text anyway.
     const json = schema["~standard"].jsonSchema.input({
       target: "draft-2020-12",
       libraryOptions: { unrepresentable: "any" }
@@ -76,7 +77,7 @@ const standardShapeOf = (schema: unknown): SchemaAST.AST | undefined => {
 const hasJsonSchema = (schema: unknown): schema is StandardJSONSchemaV1 =>
   Predicate.hasProperty(schema, "~standard") && Predicate.hasProperty(schema["~standard"], "jsonSchema")
 
-/** An Effect schema with the objects and lists of a JSON Schema; everything else accepts any value. */
+/** Makes an Effect schema with the objects and lists of a JSON Schema. Everything else accepts any value. */
 const shapeIn = (json: unknown, root: unknown): Schema.Codec<unknown> => {
   if (!Predicate.isObject(json)) return Schema.Unknown
   if (typeof json.$ref === "string") return Schema.suspend(() => shapeIn(target(root, json.$ref), root))

@@ -5,7 +5,7 @@ import { checker } from "../../wire/Argument.ts"
 import type { ConnectionValues } from "../Carrier.ts"
 import { CarrierHttpMistake } from "./CarrierHttpError.ts"
 
-/** A value for both environments, or one for each. */
+/** One value for both environments, or a value for each. */
 export const ByEnvironment = Schema.Union([
   Schema.String,
   Schema.Struct({ sandbox: Schema.String, live: Schema.String })
@@ -13,12 +13,12 @@ export const ByEnvironment = Schema.Union([
 export type ByEnvironment = typeof ByEnvironment.Type
 
 /**
- * How requests to a carrier are authorized, made by `oauth`, `apiKey`, `bearer` or `basic`. It holds field names, never
- * values.
+ * How requests to a carrier are authorized. `oauth`, `apiKey`, `bearer` and `basic` make it. It contains the names of
+ * connection fields, never their values.
  */
 export type Auth = OAuth | ApiKeyAuth | BearerAuth | BasicAuth
 
-/** A client credentials grant. */
+/** The OAuth 2.0 client credentials grant. */
 export interface OAuth {
   readonly kind: "oauth"
   /** The token endpoint: a path under `base_url`, or a URL. */
@@ -47,7 +47,7 @@ interface BasicAuth {
   readonly password: string
 }
 
-/** The options of `oauth`. `client_id` and `client_secret` are names of connection fields. */
+/** The options of `oauth`. `client_id` and `client_secret` are the names of connection fields. */
 export type OAuthOptions = {
   /** The connection field that contains the client ID; `client_id` by default. */
   readonly client_id?: string
@@ -83,8 +83,8 @@ const checkedOAuth = checker(
 )
 
 /**
- * Authorizes with the OAuth 2.0 client credentials grant. Tokens are cached and shared, and a request that gets a 401
- * is retried once with a new token.
+ * Authorizes with the OAuth 2.0 client credentials grant. Tokens are cached and shared between calls. A request that
+ * gets a 401 is retried once with a new token.
  *
  * @example
  * oauth({ token_path: "/oauth/token", client_id: "client_id", client_secret: "client_secret", scope: "quotes" })
@@ -127,7 +127,7 @@ export const basic = (options: { readonly user: string; readonly password: strin
   return { kind: "basic", user, password }
 }
 
-/** The connection fields that an authorization reads, each with the option that names it. */
+/** The connection fields that an authorization reads, each with the name of its option. */
 export const fieldsOf = (auth: Auth): ReadonlyArray<{ readonly option: string; readonly field: string }> => {
   switch (auth.kind) {
     case "oauth":
@@ -146,18 +146,18 @@ export const fieldsOf = (auth: Auth): ReadonlyArray<{ readonly option: string; r
   }
 }
 
-/** The value for one environment. */
+/** Picks the value for one environment. */
 export const inEnvironment = (value: ByEnvironment, environment: Environment): string =>
   typeof value === "string" ? value : value[environment]
 
-/** The value of a connection field. Throws a `CarrierHttpMistake` if the connection lacks it. */
+/** Returns the value of a connection field. Throws a `CarrierHttpMistake` if the connection lacks the field. */
 export const valueOf = (connection: ConnectionValues, field: string): string => {
   const value = connection[field]
   if (value !== undefined) return value
   throw new CarrierHttpMistake({ message: `http.auth: The connection has no field ${JSON.stringify(field)}.` })
 }
 
-/** Makes the function that adds an authorization, for every kind that needs no token. */
+/** Adds an authorization that needs no token to a request. */
 export const authorized = (
   request: HttpClientRequest.HttpClientRequest,
   auth: Exclude<Auth, OAuth>,

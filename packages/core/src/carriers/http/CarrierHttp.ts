@@ -30,17 +30,17 @@ interface Methods<Answer> {
 }
 
 /**
- * The HTTP client of an adapter during one call.
+ * An adapter's HTTP client, for one call of the adapter.
  *
- * A path begins with `/` and is relative to `base_url`, or is a link that the carrier sent to the same origin. Each
- * call ends within the line's `attempt_timeout_ms`. It rejects with a `CarrierHttpError`, even if the engine cancels
+ * A path begins with `/` and is relative to `base_url`. It can also be a link from the carrier to the same origin. Each
+ * method ends within the line's `attempt_timeout_ms`, and rejects with a `CarrierHttpError`, even if the engine cancels
  * the call.
  *
  * @example
  * const answer = await http.get("/quotes/{id}", { params: { id: ref }, accept: [404] })
  */
 export interface CarrierHttp extends Methods<Promise<CarrierResponse>> {
-  /** The same calls as Effects. */
+  /** The same methods as Effects. */
   readonly effect: Methods<Effect.Effect<EffectCarrierResponse, CarrierHttpError>>
 }
 
@@ -48,17 +48,17 @@ export interface CarrierHttp extends Methods<Promise<CarrierResponse>> {
 export interface CarrierHttpContext {
   readonly environment: Environment
   readonly connection: ConnectionValues
-  /** The line's `attempt_timeout_ms`: the longest that one call may take, including its retry. */
+  /** The line's `attempt_timeout_ms`: the longest that one request may take, including its retry. */
   readonly timeout_ms: number
-  /** Whether requests may be sent twice if they do not say so themselves. */
+  /** Whether requests may be sent twice; a request's own `idempotent` option overrides this. */
   readonly idempotent: boolean
-  /** Ends all calls when it aborts. */
+  /** Ends all requests when it aborts. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Makes a client. Its promises use the `CarrierTransport` of the fiber that made the client; its Effects use the one of
- * the fiber that runs them.
+ * Makes a client. Promises use the `CarrierTransport` of the fiber that made the client. Effects use the
+ * `CarrierTransport` of the fiber that runs them.
  */
 export const make = (options: CarrierHttpOptions, context: CarrierHttpContext): Effect.Effect<CarrierHttp> =>
   Effect.map(Effect.context<never>(), (services) => {
@@ -70,7 +70,7 @@ export const make = (options: CarrierHttpOptions, context: CarrierHttpContext): 
         const answer = run(signal?.aborted === true ? Effect.interrupt : call(...args), { signal }).then(
           (received) => new ThrowingAnswer(received)
         )
-        // The adapter may have stopped waiting for this answer, and an unhandled rejection would end the whole process.
+        // The adapter may no longer wait for this answer, and an unhandled rejection would end the whole process.
         answer.catch(() => {})
         return answer
       }),
@@ -89,7 +89,7 @@ const methodsOf = <Answer>(request: Methods<Answer>["request"]): Methods<Answer>
   delete: (path, options) => request("DELETE", path, options)
 })
 
-/** The implementation behind both forms of a client: the promises and the Effects. */
+/** Implements the methods for both forms of a client: promises and Effects. */
 const caller =
   (options: CarrierHttpOptions, context: CarrierHttpContext) =>
   (
@@ -130,8 +130,7 @@ const timeoutOf = (
 }
 
 /**
- * Logs a mistake with its message, which contains no values. It is logged here because whoever catches the defect may
- * omit the message.
+ * Logs a mistake with its message, which contains no values. Code that catches the defect later may omit the message.
  */
 export const logMistake = ({ message }: CarrierHttpMistake): Effect.Effect<void> =>
   Effect.annotateLogs(Effect.logError("A carrier's adapter misuses its HTTP client"), { mistake: message })
@@ -139,13 +138,13 @@ export const logMistake = ({ message }: CarrierHttpMistake): Effect.Effect<void>
 /** A failed attempt. */
 interface Failed {
   readonly error: CarrierHttpError
-  /** Whether the request itself was sent, and not only a request for its token. */
+  /** Whether the request itself was sent, and not just the request for its token. */
   readonly isSent: boolean
-  /** Drops the token that the request used; null if it used none. */
+  /** Drops the token that the request used; null if the request used no token. */
   readonly dropToken: Effect.Effect<void> | null
 }
 
-/** One attempt: authorizes the request, sends it, and reads the answer. */
+/** Makes one attempt: authorizes the request, sends it, and reads the answer. */
 const attemptOf = (
   options: CarrierHttpOptions,
   { environment, connection }: CarrierHttpContext,
@@ -171,8 +170,8 @@ const attemptOf = (
 }
 
 /**
- * Retries an attempt: once with a new token if the carrier refuses the token that was sent (401), and once if the error
- * is temporary, there is time left, and the request may be sent twice or was never sent.
+ * Retries a failed attempt. If the carrier refuses the token (401), retries once with a new token. If the error is
+ * temporary and there is time left, retries once more, unless the request was sent and must not be sent twice.
  */
 const withRepeats = (attempt: Effect.Effect<Received, Failed>, isIdempotent: boolean) => {
   const run = (done: {

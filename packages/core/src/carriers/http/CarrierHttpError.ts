@@ -5,41 +5,47 @@ import { dayMs, minuteMs } from "../../wire/Timestamp.ts"
 import type { NoAnswerReason } from "../Carrier.ts"
 
 /**
- * A request to a carrier that brought no usable answer.
+ * A request to a carrier that got no usable answer.
  *
- * The message contains the method, the path as the adapter wrote it, and the host, but never a query, a header or a
- * body.
+ * The message contains the method, the path as the adapter wrote it, and the host. It never contains a query, a header
+ * or a body.
  */
 export class CarrierHttpError extends Data.TaggedError("CarrierHttpError")<{
-  /** The reason in the carrier's result, unless the adapter handles the error. */
+  /** The reason that the carrier's result shows, unless the adapter handles the error. */
   readonly reason: NoAnswerReason
-  /** The status of the carrier's answer; null if it did not answer. */
+  /** The status of the carrier's answer; null if the carrier did not answer. */
   readonly status: number | null
-  /** How long the carrier asks to wait, in milliseconds, at most a day; null if it does not say. */
+  /** How long the carrier asks to wait, in milliseconds, at most a day; null if the carrier does not say. */
   readonly retry_after_ms: number | null
-  /** A code for logs: `HTTP_503`, `TIMED_OUT`, `CERT_HAS_EXPIRED`. */
+  /** A code for logs, such as `HTTP_503`, `TIMED_OUT` or `CERT_HAS_EXPIRED`. */
   readonly code: string
   readonly message: string
   /**
-   * The size limit or schema rules that the answer breaks, never a value. A path is empty if it could contain a name
-   * from a record.
+   * The size limit or schema rules that the answer breaks, never values. A path that could contain a name from a record
+   * is left empty.
    */
   readonly broken_rules?: ReadonlyArray<BrokenRule>
 }> {}
 
-/** A mistake in an adapter's code: in its options, or in a request. It is a defect, so it is thrown. */
+/**
+ * A mistake in an adapter's code: in its options, or in a request. It is thrown as a defect, because a retry cannot
+ * help.
+ */
 export class CarrierHttpMistake extends Data.Error<{
   readonly message: string
-  /** Whether the mistake was made when reading an answer, outside the client. Then the client cannot log it. */
+  /**
+   * Whether the mistake is in how the adapter reads an answer. The client has already finished by then, so it cannot
+   * log the mistake.
+   */
   readonly in_answer?: boolean
 }> {
   override readonly name = "CarrierHttpMistake"
 }
 
-/** How messages and spans describe a request, without values from a carrier or a person. */
+/** How messages and spans describe a request. It contains no values from a carrier or a person. */
 export interface Target {
   readonly method: string
-  /** The path as the adapter wrote it, without a query: `/quotes/{id}`. */
+  /** The path as the adapter wrote it, without a query, such as `/quotes/{id}`. */
   readonly path: string
   readonly host: string
 }
@@ -55,13 +61,14 @@ const error = (
   }: Pick<CarrierHttpError, "reason" | "code"> & Partial<Pick<CarrierHttpError, "status" | "retry_after_ms">>
 ) => new CarrierHttpError({ reason, status, retry_after_ms, code, message: `${method} ${path} at ${host}: ${what}` })
 
-/** A 503 with at least this wait counts as `maintenance`. */
+/** A 503 that asks to wait at least this long counts as `maintenance`. */
 const maintenanceMs = minuteMs
 
 /**
  * The error for a status that the adapter does not accept.
  *
- * 429 is `rate_limited`. 503 with a `Retry-After` of a minute or more is `maintenance`. All others are `carrier_error`.
+ * 429 is `rate_limited`. 503 with a `Retry-After` of a minute or more is `maintenance`. Every other status is
+ * `carrier_error`.
  */
 export const ofStatus = (target: Target, status: number, headers: Headers.Headers, now: number): CarrierHttpError => {
   const retry_after_ms = retryAfterOf(headers, now)
@@ -100,10 +107,10 @@ const unreadable = "unreadable_answer"
 
 const isCertificate = (code: string): boolean => /CERT|^UNABLE_TO_|^ERR_(?:TLS|SSL)_|^HOSTNAME_MISMATCH$/.test(code)
 
-/** How many nested causes are searched for an error code, because transports wrap socket errors. */
+/** How many nested causes are searched for an error code. Transports wrap socket errors in other errors. */
 const maxCauses = 5
 
-/** The innermost code of an error, such as `ECONNREFUSED`. Only words that look like codes count. */
+/** The innermost error code, such as `ECONNREFUSED`. Only words that look like codes count. */
 const codeOf = (failure: unknown): string | null => {
   let found: string | null = null
   let thrown = failure
@@ -142,7 +149,7 @@ export const tooLarge = (target: Target, status: number, maxBytes: number): Carr
 export const notJson = (target: Target, status: number): CarrierHttpError =>
   error(target, "the answer is not JSON", { reason: unreadable, code: "NOT_JSON", status })
 
-/** The error for a body that is not XML, or is more than the parser reads. */
+/** The error for a body that is not XML, or that uses more of XML than the parser supports. */
 export const notXml = (target: Target, status: number, why: string): CarrierHttpError =>
   error(target, `the answer is not XML. ${why}`, { reason: unreadable, code: "NOT_XML", status })
 
@@ -166,10 +173,7 @@ export const mismatch = (
 /** The longest random part of the pause before a retry, in milliseconds. */
 export const jitterMs = 250
 
-/**
- * How long to wait before a request is retried; null if it must not be retried, because the error is permanent or too
- * little time is left.
- */
+/** How long to wait before retrying a request; null if the error is permanent or too little time is left. */
 export const pauseBeforeRepeat = (failure: CarrierHttpError, leftMs: number, jitter: number): number | null => {
   if (!isTransient(failure)) return null
   const pauseMs = (failure.retry_after_ms ?? 0) + jitter
@@ -179,7 +183,7 @@ export const pauseBeforeRepeat = (failure: CarrierHttpError, leftMs: number, jit
 /** Statuses below 500 that can be temporary, such as 404 for a reference that the carrier does not know yet. */
 const retryableStatuses: ReadonlySet<number> = new Set([404, 408, 409, 425, 429])
 
-/** Whether a request that got this status may succeed later. */
+/** Whether a request that got this status may succeed when it is sent again. */
 export const isRetryableStatus = (status: number): boolean => status >= 500 || retryableStatuses.has(status)
 
 /**

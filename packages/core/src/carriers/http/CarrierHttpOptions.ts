@@ -7,20 +7,22 @@ import { type Auth, ByEnvironment, fieldsOf } from "./Auth.ts"
 /** The options of an adapter's HTTP client. */
 export interface CarrierHttpOptions {
   /**
-   * Where the carrier's API begins, such as `https://api.acme.example/v2`. Plain `http` is allowed only in the sandbox,
-   * or on this machine.
+   * The URL under which the carrier's API begins, such as `https://api.acme.example/v2`. Plain `http` is allowed only
+   * in the sandbox, or on this machine.
    */
   readonly base_url: ByEnvironment
-  /** How requests are authorized; by default they are not. */
+  /** How requests are authorized; by default without credentials. */
   readonly auth?: Auth
   /** Headers to send with every request. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Paths in JSON and XML bodies that recordings of exchanges omit: `applicant`, `drivers.*.name`. */
+  /**
+   * Paths of values in JSON and XML bodies that recordings of exchanges omit, such as `applicant` or `drivers.*.name`.
+   */
   readonly redact?: ReadonlyArray<string>
   /**
    * Whether bodies that are neither JSON nor XML, such as CSV, are recorded verbatim; by default only their type and
-   * length are recorded. `redact` does not apply to them. Without this option, a cassette cannot record a carrier that
-   * answers in such a format.
+   * length are recorded. `redact` does not apply to these bodies. A cassette can record a carrier that answers in such
+   * a format only with this option.
    */
   readonly keeps_text_bodies?: boolean
   /** The largest response body, in bytes after decompression; 1 MiB by default. */
@@ -30,7 +32,7 @@ export interface CarrierHttpOptions {
 /** The largest response body if the options set no limit, in bytes. */
 export const defaultMaxBytes = 1_024 * 1_024
 
-/** The mistakes in an adapter's HTTP options, given the field names of its connection; empty if there are none. */
+/** Finds the mistakes in an adapter's HTTP options. `fields` are the names of its connection fields. */
 export const faultsOf = (options: CarrierHttpOptions, fields: ReadonlyArray<string>): ReadonlyArray<BrokenRule> => {
   const wrong = findWrongTypes(options)
   if (wrong.length > 0) return wrong

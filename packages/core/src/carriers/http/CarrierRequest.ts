@@ -10,11 +10,11 @@ export type CarrierMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 /** The fields of a query or a form. Undefined fields are omitted. */
 export type Fields = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | undefined>>
 
-/** The body of a request: JSON, XML, text of any other type, a form, or nothing. */
+/** A request's body: JSON, XML, text of any other type, a form, or no body. */
 export type RequestBody =
   | (Only<"json"> & { readonly json: unknown })
   /**
-   * An XML body. Fields are elements, `@name` is an attribute, and a list repeats an element. The type is
+   * An XML body. A field becomes an element, `@name` an attribute, and a list repeats its element. The type is
    * `application/xml` by default.
    */
   | (Omit<Only<"xml">, "content_type"> & { readonly xml: XmlDocument; readonly content_type?: string })
@@ -22,7 +22,7 @@ export type RequestBody =
   | (Only<"form"> & { readonly form: Fields })
   | Only<never>
 
-/** The body fields of one kind; the fields of all other kinds must be absent. */
+/** Allows the fields of one kind of body; the fields of all other kinds must be absent. */
 type Only<Kind extends string> = {
   readonly [Other in Exclude<"json" | "xml" | "text" | "form" | "content_type", Kind>]?: never
 }
@@ -30,17 +30,17 @@ type Only<Kind extends string> = {
 /** The options of one request. */
 export type CarrierRequestOptions = RequestBody & {
   /**
-   * The values of `{name}` in the path. They are encoded and never appear in a message, so put values from a carrier
-   * here.
+   * The values for `{name}` in the path. They are encoded and never appear in a message, so use them for values from a
+   * carrier.
    */
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Fields
   readonly headers?: Readonly<Record<string, string>>
-  /** Statuses outside 200 to 299 that also count as answers, not errors: `[404, 422]`. */
+  /** Statuses outside 200 to 299 that count as answers instead of errors, such as `[404, 422]`. */
   readonly accept?: ReadonlyArray<number>
-  /** A shorter timeout than the line's, in milliseconds. It covers the whole call. */
+  /** A shorter timeout than the line's, in milliseconds. It covers the request and its retry. */
   readonly timeout_ms?: number
-  /** Whether this request may be sent twice; defaults to the line's setting. */
+  /** Whether this request may be sent twice; by default as the line's `idempotent` says. */
   readonly idempotent?: boolean
 }
 
@@ -54,8 +54,8 @@ export interface Prepared {
 export const userAgent = "Quotewire-Carriers/0.1.0"
 
 /**
- * Makes a request to a path under `base`. Throws a `CarrierHttpMistake` if the adapter's options cannot be turned into
- * a request.
+ * Prepares a request to a path under `base`. Throws a `CarrierHttpMistake` if the adapter's options cannot be turned
+ * into a request.
  */
 export const prepare = (
   base: string,
@@ -87,7 +87,7 @@ export const prepare = (
 const mistake = (method: string, host: string, what: string) =>
   new CarrierHttpMistake({ message: `${method} request to ${host}: ${what}` })
 
-// A segment that consists of dots would lead to a different path, and an empty one often means "all".
+// A segment of dots would lead to a different path, and an empty segment often means "all".
 const isSegment = (value: string | undefined): value is string => value !== undefined && !/^\.{0,2}$/.test(value)
 
 const filled = (method: string, host: string, path: string, params: Readonly<Record<string, string>> = {}): string =>

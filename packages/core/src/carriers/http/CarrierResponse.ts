@@ -21,7 +21,8 @@ export interface CarrierAnswer {
 /** A carrier's answer, read completely. */
 export interface CarrierResponse extends CarrierAnswer {
   /**
-   * The body as JSON, checked and typed if you pass a schema. Fields that the schema does not know are dropped.
+   * The body as JSON. If you pass a schema, the result is checked and typed, and fields that the schema does not know
+   * are dropped.
    *
    * Throws a `CarrierHttpError` with the reason `unreadable_answer` if the body is not JSON or does not match the
    * schema.
@@ -29,9 +30,11 @@ export interface CarrierResponse extends CarrierAnswer {
   json(): unknown
   json<A>(schema: AnswerSchema<A>): A
   /**
-   * The body as XML, as an object with the root element; checked and typed if you pass a schema. An element becomes a
-   * field named without its namespace prefix, an attribute a field such as `@code`, and text beside attributes the
-   * field `#text`. All values are text. Where the schema has a list, you get a list, even for one element or none.
+   * The body as XML: an object whose field is the root element. If you pass a schema, the result is checked and typed.
+   *
+   * An element becomes a field without its namespace prefix, an attribute becomes a field such as `@code`, and text
+   * beside attributes becomes the field `#text`. All values are text. Where the schema has a list, you get a list, even
+   * for a single element or no element.
    *
    * Throws a `CarrierHttpError` with the reason `unreadable_answer` if the body is not XML, has a DOCTYPE, or does not
    * match the schema.
@@ -40,7 +43,7 @@ export interface CarrierResponse extends CarrierAnswer {
   xml<A>(schema: AnswerSchema<A>): A
 }
 
-/** A carrier's answer for adapters written with Effect: `json` and `xml` fail instead of throwing. */
+/** A carrier's answer for adapters written with Effect: `json` and `xml` are Effects that fail instead of throwing. */
 export interface EffectCarrierResponse extends CarrierAnswer {
   json(): Effect.Effect<unknown, CarrierHttpError>
   json<A>(schema: AnswerSchema<A>): Effect.Effect<A, CarrierHttpError>
@@ -54,7 +57,7 @@ export interface Received {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Uint8Array
-  /** The headers of the request, whose credentials no message may repeat. */
+  /** The headers of the request. No message may repeat the credentials in them. */
   readonly sent: Readonly<Record<string, string>>
 }
 
@@ -131,13 +134,10 @@ export class FailingAnswer extends Answer implements EffectCarrierResponse {
   }
 }
 
-/** How many broken rules a message lists. */
+/** The maximum number of broken rules in a message. */
 const maxRules = 5
 
-/**
- * A path that consists of names as programs write them. Any other name could come from a carrier's record, and is
- * omitted.
- */
+/** Matches a path of ordinary identifiers. Any other name could come from a carrier's record, and is omitted. */
 const safePath = /^[@#]?[A-Za-z_][\w:-]{0,63}(?:\.(?:[@#]?[A-Za-z_][\w:-]{0,63}|\d{1,4}))*$/
 
 const rulesOf = (findings: ReadonlyArray<BrokenRule>, sent: Received["sent"]): ReadonlyArray<BrokenRule> => {

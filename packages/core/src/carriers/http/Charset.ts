@@ -1,9 +1,9 @@
-/** How much of a document is searched for its XML declaration, which names the encoding. */
+/** How many bytes are searched for an XML declaration, which names the encoding. */
 const declarationBytes = 128
 
 /**
- * The decoder for a body: by the character set in its `content-type`, else by its byte order mark or XML declaration,
- * else UTF-8. `bytes` are the body or its beginning.
+ * The decoder for a body. It uses the character set in `content-type`, otherwise the byte order mark or XML
+ * declaration, otherwise UTF-8. `bytes` are the body or its beginning.
  */
 export const decoderOf = (contentType: string | null | undefined, bytes: Uint8Array): TextDecoder => {
   const [, charset = markOf(bytes) ?? declaredIn(bytes)] = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType ?? "") ?? []

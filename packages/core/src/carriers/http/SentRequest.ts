@@ -20,14 +20,15 @@ import {
 import type { Received } from "./CarrierResponse.ts"
 
 /**
- * A request to a carrier, and what it is for. Code that wraps `CarrierTransport` can read it while the request is sent.
+ * A request to a carrier, and its purpose. Code that wraps `CarrierTransport` can read this through `CurrentRequest`
+ * while the request is sent.
  */
 export interface SentRequest extends Target {
-  /** `token`: the bodies of the request and its answer are entirely secret. */
+  /** With `token`, the whole bodies of the request and its answer are secret. */
   readonly purpose: "call" | "token"
-  /** Paths in JSON bodies that recordings omit. */
+  /** Paths of values in JSON and XML bodies that recordings omit. */
   readonly redact: ReadonlyArray<string>
-  /** Statuses outside 200 to 299 that count as answers. Any other body is read and discarded. */
+  /** Statuses outside 200 to 299 that count as answers. With any other status, the body is read but discarded. */
   readonly accept: ReadonlyArray<number>
 }
 
@@ -47,10 +48,9 @@ export interface Terms {
 }
 
 /**
- * Sends one request and reads the whole answer, after waiting for a connection. It follows no redirects, and sets no
- * timeout.
+ * Waits for a connection, sends one request, and reads the whole answer. It follows no redirects and sets no timeout.
  *
- * The body is read even if the status is an error: this keeps the connection reusable, and recordings show what the
+ * The body is read even if the status is an error, so that the connection can be reused and recordings show what the
  * carrier said.
  */
 export const send = (
@@ -80,7 +80,7 @@ export const send = (
     onConnection(target),
     Effect.provideService(CurrentRequest, sent),
     Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
-    // The client's span would contain the URL, and its headers would tell the carrier about our traces.
+    // The HTTP client's own span would contain the URL, and its trace headers would reach the carrier.
     Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
     Effect.withSpan(
       `${method} ${host}`,
@@ -93,7 +93,7 @@ export const send = (
   )
 }
 
-/** Holds a connection from before the request until the whole answer has been read. */
+/** Takes a connection before the request, and holds it until the whole answer has been read. */
 const onConnection =
   (target: Target) =>
   <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, E | CarrierHttpError> =>
@@ -109,14 +109,15 @@ const read = (response: HttpClientResponse.HttpClientResponse, target: Target, m
   hasLengthUpTo(maxBytes, response) ? readWhole(response, target) : readStream(response, target, maxBytes)
 
 /**
- * Whether the answer declares its length and is short enough. The declared length of a compressed answer says nothing.
+ * Whether the answer declares an acceptable length. For a compressed answer, the declared length is not the final
+ * length.
  */
 const hasLengthUpTo = (maxBytes: number, { headers }: HttpClientResponse.HttpClientResponse): boolean =>
   headers["content-encoding"] === undefined && Number(headers["content-length"]) <= maxBytes
 
 /**
- * Reads an answer without a stream, if it declares its length. Most answers do, and this saves much of a request's CPU
- * time.
+ * Reads an answer that declares its length, without a stream. Most answers declare it, and this saves much of a
+ * request's CPU time.
  */
 const readWhole = (response: HttpClientResponse.HttpClientResponse, target: Target) =>
   Effect.mapBoth(response.arrayBuffer, {
@@ -140,5 +141,5 @@ const readStream = (response: HttpClientResponse.HttpClientResponse, target: Tar
     )
   })
 
-/** Whether an answer has no body at all, as with 204. */
+/** Whether an answer has no body, such as a 204. */
 const isEmpty = ({ reason }: HttpClientError.HttpClientError): boolean => reason._tag === "EmptyBodyError"

@@ -10,17 +10,17 @@ import { userAgent } from "./CarrierRequest.ts"
 import { FailingAnswer } from "./CarrierResponse.ts"
 import * as SentRequest from "./SentRequest.ts"
 
-/** A request for a token: everything that determines which token to get. */
+/** The request for a token, with everything that determines which token is returned. */
 export class Grant extends Data.Class<{
   readonly token_url: string
   readonly client_id: string
   readonly client_secret: Redacted.Redacted
   readonly credentials: "basic" | "body"
-  /** The other fields of the form, in order. */
+  /** The form's other fields, in order. */
   readonly form: ReadonlyArray<readonly [string, string]>
 }> {}
 
-/** An access token, and how long it may be used, in milliseconds. */
+/** An access token, and how many milliseconds it may be used. */
 export interface Token {
   readonly access_token: Redacted.Redacted
   readonly use_ms: number
@@ -29,21 +29,27 @@ export interface Token {
 /** The tokens that a process keeps. */
 export type Tokens = Cache.Cache<Grant, Token, CarrierHttpError>
 
-/** How many tokens a process keeps: one for each connection in use. */
+/** The maximum number of tokens in a process. Each connection in use needs one. */
 const maxTokens = 1_000
 /** How long a token is used if the answer does not state its lifetime. */
 const defaultLifeMs = 5 * minuteMs
 const maxLifeMs = 24 * hourMs
-/** The last tenth of a token's lifetime is not used, but at most this much. */
+/**
+ * The most that is cut from the end of a token's lifetime. The last tenth of the lifetime is not used, up to this
+ * limit.
+ */
 const maxMarginMs = 30 * secondMs
-/** The timeout of a token request. It has its own limit, because calls keep joining a request that hangs. */
+/**
+ * The timeout of a token request. It must not depend on one call, because other calls keep joining a request that
+ * hangs.
+ */
 const limitMs = 10 * secondMs
 /** The largest answer from a token endpoint, in bytes. */
 const maxBytes = 64 * 1_024
 
 const TokenAnswer = Schema.Struct({
   access_token: Schema.String.check(Schema.isPattern(/^[\x21-\x7e]+$/)),
-  // Some servers send this number as text.
+  // Some servers send this number as a string.
   expires_in: Schema.optionalKey(Schema.NullOr(Schema.Union([Schema.Finite, Schema.FiniteFromString])))
 })
 
@@ -77,7 +83,7 @@ const requestOf = ({ token_url, client_id, credentials, form, ...grant }: Grant)
   return credentials === "basic"
     ? request.pipe(
         HttpClientRequest.bodyUrlParams(fields),
-        // RFC 6749, 2.3.1: the ID and the secret are form-encoded first.
+        // RFC 6749, section 2.3.1: the ID and the secret are form-encoded before they are base64-encoded.
         HttpClientRequest.basicAuth(formEncoded(client_id), formEncoded(clientSecret))
       )
     : HttpClientRequest.bodyUrlParams(request, [...fields, ["client_id", client_id], ["client_secret", clientSecret]])
@@ -102,7 +108,7 @@ export const make: Effect.Effect<Tokens> = Cache.makeWith(ask, {
   timeToLive: (exit) => (Exit.isSuccess(exit) ? exit.value.use_ms : 0)
 })
 
-/** The tokens in use: one store for the process, unless another is provided. */
+/** The tokens in use. All calls in the process share one store by default. */
 export const CarrierTokens: Context.Reference<Tokens> = Context.Reference("@quotewire/core/CarrierTokens", {
   defaultValue: () => Effect.runSync(make)
 })

@@ -2,12 +2,12 @@ import { Predicate, SchemaAST } from "effect"
 import * as Xml from "../../wire/Xml.ts"
 
 /*
- * Converts values to XML, and XML to values. In a value, an element is a field with its name, an attribute is a field
- * whose name begins with `@`, and `#text` is the text beside attributes. The schema decides what is a list, so one
- * element has the same shape as several.
+ * Converts values to XML, and XML to values. In a value, an element is a field with the element's name, an attribute is
+ * a field whose name begins with `@`, and `#text` is the text beside attributes. The schema decides what is a list, so
+ * a single element has the same shape as several.
  */
 
-/** What an element contains: text, a list of elements with its name, or fields. Undefined and null are omitted. */
+/** The content of an element: text, fields, or a list for a repeated element. Undefined and null are omitted. */
 export type XmlValue =
   | string
   | number
@@ -18,10 +18,10 @@ export type XmlValue =
   | ReadonlyArray<XmlValue>
   | { readonly [name: string]: XmlValue }
 
-/** A document: one field, which is its root element. */
+/** A document, as an object with one field: the root element. */
 export type XmlDocument = { readonly [name: string]: XmlValue }
 
-/** Writes a document as XML text, with its declaration. Throws an `InvalidXml`, whose message contains no value. */
+/** Writes a document as XML text, with an XML declaration. Throws an `InvalidXml` whose message contains no values. */
 export const textOf = (document: XmlDocument): string => {
   const [root, ...others] = Predicate.isObject(document) ? fieldsOf(document) : []
   if (root === undefined || others.length > 0)
@@ -67,14 +67,14 @@ const scalar = (name: string, value: XmlValue): string => {
 }
 
 /**
- * The value of a document in the shape that a schema expects: text, lists and fields where the schema has them. Names
- * match with or without their namespace prefix. Without a shape, an element becomes text or fields, and repeated
- * elements become a list.
+ * The value of a document in the shape that a schema expects, with text, lists and fields where the schema has them.
+ * Names match with or without their namespace prefix. Without a shape, an element becomes text or fields, and only
+ * repeated elements become a list.
  */
 export const valueOf = (root: Xml.XmlElement, shape: SchemaAST.AST | undefined): unknown =>
   valueIn({ name: "", attributes: {}, children: [root] }, shape === undefined ? [] : shapesOf(shape))
 
-/** The shapes that a value may have: the members of a union. */
+/** The shapes that a value may have. A union has one for each member. */
 type Shapes = ReadonlyArray<SchemaAST.AST>
 
 const shapesOf = (ast: SchemaAST.AST): Shapes => {
@@ -104,7 +104,7 @@ const attributesOf = ({ attributes }: Xml.XmlElement): ReadonlyArray<readonly [s
 const hasFields = (element: Xml.XmlElement): boolean =>
   attributesOf(element).length > 0 || Xml.elementsOf(element).length > 0
 
-/** The fields of an element in any of these shapes. */
+/** The fields of an element that may have any of these shapes. */
 const fieldsIn = (element: Xml.XmlElement, objects: ReadonlyArray<SchemaAST.Objects>): unknown => {
   const known = new Map(
     objects.flatMap(({ propertySignatures }) =>

@@ -7,15 +7,16 @@ import type { Exchange, HttpExchange } from "./Exchange.ts"
 /**
  * Which exchanges with carriers are recorded.
  *
- * `failures` are those without a usable answer: everything except offers, declines, questions and `pending`.
+ * `failures` are exchanges without a usable answer: every outcome except offers, declines, questions and `pending`.
  */
 export type RecordedExchanges = "all" | "failures" | "none"
 
 /**
- * Which exchanges with carriers are recorded in each environment; by default all in the sandbox, and failures in live.
+ * Which exchanges with carriers are recorded in each environment. By default all are recorded in the sandbox, and only
+ * failures in live.
  *
- * Exchanges with the fictional carriers are never recorded: nothing is sent, and their answers follow from rate plans
- * and scenarios.
+ * Exchanges with the fictional carriers are never recorded: nothing is sent to them, and their answers follow from rate
+ * plans and scenarios.
  */
 export const ExchangeRecording = Context.Reference<{ readonly [E in Environment]: RecordedExchanges }>(
   "@quotewire/core/ExchangeRecording",
@@ -23,8 +24,8 @@ export const ExchangeRecording = Context.Reference<{ readonly [E in Environment]
 )
 
 /**
- * A finished exchange with a carrier's adapter, without bodies, headers and query values. Paths are as the adapter sent
- * them.
+ * A finished exchange with a carrier's adapter, without bodies, headers and query values. Its paths are those that the
+ * adapter sent.
  */
 export interface CarrierExchange
   extends Pick<
@@ -40,7 +41,7 @@ export interface CarrierExchange
     | "fault"
     | "http_left_out"
   > {
-  /** Null for a callback that matches no request of this service. */
+  /** Null for a callback that matches no quote request. */
   readonly quote_request_id: QuoteRequestId | null
   readonly line: string | null
   readonly environment: Environment | null

@@ -11,7 +11,7 @@ import * as RecordedTransport from "./RecordedTransport.ts"
 
 /** The maximum number of HTTP exchanges recorded in one exchange. */
 const maxHttp = 8
-/** The maximum number of broken rules recorded for one answer. */
+/** The maximum number of broken rules recorded for an answer. */
 const maxRules = 20
 
 /** The part of an adapter's answer that is recorded. */
@@ -21,28 +21,28 @@ interface Answer {
 }
 
 /**
- * A change of a circuit's state. `stays_open`: the ask that tested the carrier failed. Times are milliseconds of real
+ * A change to a circuit's state. `stays_open`: the ask that tested the carrier failed. Times are milliseconds of real
  * time.
  */
 export interface CircuitChange {
   readonly to: "opened" | "stays_open" | "closed"
   /** When the circuit opened. */
   readonly since: number
-  /** Until when the circuit blocks asks; null if it is closed. */
+  /** When the circuit stops blocking asks; null if it is closed. */
   readonly until: number | null
   readonly why: string
 }
 
 type Connections = Context.Service.Shape<typeof CarrierConnections>
 
-/** The means by which requests leave the host. */
+/** How requests leave the host. */
 export interface WayOut {
   readonly transport: HttpClient.HttpClient
   readonly connections: Connections
 }
 
 /**
- * What is known so far about one exchange with a carrier's adapter.
+ * Collects what is known about one exchange with a carrier's adapter.
  *
  * A draft belongs to one run of a job. The adapter's call, its HTTP exchanges and the checks of its answer add to the
  * draft.
@@ -51,23 +51,24 @@ export class Draft {
   readonly exchange: ExchangeType
   readonly adapter: CarrierAdapter
   /**
-   * The client that the adapter receives. It sends through the host's transport, and adds each exchange to this draft.
+   * The client that the adapter receives. It sends requests through the host's transport, and adds each HTTP exchange
+   * to this draft.
    */
   readonly transport: HttpClient.HttpClient
-  /** The connections for the adapter's requests. */
+  /** Where the adapter's requests wait for free connections. */
   readonly connections: Connections
   /** When the adapter was called and how long it took, in milliseconds of real time; null if it was not called. */
   call: { readonly started_at: number; readonly duration_ms: number } | null = null
   outcome: ExchangeOutcome = "unavailable"
   reason: string | null = null
   fault: string | null = null
-  /** How the exchange's outcome changed the carrier's circuit; null if it did not. */
+  /** How the exchange's outcome changed the carrier's circuit; null if the circuit did not change. */
   circuit_change: CircuitChange | null = null
-  /** Whether the reason why there is no answer is already known. */
+  /** Whether it is already known why there is no answer. */
   private isDecided = false
   private readonly rules: Array<BrokenRule> = []
   private readonly secrets: Array<string> = []
-  /** How many requests have already been searched for credentials. */
+  /** How many requests were already searched for credentials. */
   private read = 0
   private readonly list = new RecordedTransport.HttpList(maxHttp)
 
@@ -86,7 +87,7 @@ export class Draft {
     return this.list.exchanges
   }
 
-  /** The credentials in the requests so far. Every request is searched once, when it is complete. */
+  /** The credentials in the requests so far. Each request is searched once, after it has ended. */
   secretsSent(): ReadonlyArray<string> {
     const { http } = this
     for (const request of http.slice(this.read)) this.secrets.push(...Redaction.secretsSent([request]))
@@ -99,8 +100,8 @@ export class Draft {
   }
 
   /**
-   * Notes that the call has ended. If the answer gives no reason, the error or the broken rule that was noted before
-   * stays the outcome.
+   * Notes that the call has ended. If the answer gives no reason, an error or broken rule that was noted earlier
+   * remains the outcome.
    */
   answered(answer: Answer, call: NonNullable<Draft["call"]>): void {
     this.call = call
@@ -109,7 +110,7 @@ export class Draft {
     this.reason = answer.reason ?? null
   }
 
-  /** Notes an HTTP client error that the adapter did not catch. The reply made from the error decides the outcome. */
+  /** Notes a `CarrierHttpError` that the adapter did not catch. The reply made from the error decides the outcome. */
   failed(fault: string, rules: ReadonlyArray<BrokenRule>): void {
     this.fault = fault
     this.add(rules)
@@ -121,7 +122,10 @@ export class Draft {
     this.decide("carrier_error")
   }
 
-  /** Notes that an earlier run of the call died with its process. `at` is when this was discovered. */
+  /**
+   * Notes that an earlier run of the call died with its process. `at` is when this was discovered, in milliseconds of
+   * real time.
+   */
   cutOff(at: number): void {
     this.call = { started_at: at, duration_ms: 0 }
     this.threw("ProcessEnded")
@@ -160,9 +164,10 @@ const CurrentDraft = Context.Reference<Draft | null>("@quotewire/core/CurrentDra
 })
 
 /**
- * Runs a part of an exchange: whatever happens in it is added to the draft, and the adapter gets the recording client.
+ * Runs a part of an exchange. Everything that happens in it is added to the draft, and the adapter gets the recording
+ * client.
  *
- * The client makes no spans, because the addresses in them could contain facts.
+ * The client makes no spans, because URLs in a span could contain facts.
  */
 export const during =
   (draft: Draft | null) =>
@@ -183,8 +188,8 @@ export const note = (add: (draft: Draft) => void): Effect.Effect<void> =>
   })
 
 /**
- * Times a call to an adapter, adds its answer to the draft, and wraps it in a span without any facts. `ask` is null if
- * the call's ask is not known.
+ * Times a call to an adapter, adds its answer to the draft, and wraps the call in a span that contains no facts. `ask`
+ * is null if the call's ask is unknown.
  */
 export const watched = <A, E, R>(
   ask: Pick<CarrierAsk, "line" | "attempt"> | null,

@@ -7,7 +7,7 @@ import { ApplicationId, QuoteRequestId } from "../../wire/Ids.ts"
 import { Timestamp, toMillis } from "../../wire/Timestamp.ts"
 import { RecordedMessage } from "../secrets/Redaction.ts"
 
-/** The purposes of an exchange with a carrier's adapter. A `link` gets a fresh link when the person clicks. */
+/** The purposes of an exchange with a carrier's adapter. A `link` exchange gets a fresh link when the person clicks. */
 const exchangeTypes = ["ask", "poll", "callback", "refresh", "link"] as const
 export type ExchangeType = (typeof exchangeTypes)[number]
 
@@ -25,29 +25,29 @@ const exchangeOutcomes = [
 ] as const
 export type ExchangeOutcome = (typeof exchangeOutcomes)[number]
 
-/** One HTTP exchange within an exchange with an adapter. */
+/** An HTTP exchange that is part of an exchange with an adapter. */
 export const HttpExchange = Schema.Struct({
-  /** `received` is a carrier's callback, `sent` any request of this service. */
+  /** `received` is a callback from the carrier; `sent` is a request from this service. */
   direction: Schema.Literals(["sent", "received"]),
   method: Schema.String,
   /** Empty for a callback. */
   host: Schema.String,
   /** The path and the names of the query parameters, without their values. */
   path: Schema.String,
-  /** When it began, in real time. */
+  /** When the HTTP exchange began, in real time. */
   started_at: Timestamp,
-  /** The time until the response headers arrived or the exchange failed. */
+  /** The time in milliseconds until the response headers arrived or the exchange failed. */
   duration_ms: Schema.Int,
-  /** Null if there was no answer. */
+  /** The response status; null if there was no answer. */
   status: Schema.NullOr(Schema.Int),
-  /** Why there was no answer, such as `TransportError ECONNREFUSED` or `aborted`. */
+  /** Why there was no answer, such as `TransportError ECONNREFUSED` or `aborted`; null if there was an answer. */
   error: Schema.NullOr(Schema.String),
   request: RecordedMessage,
   response: Schema.NullOr(RecordedMessage)
 }).annotate({ identifier: "HttpExchange" })
 export type HttpExchange = typeof HttpExchange.Type
 
-/** One exchange with a carrier's adapter, as stored. */
+/** An exchange with a carrier's adapter, as stored. */
 export const Exchange = Schema.Struct({
   quote_request_id: QuoteRequestId,
   application_id: ApplicationId,
@@ -56,7 +56,7 @@ export const Exchange = Schema.Struct({
   line: Schema.String,
   environment: Environment,
   attempt: Schema.Int,
-  /** When the work that the exchange belongs to began, in workspace time. */
+  /** When the work to which the exchange belongs began, in workspace time. */
   at: Timestamp,
   /** When the adapter was called, in real time. */
   started_at: Timestamp,
@@ -70,22 +70,22 @@ export const Exchange = Schema.Struct({
    */
   fault: Schema.NullOr(Schema.String),
   http: Schema.Array(HttpExchange),
-  /** How many more HTTP exchanges took place, which are not recorded. */
+  /** How many HTTP exchanges were not recorded because there were too many. */
   http_left_out: Schema.Int,
-  /** Counts the request's exchanges that can repeat without limit: all but asks. Null for an ask. */
+  /** Numbers the request's exchanges that can repeat without limit, which are all except asks. Null for an ask. */
   number: Schema.NullOr(Schema.Int)
 }).annotate({ identifier: "CarrierExchange" })
 export type Exchange = typeof Exchange.Type
 
-/** The most exchanges kept for a request, besides its asks. */
+/** The maximum number of exchanges kept for a request, besides its asks. */
 export const maxRepeated = 100
 
 /** The status label of stored exchanges that count against `maxRepeated`. */
 export const repeated = "repeated"
 
 /**
- * Exchanges in storage: sealed, and listed by application, so that they are erased with the application's facts at the
- * latest.
+ * The kind of stored exchanges. They are sealed, and their parent is the application, so they are erased with the
+ * application's facts at the latest.
  */
 export const kind = Kind.make({
   name: "exchange",

@@ -12,10 +12,10 @@ import type { HttpExchange } from "./Exchange.ts"
 
 type HttpSummary = Omit<HttpExchange, "request" | "response">
 
-/** What is known so far about an HTTP exchange, not yet redacted. */
+/** What is known so far about an HTTP exchange, before redaction. */
 export interface RawHttp extends Pick<HttpExchange, "direction" | "method" | "status" | "error" | "duration_ms"> {
   readonly url: Pick<URL, "host" | "pathname" | "searchParams">
-  /** Real time in milliseconds. */
+  /** Milliseconds of real time. */
   readonly started_at: number
   readonly request: RawMessage
   readonly response: RawMessage | null
@@ -23,12 +23,12 @@ export interface RawHttp extends Pick<HttpExchange, "direction" | "method" | "st
   readonly is_seen: boolean
 }
 
-/** Adds an exchange that is beginning, and returns a function that adds what becomes known later. */
+/** Adds an HTTP exchange that is beginning, and returns a function that adds what becomes known later. */
 export type AddHttp = (begun: RawHttp) => (known: Partial<RawHttp>) => void
 
-/** The first exchanges of a transport, in start order. */
+/** The first HTTP exchanges of a transport, in start order. */
 export class HttpList {
-  /** How many later exchanges were left out. */
+  /** How many later exchanges did not fit. */
   left_out = 0
   private readonly max: number
   private readonly list: Array<RawHttp> = []
@@ -53,7 +53,7 @@ export class HttpList {
   }
 }
 
-/** An exchange without headers and bodies. */
+/** An HTTP exchange without its headers and bodies. */
 export const summaryOf = (http: RawHttp, redaction: Redaction.Redaction): HttpSummary => ({
   direction: http.direction,
   method: http.method,
@@ -64,20 +64,20 @@ export const summaryOf = (http: RawHttp, redaction: Redaction.Redaction): HttpSu
   error: http.error
 })
 
-/** An exchange as recorded. */
+/** An HTTP exchange in the form in which it is recorded. */
 export const exchangeOf = (http: RawHttp, redaction: Redaction.Redaction): HttpExchange => ({
   ...summaryOf(http, redaction),
   request: Redaction.recorded(http.request, redaction),
   response: http.response === null ? null : Redaction.recorded(http.response, redaction)
 })
 
-/** A client that sends through another client, and adds each exchange. */
+/** Makes a client that sends requests through another client, and adds each HTTP exchange. */
 export const make = (client: HttpClient.HttpClient, addHttp: AddHttp): HttpClient.HttpClient =>
   HttpClient.transform(client, (call, request) =>
     Effect.flatMap(
       Effect.all([Clock.currentTimeMillis, Monotonic.millis, CurrentRequest]),
       ([started_at, began_ms, sent]) => {
-        // The bodies of a token request and its answer are entirely secret.
+        // The whole bodies of a token request and its answer are secret.
         const isSecret = sent?.purpose === "token"
         const kept = (body: RawBody): RawBody => (isSecret ? { ...body, text: null } : body)
         const add = addHttp({
@@ -87,7 +87,7 @@ export const make = (client: HttpClient.HttpClient, addHttp: AddHttp): HttpClien
           started_at,
           duration_ms: 0,
           status: null,
-          // This value stays if the adapter answers before this exchange has ended.
+          // The value for an exchange that is still running when the adapter answers.
           error: "aborted",
           request: {
             headers: request.headers,
@@ -153,7 +153,7 @@ const headOf = ({ headers }: HttpClientResponse.HttpClientResponse) => ({
   content_type: headers["content-type"] ?? null
 })
 
-/** The exchange in which a carrier sent a callback to this service. */
+/** The HTTP exchange in which a carrier sent a callback to this service. */
 export const received = ({ body, headers }: CarrierCallback, started_at: number): RawHttp => {
   const texts = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value?.toString()]))
   const content_type = texts["content-type"] ?? null
@@ -172,7 +172,7 @@ export const received = ({ body, headers }: CarrierCallback, started_at: number)
 }
 
 /**
- * A response that passes its body to `read` as well when the adapter reads it. A body that the adapter does not read is
+ * A response that also passes its body to `read` when the adapter reads it. A body that the adapter does not read is
  * not recorded.
  */
 const tapped = (
@@ -188,7 +188,7 @@ const tapped = (
         case "text":
           return readText(target.text)
         case "json":
-          // The response caches the text that it parses.
+          // Reading the text first costs nothing extra: the response caches it, and parses it for `json`.
           return Effect.andThen(Effect.ignore(readText(target.text)), target.json)
         case "arrayBuffer":
           return Effect.tap(target.arrayBuffer, (bytes) =>

@@ -21,7 +21,7 @@ import { Draft } from "./Draft.ts"
 import * as Exchange from "./Exchange.ts"
 import * as RecordedTransport from "./RecordedTransport.ts"
 
-/** The request that an exchange belongs to, and when. */
+/** The quote request to which an exchange belongs, and the time of the exchange. */
 export interface Subject {
   readonly workspace_id: WorkspaceId
   readonly quote_request_id: QuoteRequestId
@@ -38,19 +38,19 @@ const make = Effect.gen(function* () {
   const drafts = yield* makeDrafts
   const redactionOf = redacting(yield* RecentSecrets)
 
-  /** The secrets that an answer could repeat; none for a fictional carrier, because nothing is sent to it. */
+  /** The secrets that an answer could repeat. There are none for a fictional carrier, because nothing is sent to it. */
   const secretsOf = (draft: Draft | null, connection: ConnectionValues | undefined): SecretForms.SecretForms =>
     draft === null ? SecretForms.none : redactionOf(draft, connection).secrets
 
   return { ...drafts, secretsOf, ...(yield* makeEnds(redactionOf)) }
 })
 
-/** Begins the drafts of exchanges. */
+/** Makes the functions that begin an exchange's draft. */
 const makeDrafts = Effect.gen(function* () {
-  // What a host provides when the service starts also applies to jobs that run in a call's fiber.
+  // The fallback for jobs that run in a call's fiber, whose context may lack what the host provided at startup.
   const usual = { transport: yield* CarrierTransport, connections: yield* CarrierConnections }
 
-  /** Begins the draft of an exchange; null for a fictional carrier, because nothing is exchanged. */
+  /** Begins the draft of an exchange. Returns null for a fictional carrier, because nothing is exchanged with it. */
   const begin = (exchange: Exchange.ExchangeType, adapter: CarrierAdapter): Effect.Effect<Draft | null> =>
     adapter.simulation === undefined
       ? Effect.contextWith((context: Context.Context<never>) =>
@@ -76,7 +76,7 @@ const makeDrafts = Effect.gen(function* () {
 
 type RedactionOf = (draft: Draft, connection: ConnectionValues | undefined) => Redaction.Redaction
 
-/** Makes a function that returns what must not be kept or shown from an exchange, given its draft so far. */
+/** Makes a function that decides what an exchange must not keep or show, given its draft so far. */
 const redacting = (recent: RecentlySent): RedactionOf => {
   const finderOf = SecretForms.remembering(maxFinders)
   return (draft, connection) => {
@@ -103,8 +103,8 @@ const makeEnds = Effect.fnUntraced(function* (redactionOf: RedactionOf) {
   })
 
   /**
-   * Ends an exchange, and returns what its change must write: one record, or none. It never fails: it logs whatever it
-   * cannot record. `subject` is null if the exchange's request is not known.
+   * Ends an exchange, and returns the records that its change must write: one record, or no record. It never fails: it
+   * logs what it cannot record. `subject` is null if the exchange's request is unknown.
    */
   const end = (draft: Draft | null, subject: Subject | null): Effect.Effect<ReadonlyArray<Change.StoredRecord>> =>
     draft === null || draft.call === null
@@ -112,8 +112,8 @@ const makeEnds = Effect.fnUntraced(function* (redactionOf: RedactionOf) {
       : Effect.catchCause(ended(draft, draft.call, subject), (cause) => Effect.as(logLost(cause), none))
 
   /**
-   * Ends an exchange whose answer changes nothing, such as a late callback, and stores only its record. Stores nothing
-   * if `expects` does not hold.
+   * Ends an exchange whose answer changes nothing, such as a late callback, and stores only the exchange's record.
+   * Stores nothing if the expected record has changed.
    */
   const endAlone = (draft: Draft | null, subject: Subject, expects: Change.Expectation): Effect.Effect<void> =>
     Effect.flatMap(end(draft, subject), (writes) =>
@@ -131,27 +131,27 @@ const makeEnds = Effect.fnUntraced(function* (redactionOf: RedactionOf) {
 /**
  * Records what was sent and received in each exchange with a carrier's adapter.
  *
- * `begin` makes the draft of an exchange, `Draft.during` fills it, and `end` counts it, reports it to
- * `OnCarrierExchange`, and returns the record for the change that commits the answer. So an exchange is stored if and
- * only if its answer is.
+ * `begin` makes the draft of an exchange, and `Draft.during` fills it. `end` counts the exchange, reports it to
+ * `OnCarrierExchange`, and returns its record. The change that commits the answer also writes this record, so an
+ * exchange is stored if and only if its answer is stored.
  */
 export class Recorder extends Context.Service<Recorder, Effect.Success<typeof make>>()("@quotewire/core/Recorder") {
   static readonly layer: Layer.Layer<Recorder, never, Storage | Ids> = Layer.effect(Recorder, make)
 }
 
-/** How many of a carrier's credentials are remembered. */
+/** How many credentials are remembered for each carrier. */
 const maxRecent = 32
-/** How many sets of credentials have a cached finder. */
+/** For how many sets of credentials a finder is cached. */
 const maxFinders = 32
 
 /**
- * The credentials that this process last sent to each carrier. A callback, or an answer to a later request, can repeat
+ * The credentials that this process last sent to each carrier. A callback, or the answer to a later request, can repeat
  * them.
  *
- * They are kept in memory only, in one list for each carrier of the program.
+ * They are kept only in memory, in one list for each carrier.
  */
 export interface RecentlySent {
-  /** Adds credentials that were sent to a carrier, and returns them together with the earlier ones. */
+  /** Adds credentials that were sent to a carrier, and returns all that are remembered for it. */
   readonly remember: (carrier_id: string, secrets: ReadonlyArray<string>) => ReadonlyArray<string>
 }
 
@@ -166,14 +166,14 @@ const makeRecent = (): RecentlySent => {
   }
 }
 
-/** The credentials that were sent most recently: the process has one store, unless another is provided. */
+/** The credentials that were sent most recently. The whole process shares one store by default. */
 export const RecentSecrets: Context.Reference<RecentlySent> = Context.Reference("@quotewire/core/RecentSecrets", {
   defaultValue: makeRecent
 })
 
 const none: ReadonlyArray<never> = []
 
-/** Reports an exchange to the program. If the program's function fails, logs that. */
+/** Reports an exchange to the program's `OnCarrierExchange`. Logs an error that it throws. */
 const report = (onExchange: (exchange: CarrierExchange) => void, summary: CarrierExchange): Effect.Effect<void> =>
   Fault.callHook(
     () => onExchange(summary),
@@ -184,7 +184,7 @@ const report = (onExchange: (exchange: CarrierExchange) => void, summary: Carrie
     }
   )
 
-/** The number of a request's next exchange, if exchanges of its kind can repeat; null beyond the maximum. */
+/** The number of a request's next exchange other than an ask; null if it would exceed the maximum. */
 const nextNumber = (storage: Storage["Service"], { application_id, workspace_id }: Subject) =>
   Effect.map(
     storage.page({

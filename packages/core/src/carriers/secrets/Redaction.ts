@@ -6,9 +6,7 @@ import type { CarrierAdapter, ConnectionValues } from "../Carrier.ts"
 import * as SecretForms from "./SecretForms.ts"
 import { redacted } from "./SecretForms.ts"
 
-/*
- * Which secrets the requests to carriers contain, and what is recorded of a message without them.
- */
+/* Finds the secrets in requests to carriers, and records messages without them. */
 
 /** Names of fields and headers whose values are secrets in any API. */
 const secretName =
@@ -16,7 +14,7 @@ const secretName =
 
 type Headers = Readonly<Record<string, string | undefined>>
 
-/** Bodies nested more deeply than this are not inspected, and not recorded. */
+/** A body that is nested more deeply is neither inspected nor recorded. */
 const maxLevels = 200
 
 /** A request to a carrier, before it is redacted. */
@@ -30,7 +28,7 @@ export interface Sent {
   }
 }
 
-/** The secrets in the headers, queries and bodies of these requests. Requests from a carrier contain none. */
+/** The secrets in the headers, queries and bodies of these requests. Requests that a carrier sent are skipped. */
 export const secretsSent = (requests: ReadonlyArray<Sent>): ReadonlyArray<string> => [
   ...new Set(requests.flatMap((sent) => (sent.direction === "sent" ? secretsOf(sent) : [])))
 ]
@@ -41,7 +39,7 @@ const secretsOf = ({ request: { body, content_type, headers }, url }: Sent): Rea
   ...secretsInBody(body?.text ?? "", content_type ?? "")
 ]
 
-/** The secrets in a request's headers: each credential as a whole, and the password in the base64 of `Basic`. */
+/** The secrets in a request's headers: each credential as a whole, and the password inside a `Basic` credential. */
 export const secretsInHeaders = (headers: Headers): ReadonlyArray<string> =>
   Object.entries(headers).flatMap(([name, value = ""]) => {
     if (!secretName.test(name)) return []
@@ -50,7 +48,7 @@ export const secretsInHeaders = (headers: Headers): ReadonlyArray<string> =>
     return /^basic$/i.test(scheme) ? [credential, ...passwordsIn(credential)] : [credential]
   })
 
-/** The password in a base64-encoded `user:password`, as is and form-decoded. */
+/** The password in a base64-encoded `user:password`, both unchanged and form-decoded. */
 const passwordsIn = (credential: string): ReadonlyArray<string> => {
   const pair = Result.getOrElse(Base64.decodeString(credential), () => "")
   const colon = pair.indexOf(":")
@@ -78,7 +76,7 @@ const secretsInXml = (element: Xml.XmlElement): ReadonlyArray<string> => [
   ...Xml.elementsOf(element).flatMap(secretsInXml)
 ]
 
-/** Parses JSON; `None` if the text is not JSON. */
+/** Parses JSON. Returns `None` if the text is not JSON. */
 const parseJson = Schema.decodeOption(Schema.fromJsonString(Schema.Unknown))
 
 const secretsInJson = (value: unknown): ReadonlyArray<string> => {
@@ -89,7 +87,7 @@ const secretsInJson = (value: unknown): ReadonlyArray<string> => {
   )
 }
 
-/** How the bodies of one carrier are recorded. */
+/** How the bodies of a carrier's exchanges are recorded. */
 export interface Redaction {
   /** Paths of values in JSON and XML bodies that are not recorded, such as `applicant` or `drivers.*.name`. */
   readonly paths: ReadonlyArray<string>
@@ -103,8 +101,8 @@ export interface Redaction {
 export type Declared = Pick<CarrierAdapter, "connection" | "keeps_text_bodies" | "redact">
 
 /**
- * How to redact an adapter's exchanges. Secrets are all connection values that the adapter does not declare as a
- * `string`, and all credentials that were sent (`secretsSent`).
+ * How to redact an adapter's exchanges. All connection values that the adapter does not declare as a `string` are
+ * secrets, and so are all credentials in `sent`.
  */
 export const redactionOf = (
   { connection = {}, keeps_text_bodies = false, redact: paths = [] }: Declared,
@@ -118,16 +116,16 @@ export const redactionOf = (
 
 /** One side of an HTTP exchange. */
 export const RecordedMessage = Schema.Struct({
-  /** Only harmless headers: never `authorization` or cookies. */
+  /** Only harmless headers, so never `authorization` or cookies. */
   headers: Schema.Record(Schema.String, Schema.String),
   content_type: Schema.NullOr(Schema.String),
   /** The length of the body in bytes before it was redacted and cut; null if unknown. */
   bytes: Schema.NullOr(Schema.Int),
-  /** The redacted body; null if it is not recorded. */
+  /** The redacted body; null if the body is not recorded. */
   body: Schema.NullOr(Schema.String),
   /**
-   * How much of the body was recorded: all of it, a part cut to length, or nothing, because it was left out or there
-   * was none (or the adapter did not read it).
+   * How much of the body was recorded. `whole`: all of it. `cut`: its beginning. `left_out`: the body was not recorded.
+   * `none`: there was no body, or the adapter did not read it.
    */
   kept: Schema.Literals(["whole", "cut", "left_out", "none"])
 }).annotate({ identifier: "RecordedMessage" })
@@ -148,7 +146,7 @@ export interface RawBody {
   readonly text: string | null
 }
 
-/** Longer bodies are not inspected, because only a whole body can be redacted. */
+/** Longer bodies are neither inspected nor recorded, because only a whole body can be redacted. */
 export const maxReadCharacters = 256 * 1_024
 /** Bodies are cut to this length after redaction. */
 const maxKeptCharacters = 16 * 1_024
@@ -208,13 +206,13 @@ export const bodyOf = (
   if (write === null) return keeps_text ? secrets.without(text) : null
   const found = write({ paths: paths.map(steps), clean: identity })
   if (found === null || !secrets.isIn(found)) return found
-  // Text values are cleaned one by one, so that the result is still JSON or XML.
+  // Text values are cleaned one by one, so that the result is still valid JSON or XML.
   return secrets.without(write({ paths: paths.map(steps), clean: secrets.without }) ?? "")
 }
 
 /**
- * Makes a function that writes the body without the omitted values; null if the body is neither JSON nor XML. If the
- * body is nested too deeply, that function returns null.
+ * Makes a function that writes the body without the omitted values; null if the body is neither JSON nor XML. The
+ * function returns null if the body is nested too deeply.
  */
 const writerOf = (text: string, contentType: string | null): ((leftOut: LeftOut) => string | null) | null => {
   const root = isXml(text, contentType) ? Result.getOrNull(Xml.parse(text)) : null
@@ -231,13 +229,13 @@ export const isXml = (text: string, contentType: string | null): boolean =>
 /** Whether a body is declared as a form. */
 export const isForm = (contentType: string | null): boolean => contentType?.includes("x-www-form-urlencoded") === true
 
-/** Only the names of a form's fields. Values are dropped, because forms are how tokens are requested. */
+/** Keeps only the names of a form's fields. Values are dropped, because token requests are forms. */
 const namesOnly = (form: string): string =>
   [...new URLSearchParams(form).keys()].map((name) => `${name}=${redacted}`).join("&")
 
 const steps = (path: string): ReadonlyArray<string> => path.split(".")
 
-/** What is omitted from a body: the values at these paths, and whatever `clean` removes from its text values. */
+/** What is omitted from a body: the values at these paths, and what `clean` removes from text values. */
 interface LeftOut {
   readonly paths: ReadonlyArray<Path>
   readonly clean: (text: string) => string
@@ -245,7 +243,10 @@ interface LeftOut {
 
 type Path = ReadonlyArray<string>
 
-/** The value without the omitted paths and without fields that have secret names. `*` stands for any name or index. */
+/**
+ * A value without the omitted paths and without fields that have secret names. In a path, `*` stands for any name or
+ * index.
+ */
 const redact = (value: unknown, leftOut: LeftOut): unknown => {
   if (Array.isArray(value)) return value.map((item: unknown, index) => redactAt(item, `${index}`, leftOut))
   if (!Predicate.isObject(value)) return cleaned(value, leftOut)
@@ -257,7 +258,7 @@ const redact = (value: unknown, leftOut: LeftOut): unknown => {
   )
 }
 
-/** A text without secrets. A number that is a secret is replaced by text. */
+/** A value without secrets. A number that is a secret becomes text. */
 const cleaned = (value: unknown, { clean }: LeftOut): unknown => {
   if (typeof value !== "string" && typeof value !== "number") return value
   const found = clean(`${value}`)
@@ -270,15 +271,15 @@ const redactAt = (item: unknown, name: string, { clean, paths }: LeftOut): unkno
 }
 
 /**
- * The document without the omitted values, and without elements and attributes that have secret names.
+ * A document without the omitted values, and without elements and attributes that have secret names.
  *
  * A path may begin at any element, so it need not include an envelope. A step names an element or an attribute without
- * its namespace prefix; `*` stands for any name. After the name of an element that can repeat, an index or `*` may
- * follow, as in a list.
+ * its namespace prefix, or is `*` for any name. An index or `*` may follow the name of an element that can repeat, as
+ * in a list.
  */
 const redactXml = (root: Xml.XmlElement, leftOut: LeftOut): Xml.XmlElement => elementOf(root, 0, leftOut.paths, leftOut)
 
-/** An element's content. White space between child elements is dropped. */
+/** An element's content, without white space between child elements. */
 const contentOf = ({ children }: Xml.XmlElement) => {
   const hasElements = children.some((child) => typeof child !== "string")
   return children.filter((child) => typeof child !== "string" || !hasElements || child.trim() !== "")
@@ -321,14 +322,14 @@ const restAfter =
   ([step, ...rest]: Path): ReadonlyArray<Path> =>
     isStep(step, names) ? [rest] : []
 
-/** An element without its content, except for namespaces. An empty element stays empty. */
+/** An element with its content replaced, except for namespace declarations. An empty element stays empty. */
 const emptied = ({ attributes, children, name }: Xml.XmlElement): Xml.XmlElement => ({
   name,
   attributes: Object.fromEntries(Object.entries(attributes).filter(([attribute]) => Xml.isDeclaration(attribute))),
   children: children.length === 0 && Object.keys(attributes).every(Xml.isDeclaration) ? [] : [redacted]
 })
 
-/** A URL as recorded: its host, its path, and the names of the query's parameters without their values. */
+/** A URL as recorded: its host, its path, and the names of the query parameters without their values. */
 export const address = (
   { host, pathname, searchParams }: Pick<URL, "host" | "pathname" | "searchParams">,
   { secrets }: Redaction

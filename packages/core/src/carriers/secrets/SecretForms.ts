@@ -2,37 +2,39 @@ import { Base64, Hex } from "effect/encoding"
 import { BoundedMap } from "../../concurrency/BoundedMap.ts"
 
 /*
- * The forms in which a secret that was sent can come back: as is, escaped for a URL, a form, JSON, XML or HTML, in
- * base64, in base64 of base64, in hex, broken into lines, and in combinations of these.
+ * A secret that was sent to a carrier can come back in many forms: unchanged, escaped for a URL, a form, JSON, XML or
+ * HTML, in base64 (even twice), in hex, broken into lines, and in combinations of these. This module finds them all.
  */
 
-/** Finds secrets in texts, in all their forms, in time linear in the length of the text. */
+/** Finds all forms of some secrets in a text, in time linear in the length of the text. */
 export interface SecretForms {
-  /** The text without the secrets, even one that is cut off at the end of the text. */
+  /** Returns the text without the secrets, including a secret that is cut off at the end of the text. */
   readonly without: (text: string) => string
-  /** Whether a secret is in the text. */
+  /** Whether the text contains a secret. */
   readonly isIn: (text: string) => boolean
 }
 
-/** The replacement for omitted text. */
+/** The text that replaces a secret. */
 export const redacted = "[redacted]"
 
-/** Shorter secrets are not searched for, because they occur in other texts by chance. */
+/** Shorter secrets are ignored, because they occur in other texts by chance. */
 const minCharacters = 4
-/** Only this much of a longer secret is searched for, from its beginning. */
+/** Of a longer secret, only this many characters from its beginning are searched for. */
 const maxSearched = 128
 /**
- * A secret that is cut off at the end of a text counts only from this length, because a shorter beginning could occur
- * by chance.
+ * The minimum length at which a secret counts that is cut off at the end of a text. A shorter beginning could occur by
+ * chance.
  */
 const minCutCharacters = 8
-/** How many levels of escapes are undone, such as JSON in a form in JSON. */
+/** How many levels of nested escapes are undone, such as JSON inside a form inside JSON. */
 const maxLevels = 3
 
-/** A finder without secrets: it finds nothing. */
+/** The finder for no secrets. It finds nothing. */
 export const none: SecretForms = { without: (text) => text, isIn: () => false }
 
-/** The forms of one secret: those in the text as it is, and those in the text after its escapes are undone. */
+/**
+ * The forms of one secret: those to find in the text as it is, and those to find after the text's escapes are undone.
+ */
 interface Forms {
   readonly plain: ReadonlyArray<string>
   readonly unescaped: ReadonlyArray<string>
@@ -40,7 +42,8 @@ interface Forms {
 
 const formsOf = (secret: string): Forms => {
   const plain = unique([secret, ...inBase64(secret), ...inBase64Twice(secret), ...inHex(secret)])
-  // Undoing the escapes in a text also undoes those in the secrets.
+  // Undoing the escapes in a text also undoes escapes that belong to a secret, so search for the secret in that form
+  // too.
   const unescapedForms = plain.flatMap((form) => {
     const view = viewOf(form)
     return [view, ...levelsOf(view)].map(({ bytes }) => spaced(bytes))
@@ -81,9 +84,9 @@ const finderWith = (secrets: Iterable<string>, formsIn: typeof formsOf): SecretF
 /**
  * Makes finders as `make` does, and caches the latest ones by their secrets.
  *
- * A carrier receives the same credentials again and again, and making their finder takes longer than cleaning most
- * answers. The forms of each secret are cached too: if many organizations have credentials for one carrier, almost
- * every set of secrets is new, but almost none of the secrets is.
+ * A carrier receives the same credentials again and again, and making a finder takes longer than cleaning most answers.
+ * The forms of each secret are cached too. If many organizations have credentials for one carrier, almost every set of
+ * secrets is new, but almost every secret in it is known.
  */
 export const remembering = (most: number): typeof make => {
   const formsIn = remembered(formsPerFinder * most, (secret) => secret, formsOf)
@@ -98,10 +101,10 @@ export const remembering = (most: number): typeof make => {
   }
 }
 
-/** For how many secrets the forms are cached, for each cached finder. */
+/** For how many secrets the forms are cached, per cached finder. */
 const formsPerFinder = 32
 
-/** Caches the latest values, so that each is made only once. */
+/** Wraps a function so that it caches its latest results. */
 const remembered = <A, B>(most: number, keyOf: (from: A) => string, of: (from: A) => B): ((from: A) => B) => {
   const values = new BoundedMap<string, B>(most)
   return (from) => {
@@ -122,9 +125,9 @@ const isLongEnough = (text: string): boolean => text.length >= minCharacters && 
 const unique = (forms: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(forms)].filter(isLongEnough)
 
 /**
- * Makes a function that finds forms in a text, including one that is cut off at the end of the text.
+ * Makes a function that finds forms in a text, including a form that is cut off at the end of the text.
  *
- * It reads the text once, however many forms there are, so many short texts cost no more than one long text.
+ * It reads the text once, however many forms there are. Many short texts cost no more than one long text.
  */
 const finderOf = (forms: ReadonlyArray<string>): ((text: string) => ReadonlyArray<Span>) => {
   const byHead = new Map<string, Array<number>>()
@@ -155,7 +158,7 @@ const finderOf = (forms: ReadonlyArray<string>): ((text: string) => ReadonlyArra
 
 const headHashes = 1 << 14
 
-/** A hash of the four characters of a text at this position, for the first four of a form. */
+/** A hash of the four characters at this position, to compare with the first four characters of a form. */
 const headHash = (text: string, at: number): number =>
   (text.charCodeAt(at) ^
     (text.charCodeAt(at + 1) << 4) ^
@@ -163,11 +166,11 @@ const headHash = (text: string, at: number): number =>
     (text.charCodeAt(at + 3) * 31)) &
   (headHashes - 1)
 
-/** Where a span ends if its trailing line breaks are excluded. */
+/** Where a span ends without its trailing line break. */
 const endOfLine = (text: string, from: number, to: number): number =>
   from + text.slice(from, to).replace(/[\r\n]+[ \t]*$/, "").length
 
-/** How many characters of a form are in the text from this position on. */
+/** How many characters of a form the text has from this position on. */
 const sharedLength = (text: string, from: number, form: string): number => {
   let length = 0
   while (length < form.length && text[from + length] === form[length]) length += 1
@@ -180,7 +183,7 @@ const isFound = (form: string, length: number): boolean => length === form.lengt
 const cutEscape = /(?:%[\da-f]?|\\(?:u[\da-f]{0,3}|x[\da-f]?)?|&[#\w]{0,7})$/i
 const maxEscapeCharacters = 8
 
-/** Whether the text ends right after these characters, or only an escape that is cut off follows. */
+/** Whether the text ends after this many characters, or only a cut-off escape follows them. */
 const isCut = (text: string, from: number, length: number): boolean => {
   if (length < minCutCharacters) return false
   if (from + length === text.length) return true
@@ -200,12 +203,12 @@ const replaced = (text: string, spans: ReadonlyArray<Span>): string => {
 }
 
 /**
- * A secret in base64: the characters that it fully determines, at each of the three offsets at which it can begin in a
- * group of three bytes, in both alphabets.
+ * A secret in base64. Base64 encodes three bytes at a time, and a secret can begin at any of the three, so it has three
+ * forms in each alphabet. Each form has only the characters that the secret fully determines.
  */
 const inBase64 = (secret: string): ReadonlyArray<string> => unique(writtenForms(secret)).flatMap(encodedForms)
 
-/** The same for base64 of base64, but only for the secret as is, which keeps the number of forms small. */
+/** A secret in base64 of base64. To keep the number of forms small, the secret is not also escaped. */
 const inBase64Twice = (secret: string): ReadonlyArray<string> => unique(encodedForms(secret)).flatMap(encodedForms)
 
 const encodedForms = (text: string): ReadonlyArray<string> => {
@@ -224,7 +227,7 @@ const inHex = (secret: string): ReadonlyArray<string> => {
   return [digits, digits.toUpperCase()]
 }
 
-/** A secret as is, and escaped for a form, a URL and JSON. */
+/** A secret unchanged, and escaped for a form, a URL and JSON. */
 const writtenForms = (secret: string): ReadonlyArray<string> => [
   secret,
   new URLSearchParams([["", secret]]).toString().slice(1),
@@ -233,16 +236,16 @@ const writtenForms = (secret: string): ReadonlyArray<string> => [
 ]
 
 const encoder = new TextEncoder()
-/** Decodes each byte to one character, so that positions in the text and in the bytes are the same. */
+/** Decodes each byte to one character, so that a position in the text is also a position in the bytes. */
 const decoder = new TextDecoder("latin1")
 
-/** A text in UTF-8, with the position of each byte in the original text. */
+/** A text in UTF-8, with each byte's position in the original text. */
 interface View {
   readonly bytes: Uint8Array
   readonly at: (byte: number) => number
 }
 
-/** The bytes as text, with each plus sign as a space, because forms encode spaces that way. */
+/** The bytes as text, with plus signs as spaces, because forms encode spaces that way. */
 const spaced = (bytes: Uint8Array): string => decoder.decode(bytes).replaceAll("+", " ")
 
 const viewOf = (text: string): View => {
@@ -293,7 +296,7 @@ const escape = new RegExp(
 
 const controls: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" }
 
-/** The views of a text after undoing one, two and more levels of escapes. */
+/** The views of a text after one, two and more levels of escapes are undone. */
 const levelsOf = (view: View): ReadonlyArray<View> => {
   const levels: Array<View> = []
   for (let last: View | null = unescaped(view); last !== null && levels.length < maxLevels; last = unescaped(last)) {
@@ -305,15 +308,15 @@ const levelsOf = (view: View): ReadonlyArray<View> => {
 /** The view with one level of escapes undone; null if it has no escapes. */
 const unescaped = (view: View): View | null => rewritten(view, escape, writeUnescaped)
 
-/** The view without line breaks; empty if it has none. */
+/** The view without line breaks; empty if it has no line breaks. */
 const unfolded = (view: View): ReadonlyArray<View> => {
   const line = rewritten(view, lineBreak, () => 0)
   return line === null ? [] : [line]
 }
 
 /**
- * The view with each match replaced by the bytes that `write` writes. `write` returns how many bytes it wrote, which
- * must be fewer than the match has. Null if nothing matches.
+ * The view with each match replaced by the bytes that `write` writes; null if nothing matches. `write` returns how many
+ * bytes it wrote, which must be fewer than the match has.
  */
 const rewritten = (
   { at, bytes }: View,
