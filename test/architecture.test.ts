@@ -230,7 +230,7 @@ describe("modules of the core", () => {
       "wire/Ids access/Seal access/Workspaces calls/Revision carriers/Carrier",
       "carriers/CarrierClient carriers/Connections storage/Storage storage/Hints webhooks/WebhookSender",
       // What calls to a carrier share: the load of an ask, and the record of an exchange.
-      "carriers/recorder/Recorder quoting/asking/AskLoading"
+      "carriers/recorder/Recorder quoting/asking/AskRecords"
     ].flatMap((line) => line.split(" "))
     const edges = [
       // Advancing a sandbox's clock runs due jobs and erases expired data.
@@ -239,9 +239,9 @@ describe("modules of the core", () => {
       // A runner knows jobs only through their handlers.
       "runner/Runner -> runner/Handlers",
       // Asking carriers is one service in three parts.
-      "quoting/asking/Carriers -> quoting/asking/Asks",
-      "quoting/asking/Carriers -> quoting/asking/CarrierReferences",
-      "quoting/asking/Asks -> quoting/asking/CarrierReferences",
+      "quoting/asking/Asking -> quoting/asking/AskJobs",
+      "quoting/asking/Asking -> quoting/asking/CarrierReferences",
+      "quoting/asking/AskJobs -> quoting/asking/CarrierReferences",
       // Test events and replays have a separate limit, counted where all others are.
       "webhooks/deliveries/Deliveries -> access/Allowance",
       // Only seals use the platform's text encryption.
@@ -377,7 +377,7 @@ describe("hosts", () => {
 
   it("use the core as a whole, never a single service's layer", () => {
     const serviceLayer =
-      /\b(?:Access|Allowance|Carriers|Feedback|Ids|Quotes|RequestLog|Retention|Runner|Seal)\.\w+\.layer\b/g
+      /\b(?:Access|Allowance|Asking|Feedback|Ids|Quotes|RequestLog|Retention|Runner|Seal)\.\w+\.layer\b/g
     holds(
       without(
         hosts.map(({ source }) => source),

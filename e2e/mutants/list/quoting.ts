@@ -52,7 +52,7 @@ export const quoting = inPackage("core")({
       found_by: stories
     }
   ],
-  "quoting/asking/Asks.ts": [
+  "quoting/asking/AskJobs.ts": [
     {
       name: "a duplicate of an ask that must not be made twice",
       from: 'Effect.catchTag("VersionConflict", () => Effect.succeed(false))',

@@ -20,7 +20,7 @@ import type { OperatorTokens } from "./operators/OperatorTokens.ts"
 import { keyWarnings } from "./operators/OrganizationOperations.ts"
 import type { QuoteRequestSearch } from "./operators/QuoteRequestSearch.ts"
 import type { WorkReports } from "./operators/WorkReports.ts"
-import { Carriers } from "./quoting/asking/Carriers.ts"
+import { Asking } from "./quoting/asking/Asking.ts"
 import type { Erasures } from "./quoting/erasing/Erasures.ts"
 import type { QuoteRequests } from "./quoting/QuoteRequests.ts"
 import type { QuoteStarts } from "./quoting/QuoteStarts.ts"
@@ -52,7 +52,7 @@ export type Services =
   | AuditLog
   | IdempotentCalls
   | CarrierAdapters
-  | Carriers
+  | Asking
   | Circuits
   | Connections
   | Consumers
@@ -102,7 +102,7 @@ export const carrierCallback = (
   carrierId: string,
   callback: CarrierCallback
 ): Effect.Effect<boolean, ApiError.ApiError<"service_unavailable">, Services> =>
-  Effect.flatMap(Carriers, (carriers) => carriers.callback(carrierId, callback)).pipe(
+  Effect.flatMap(Asking, (asking) => asking.callback(carrierId, callback)).pipe(
     Effect.catchTag(["StorageUnavailable", "CallbackTooEarly"], ({ retry_after_seconds }) =>
       Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds }))
     )

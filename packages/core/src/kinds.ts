@@ -13,7 +13,7 @@ import * as ParkedEvent from "./consuming/ParkedEvent.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
 import * as AuditEntry from "./operators/AuditEntry.ts"
 import * as OperatorToken from "./operators/OperatorToken.ts"
-import * as BegunAsk from "./quoting/asking/BegunAsk.ts"
+import * as AskMark from "./quoting/asking/AskMark.ts"
 import * as CarrierReference from "./quoting/asking/CarrierReference.ts"
 import * as CircuitNote from "./quoting/asking/CircuitNote.ts"
 import * as EarlyCallback from "./quoting/asking/EarlyCallback.ts"
@@ -57,7 +57,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   QuoteRequest.kind,
   Quote.kind,
   Quote.offerKind,
-  BegunAsk.kind,
+  AskMark.kind,
   CarrierReference.kind,
   EarlyCallback.kind,
   CircuitNote.kind,

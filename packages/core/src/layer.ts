@@ -30,8 +30,8 @@ import { AuditLog } from "./operators/AuditLog.ts"
 import { OperatorTokens } from "./operators/OperatorTokens.ts"
 import { QuoteRequestSearch } from "./operators/QuoteRequestSearch.ts"
 import { WorkReports } from "./operators/WorkReports.ts"
-import { AskLoading } from "./quoting/asking/AskLoading.ts"
-import { Carriers } from "./quoting/asking/Carriers.ts"
+import { Asking } from "./quoting/asking/Asking.ts"
+import { AskRecords } from "./quoting/asking/AskRecords.ts"
 import { Erasures } from "./quoting/erasing/Erasures.ts"
 import { QuoteRequests } from "./quoting/QuoteRequests.ts"
 import { QuoteStarts } from "./quoting/QuoteStarts.ts"
@@ -186,13 +186,13 @@ const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Works
 )
 
 // The quoting services, without what they use to call carriers.
-const quoting = Layer.mergeAll(Carriers.layer, QuoteRequests.layer, Quotes.layer).pipe(Layer.provide(AskLoading.layer))
+const quoting = Layer.mergeAll(Asking.layer, QuoteRequests.layer, Quotes.layer).pipe(Layer.provide(AskRecords.layer))
 
 // Jobs that run ahead of a sandbox's clock use services of their own, whose changes are staged.
 const staged = Layer.fresh(quoting).pipe(Layer.provide(Layer.effect(Storage, Effect.map(Storage, withStaging))))
 
 const quotingHandlers = Effect.gen(function* () {
-  const asking = yield* Carriers
+  const asking = yield* Asking
   const requests = yield* QuoteRequests
   const quotes = yield* Quotes
   return { jobs: { ...asking.jobs, ...requests.jobs, ...quotes.jobs }, abandon: requests.abandon }

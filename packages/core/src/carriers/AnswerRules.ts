@@ -1,6 +1,6 @@
 import { Cause, Effect, Predicate, Record, Result, Schema } from "effect"
 import { type BrokenRule, fromFieldError, rule, ruleText } from "../wire/BrokenRule.ts"
-import { isLarge, isRecord } from "../wire/Faults.ts"
+import { isLarge, isRecord } from "../wire/DecodeFaults.ts"
 import type { FieldError } from "../wire/FieldError.ts"
 import * as Input from "../wire/Input.ts"
 import { dayMs, fromDate } from "../wire/Timestamp.ts"

@@ -14,7 +14,7 @@ import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { defaultLimit } from "../wire/Pagination.ts"
 import { secondMs, toMillis } from "../wire/Timestamp.ts"
-import * as Unasked from "./asking/Unasked.ts"
+import * as UnstartedAsks from "./asking/UnstartedAsks.ts"
 import * as Quote from "./Quote.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import {
@@ -176,7 +176,7 @@ const makeSteps = Effect.gen(function* () {
   const storage = yield* Storage
   const ids = yield* Ids
   const find = yield* makeFind
-  const unasked = yield* Unasked.make
+  const unstartedAsks = yield* UnstartedAsks.make
 
   const changeOf = (workspaceId: WorkspaceId, step: QuoteRequest.Step, at: number) =>
     Change.make(workspaceId, {
@@ -219,7 +219,7 @@ const makeSteps = Effect.gen(function* () {
     const request = yield* load(job)
     if (request === null || !QuoteRequest.hasPending(request)) return yield* finish(job, null, at)
     if (request.environment === "sandbox") {
-      const carrierIds = yield* unasked(job.workspace_id, request.id)
+      const carrierIds = yield* unstartedAsks(job.workspace_id, request.id)
       return yield* finish(job, QuoteRequest.close(request, at, carrierIds), at)
     }
     const { gave_way = false } = JobPayload.read(job, "close_request")

@@ -13,7 +13,7 @@ import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import * as AskLoading from "./asking/AskLoading.ts"
+import * as AskRecords from "./asking/AskRecords.ts"
 import * as Quote from "./Quote.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import { mayRead } from "./readAuthority.ts"
@@ -41,7 +41,7 @@ export class Quotes extends Context.Service<
   static readonly layer: Layer.Layer<
     Quotes,
     never,
-    Storage | Seal | Ids | Workspaces | CarrierClient | AskLoading.AskLoading | Recorder.Recorder
+    Storage | Seal | Ids | Workspaces | CarrierClient | AskRecords.AskRecords | Recorder.Recorder
   > = Layer.effect(
     Quotes,
     Effect.gen(function* () {
@@ -81,7 +81,7 @@ const makeGet = Effect.gen(function* () {
 /** Finds the carrier's link for one click; null if the adapter returns none, or the ask cannot be rebuilt. */
 const makeFreshLink = Effect.gen(function* () {
   const client = yield* CarrierClient
-  const loading = yield* AskLoading.AskLoading
+  const askRecords = yield* AskRecords.AskRecords
   const recorder = yield* Recorder.Recorder
 
   return Effect.fnUntraced(function* (
@@ -90,17 +90,17 @@ const makeFreshLink = Effect.gen(function* () {
     { carrier_id, offer_ref }: Quote.OfferRecord,
     now: number
   ) {
-    const request = yield* loading.request(workspaceId, quote.quote_request_id)
+    const request = yield* askRecords.request(workspaceId, quote.quote_request_id)
     if (request === null) return null
-    const pending = yield* loading.pending(workspaceId, request, {
+    const pending = yield* askRecords.pending(workspaceId, request, {
       carrier_id,
       attempt: 1,
       now,
       exchange: "link"
     })
-    if (pending === null || AskLoading.lacksConnection(pending)) return null
-    const fresh = yield* AskLoading.logged(pending, client.handoff(pending, offer_ref))
-    yield* recorder.endAlone(pending.draft, AskLoading.subjectOf(pending), factsStored(request.application_id))
+    if (pending === null || AskRecords.lacksConnection(pending)) return null
+    const fresh = yield* AskRecords.logged(pending, client.handoff(pending, offer_ref))
+    yield* recorder.endAlone(pending.draft, AskRecords.subjectOf(pending), factsStored(request.application_id))
     return fresh
   })
 })

@@ -1,6 +1,6 @@
 import { Predicate, Result, Schema, SchemaAST, SchemaIssue, Struct } from "effect"
 import { type ApiError, invalidInput } from "./ApiError.ts"
-import * as Faults from "./Faults.ts"
+import * as DecodeFaults from "./DecodeFaults.ts"
 import { collector, type FieldError, joinWrongFields, type WrongFields } from "./FieldError.ts"
 
 /** How deeply an input can be nested. Deeper inputs are refused before anything else reads them. */
@@ -49,8 +49,8 @@ export const checker = <A>(
   root: ReadonlyArray<string> = []
 ): ((input: unknown) => Result.Result<A, Findings>) => {
   // Optimistic: dropping unknown fields and stopping at the first fault takes a fifth of the time.
-  const decodeQuickly = Faults.firstFault(schema)
-  const decode = Faults.decoder(schema)
+  const decodeQuickly = DecodeFaults.firstFault(schema)
+  const decode = DecodeFaults.decoder(schema)
   const later = checkedLater(schema.ast)
   return (sent) => {
     const quick = decodeQuickly(sent)
@@ -80,13 +80,13 @@ const wrongField = (error: FieldError): Finding => ({ error, missing: false })
 export const valueDecoder = <A>(
   schema: Schema.Decoder<A>
 ): ((value: unknown) => Result.Result<A, ReadonlyArray<FieldError>>) => {
-  const decodeQuickly = Faults.firstFault(schema)
+  const decodeQuickly = DecodeFaults.firstFault(schema)
   // Compiled at the first wrong value, because most values are valid.
-  let find: ReturnType<typeof Faults.finder> | null = null
+  let find: ReturnType<typeof DecodeFaults.finder> | null = null
   return (value) => {
     const quick = decodeQuickly(value)
     if (Result.isSuccess(quick)) return Result.succeed(quick.success)
-    find ??= Faults.finder(schema)
+    find ??= DecodeFaults.finder(schema)
     const issue = find(value, quick.failure.issue)
     return Result.fail(firstOfEach(findingsOf(issue, { path: [], ast: schema.ast, value })).map(({ error }) => error))
   }
@@ -169,7 +169,7 @@ const findingsOf = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
     case "Encoding":
       return findingsOf(issue.issue, place)
     case "Composite": {
-      const here = { ...place, ast: Faults.originalOf(issue.ast) }
+      const here = { ...place, ast: DecodeFaults.originalOf(issue.ast) }
       const issues = [...issue.issues.filter(isWithin(issue.ast)), ...skippedChecks(issue, here)]
       return issues.flatMap((inner) => findingsOf(inner, here))
     }
@@ -246,7 +246,7 @@ const memberOf = ({ path, ast, value }: Place, name: PropertyKey): Place => ({
 
 /** Whether an issue is about an item within a list's maximum length (`max_items`). Items beyond it are not checked. */
 const isWithin = (list: SchemaAST.AST) => {
-  const bound = Faults.boundOf(list)
+  const bound = DecodeFaults.boundOf(list)
   return (issue: SchemaIssue.Issue): boolean =>
     bound === undefined || issue._tag !== "Pointer" || Number(issue.path[0]) < bound
 }

@@ -10,7 +10,7 @@ import * as Reply from "../../src/carriers/Reply.ts"
 import * as SecretForms from "../../src/carriers/secrets/SecretForms.ts"
 import { kinds } from "../../src/kinds.ts"
 import { renters } from "../../src/lines/renters/line.ts"
-import { Carriers } from "../../src/quoting/asking/Carriers.ts"
+import { Asking } from "../../src/quoting/asking/Asking.ts"
 import * as Quote from "../../src/quoting/Quote.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import * as CarrierContract from "../../src/testing/CarrierContract.ts"
@@ -149,7 +149,7 @@ describe("a secret that a carrier repeats", () => {
     "is not stored if a callback repeats it",
     Effect.gen(function* () {
       const id = yield* ask()
-      const service = yield* Carriers
+      const service = yield* Asking
       const ref = calling.asks[0]?.ask.idempotency_key ?? ""
       assert.isTrue(yield* service.callback("acme", callbackOf(ref, Reply.decline("prior_claims", `${token} ${key}`))))
       const exchanges = yield* onRecord()

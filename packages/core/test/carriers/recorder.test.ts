@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { Carriers } from "../../src/quoting/asking/Carriers.ts"
+import { Asking } from "../../src/quoting/asking/Asking.ts"
 import { minuteMs, secondMs } from "../../src/wire/Timestamp.ts"
 import {
   callbackOf,
@@ -280,7 +280,7 @@ describe("exchange records include", () => {
     "callbacks with their content, even late callbacks",
     Effect.gen(function* () {
       yield* ask()
-      const service = yield* Carriers
+      const service = yield* Asking
       const ref = calling.asks[0]?.ask.idempotency_key ?? ""
       assert.isTrue(yield* service.callback("acme", callbackOf(ref, declined)))
       assert.isTrue(yield* service.callback("acme", callbackOf(ref, offers())))

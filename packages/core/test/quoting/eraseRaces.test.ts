@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Carriers } from "../../src/quoting/asking/Carriers.ts"
+import { Asking } from "../../src/quoting/asking/Asking.ts"
 import type { Erasures } from "../../src/quoting/erasing/Erasures.ts"
 import { type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
@@ -43,7 +43,7 @@ describe("an erasure that runs concurrently with other work", () => {
       yield* eraseRequest(id)
       const then = yield* read(id, live)
       const ref = calling.asks[0]?.ask.idempotency_key ?? ""
-      const taken = yield* Carriers.use((carriers) => carriers.callback("b", callbackOf(ref, offers())))
+      const taken = yield* Asking.use((asking) => asking.callback("b", callbackOf(ref, offers())))
       assert.isTrue(taken)
       yield* pass(60_000)
       assert.lengthOf(polling.polls, polls)
@@ -66,9 +66,9 @@ describe("an erasure that runs concurrently with other work", () => {
       between = Effect.orDie(
         Effect.gen(function* () {
           const ref = answering.asks[0]?.ask.idempotency_key ?? ""
-          yield* Carriers.use((carriers) => carriers.callback("b", callbackOf(ref, offers(aboutPet))))
+          yield* Asking.use((asking) => asking.callback("b", callbackOf(ref, offers(aboutPet))))
         })
-      ).pipe(Effect.provideContext(yield* Effect.context<Carriers>()))
+      ).pipe(Effect.provideContext(yield* Effect.context<Asking>()))
       yield* eraseRequest(id)
       const then = yield* read(id, live)
       assert.deepStrictEqual(

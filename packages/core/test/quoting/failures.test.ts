@@ -5,7 +5,7 @@ import type { CarrierReply } from "../../src/carriers/Carrier.ts"
 import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
 import { defineCarrier } from "../../src/carriers/defineCarrier.ts"
 import * as Reply from "../../src/carriers/Reply.ts"
-import { Carriers } from "../../src/quoting/asking/Carriers.ts"
+import { Asking } from "../../src/quoting/asking/Asking.ts"
 import { dollars } from "../../src/wire/Money.ts"
 import * as FakeCarrier from "../carriers/fakeCarrier.ts"
 import { onRecord } from "../carriers/onRecord.ts"
@@ -262,7 +262,7 @@ describe("a genuine callback with", () => {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(1_000)
-        const service = yield* Carriers
+        const service = yield* Asking
         assert.isTrue(yield* service.callback("calls", callbackOf("no. 1", reply)))
         assert.deepStrictEqual(yield* outcomes(id), [`calls no_answer ${reason}`])
         assert.isBelow((yield* Clock.currentTimeMillis) - beginning, 10_000)
@@ -278,7 +278,7 @@ describe("a genuine callback with", () => {
       yield* work
       const { id } = yield* start({}, live)
       yield* pass(1_000)
-      const service = yield* Carriers
+      const service = yield* Asking
       assert.isFalse(yield* service.callback("calls", callbackOf("no. 1", offers())))
       assert.deepStrictEqual(yield* outcomes(id), ["calls pending"])
     }),

@@ -5,7 +5,7 @@ import { TextCrypto } from "../../src/access/TextCrypto.ts"
 import { OnFinishedCall } from "../../src/calls/FinishedCall.ts"
 import type { Revision, Served } from "../../src/calls/Revision.ts"
 import type { CarrierAsk } from "../../src/carriers/Carrier.ts"
-import { Carriers } from "../../src/quoting/asking/Carriers.ts"
+import { Asking } from "../../src/quoting/asking/Asking.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 import { minuteMs } from "../../src/wire/Timestamp.ts"
 import { create } from "../webhooks/support.ts"
@@ -114,7 +114,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
   testInWorld(
     "in `callback`, names the carrier, error and location",
     Effect.gen(function* () {
-      const service = yield* Carriers
+      const service = yield* Asking
       const lines = yield* logOf(service.callback("broken", callbackOf("r", offers())))
       const line = only(lines, crashed)
       assert.deepInclude(line.annotations, { carrier_id: "broken" })
@@ -218,7 +218,7 @@ describe("the log, when an answer is refused,", () => {
   testInWorld(
     "in a callback, names the carrier and rule, and the request if it is known",
     Effect.gen(function* () {
-      const service = yield* Carriers
+      const service = yield* Asking
       const lines = yield* logOf(
         Effect.gen(function* () {
           yield* work

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import type { CarrierAsk } from "../../src/carriers/Carrier.ts"
-import { Carriers } from "../../src/quoting/asking/Carriers.ts"
+import { Asking } from "../../src/quoting/asking/Asking.ts"
 import { callbackOf, callingBack, carriers, offers, prompt } from "./carriers.ts"
 import { logOf, logOfRequest, only } from "./log.ts"
 import { outcomes, pass, testInWorld } from "./support.ts"
@@ -38,7 +38,7 @@ describe("an adapter that fails unusually", () => {
   testInWorld(
     "by never finishing a callback gets a log entry after fifteen seconds, and the callback is refused",
     Effect.gen(function* () {
-      const service = yield* Carriers
+      const service = yield* Asking
       const lines = yield* logOf(
         Effect.gen(function* () {
           const reading = yield* Effect.forkChild(service.callback("broken", callbackOf("r", offers())))

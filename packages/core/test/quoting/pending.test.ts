@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
-import { Carriers } from "../../src/quoting/asking/Carriers.ts"
+import { Asking } from "../../src/quoting/asking/Asking.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import {
   callbackOf,
@@ -92,7 +92,7 @@ describe("a carrier that is polled", () => {
 })
 
 const hear = (carrierId: string, ...[ref, reply, genuine]: Parameters<typeof callbackOf>) =>
-  Effect.flatMap(Carriers, (all) => all.callback(carrierId, callbackOf(ref, reply, genuine)))
+  Effect.flatMap(Asking, (asking) => asking.callback(carrierId, callbackOf(ref, reply, genuine)))
 
 describe("a carrier that calls back", () => {
   {

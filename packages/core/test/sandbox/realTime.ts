@@ -1,6 +1,6 @@
 import { Clock, Effect, Fiber } from "effect"
 import type { CarrierAsk, CarrierReply } from "../../src/carriers/Carrier.ts"
-import { Carriers } from "../../src/quoting/asking/Carriers.ts"
+import { Asking } from "../../src/quoting/asking/Asking.ts"
 import {
   type Character,
   callbackOf,
@@ -24,7 +24,7 @@ export interface RealCarrier extends ReturnType<typeof carrier> {
   /** How many milliseconds each call came before the requested wait was over. */
   readonly early: ReadonlyArray<number>
   /** Delivers its callbacks to the service. */
-  readonly connect: (service: Carriers["Service"]) => void
+  readonly connect: (service: Asking["Service"]) => void
 }
 
 /** What a carrier does with an ask. `nth` counts the asks and polls for the same request, from 1. */
@@ -44,7 +44,7 @@ export const real = (id: string, behavior: Behavior, character: Character = {}):
   const resting = new Map<string, number>()
   const early: Array<number> = []
   let offered = 0
-  let service: Carriers["Service"] | undefined
+  let service: Asking["Service"] | undefined
   const note = ({ idempotency_key }: CarrierAsk, reply: CarrierReply) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
       const waitMs =
@@ -152,7 +152,7 @@ export const kinds: { readonly [name: string]: (id: string, ms: number) => RealC
 
 /** Connects the callbacks of carriers to the service of the world. */
 export const connected = (carriers: ReadonlyArray<RealCarrier>) =>
-  Effect.map(Carriers, (service) => {
+  Effect.map(Asking, (service) => {
     for (const carrier of carriers) carrier.connect(service)
   })
 

@@ -19,16 +19,16 @@ import type { ClaimedJob } from "../../storage/Job.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import { isPending, type QuoteRequest } from "../QuoteRequest.ts"
 import { factsStored } from "../Start.ts"
-import * as AskLoading from "./AskLoading.ts"
-import { Asks } from "./Asks.ts"
+import { AskJobs } from "./AskJobs.ts"
+import * as AskRecords from "./AskRecords.ts"
 import * as CarrierReferences from "./CarrierReferences.ts"
 
 /** Applies carriers' callbacks, and plays the callbacks of simulated carriers. */
 export const make = Effect.gen(function* () {
   const seal = yield* Seal
   const workspaces = yield* Workspaces
-  const loading = yield* AskLoading.AskLoading
-  const { finish, load, applyAndCommit } = yield* Asks
+  const askRecords = yield* AskRecords.AskRecords
+  const { finish, load, applyAndCommit } = yield* AskJobs
   const recorder = yield* Recorder.Recorder
   const read = yield* makeRead
 
@@ -37,14 +37,14 @@ export const make = Effect.gen(function* () {
     if (found === null) return false
     const { draft } = found
     const { now } = yield* workspaces.moment(found.workspace_id)
-    const request = yield* loading.request(found.workspace_id, found.id)
+    const request = yield* askRecords.request(found.workspace_id, found.id)
     const pending =
       request !== null && isPending(request, carrier_id)
-        ? yield* loading.pending(found.workspace_id, request, { carrier_id, attempt: 1, now, exchange: "callback" })
+        ? yield* askRecords.pending(found.workspace_id, request, { carrier_id, attempt: 1, now, exchange: "callback" })
         : null
     if (pending !== null) yield* applyAndCommit({ ...pending, draft }, { reply: found.reply, at: now }, null)
     else {
-      yield* AskLoading.logLate(carrier_id, found.id)
+      yield* AskRecords.logLate(carrier_id, found.id)
       if (request !== null)
         yield* recorder.endAlone(
           draft,
@@ -69,7 +69,7 @@ export const make = Effect.gen(function* () {
     const played = Effect.suspend(
       () => (ref === null ? null : adapter.simulation?.callback(pending.ask, ref)) ?? Effect.succeed(null)
     )
-    const sent = yield* AskLoading.logged(pending, orIfThrown(() => null)(played))
+    const sent = yield* AskRecords.logged(pending, orIfThrown(() => null)(played))
     // The carrier plays its callback in this process, so the reference is known by now.
     const found =
       sent === null

@@ -9,7 +9,7 @@ import * as Change from "../../storage/Change.ts"
 import { commit, directoryWorkspace, retryOnConflict, Storage, type StorageUnavailable } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import { isPending } from "../QuoteRequest.ts"
-import * as AskLoading from "./AskLoading.ts"
+import * as AskRecords from "./AskRecords.ts"
 import * as CarrierReference from "./CarrierReference.ts"
 import * as EarlyCallback from "./EarlyCallback.ts"
 
@@ -82,18 +82,18 @@ const makeRecords = Effect.gen(function* () {
 
 const make = Effect.gen(function* () {
   const seal = yield* Seal
-  const loading = yield* AskLoading.AskLoading
+  const askRecords = yield* AskRecords.AskRecords
   const records = yield* makeRecords
 
   const isStillPending = (carrierId: string, { workspace_id, quote_request_id }: CarrierReference.CarrierReference) =>
     Effect.map(
-      loading.request(workspace_id, quote_request_id),
+      askRecords.request(workspace_id, quote_request_id),
       (request) => request !== null && isPending(request, carrierId)
     )
 
   /** Remembers which ask a reference stands for; false if it already stands for another ask that is still pending. */
   const remember = Effect.fnUntraced(function* (
-    { candidate, workspace_id, request }: AskLoading.PendingAsk,
+    { candidate, workspace_id, request }: AskRecords.PendingAsk,
     ref: string
   ) {
     const carrierId = candidate.adapter.carrier.id
@@ -112,7 +112,7 @@ const make = Effect.gen(function* () {
    * could reach the wrong person.
    */
   const accept = Effect.fnUntraced(function* (
-    pending: AskLoading.PendingAsk,
+    pending: AskRecords.PendingAsk,
     reply: Extract<CarrierReply, { readonly kind: "pending" }>
   ) {
     const { adapter } = pending.candidate
@@ -140,7 +140,7 @@ const make = Effect.gen(function* () {
 export class CarrierReferences extends Context.Service<CarrierReferences, Effect.Success<typeof make>>()(
   "@quotewire/core/CarrierReferences"
 ) {
-  static readonly layer: Layer.Layer<CarrierReferences, never, Storage | Seal | AskLoading.AskLoading> = Layer.effect(
+  static readonly layer: Layer.Layer<CarrierReferences, never, Storage | Seal | AskRecords.AskRecords> = Layer.effect(
     CarrierReferences,
     make
   )

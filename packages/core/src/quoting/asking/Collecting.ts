@@ -10,8 +10,8 @@ import type { StorageUnavailable } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
 import type { Part } from "../Quote.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
-import * as AskLoading from "./AskLoading.ts"
-import { Asks } from "./Asks.ts"
+import { AskJobs } from "./AskJobs.ts"
+import * as AskRecords from "./AskRecords.ts"
 import * as CircuitNote from "./CircuitNote.ts"
 
 /**
@@ -20,16 +20,16 @@ import * as CircuitNote from "./CircuitNote.ts"
 export const make = Effect.gen(function* () {
   const client = yield* CarrierClient
   const ids = yield* Ids
-  const loading = yield* AskLoading.AskLoading
-  const { finish } = yield* Asks
+  const askRecords = yield* AskRecords.AskRecords
+  const { finish } = yield* AskJobs
   const collection = yield* makeCollection
 
   return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
     const { quote_request_id } = JobPayload.read(job, "collect")
-    const request = yield* loading.request(job.workspace_id, quote_request_id)
+    const request = yield* askRecords.request(job.workspace_id, quote_request_id)
     if (request === null || request.status_details.reason !== "queued") return yield* finish(job)
     const cannotStart = QuoteRequest.scenarioOf(request) === "cannot_start"
-    const opened = cannotStart ? null : yield* loading.open(job.workspace_id, request)
+    const opened = cannotStart ? null : yield* askRecords.open(job.workspace_id, request)
     if (opened === null) {
       if (!cannotStart) yield* Effect.annotateLogs(unreadable, { quote_request_id })
       return yield* finish(job, partOf(ids, QuoteRequest.fail(request, "could_not_start", at), at))
@@ -49,10 +49,10 @@ const unreadable = Effect.logError(
  * A scenario can delay the ask to a real carrier.
  */
 const makeFirstAsk = Effect.gen(function* () {
-  const { askFor } = yield* AskLoading.AskLoading
+  const { askFor } = yield* AskRecords.AskRecords
 
   return Effect.fnUntraced(function* (
-    opened: AskLoading.OpenedRequest,
+    opened: AskRecords.OpenedRequest,
     candidate: Candidate,
     at: number,
     deadline: number
@@ -66,18 +66,18 @@ const makeFirstAsk = Effect.gen(function* () {
       ? JobPayload.make("ask_carrier", { ...payload, put_off: true }, { due_at: at + delayMs, ordered: true })
       : JobPayload.make("ask_carrier", payload, {
           due_at: at + latencyMs,
-          ...AskLoading.queueOf(candidate, opened.request)
+          ...AskRecords.queueOf(candidate, opened.request)
         })
   })
 })
 
 const makeCollection = Effect.gen(function* () {
   const ids = yield* Ids
-  const { carriersOf, isAppointed } = yield* AskLoading.AskLoading
+  const { carriersOf, isAppointed } = yield* AskRecords.AskRecords
   const firstAsk = yield* makeFirstAsk
 
   return Effect.fnUntraced(function* (
-    opened: AskLoading.OpenedRequest,
+    opened: AskRecords.OpenedRequest,
     openCircuit: (candidate: Candidate) => Effect.Effect<OpenCircuit | null, StorageUnavailable>,
     at: number
   ) {

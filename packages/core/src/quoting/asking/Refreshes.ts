@@ -15,8 +15,8 @@ import { cents } from "../../wire/Money.ts"
 import { minuteMs } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
 import * as Start from "../Start.ts"
-import * as AskLoading from "./AskLoading.ts"
-import { Asks } from "./Asks.ts"
+import { AskJobs } from "./AskJobs.ts"
+import * as AskRecords from "./AskRecords.ts"
 import { checkRefreshed, makeOriginLoader } from "./ReplyRules.ts"
 
 /** Asks carriers whether their offers are still valid, and stores a new version of each quote that has changed. */
@@ -24,9 +24,9 @@ export const make = Effect.gen(function* () {
   const client = yield* CarrierClient
   const storage = yield* Storage
   const ids = yield* Ids
-  const loading = yield* AskLoading.AskLoading
+  const askRecords = yield* AskRecords.AskRecords
   const newVersion = yield* makeNewVersion
-  const { finish } = yield* Asks
+  const { finish } = yield* AskJobs
   const recorder = yield* Recorder.Recorder
 
   return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
@@ -37,17 +37,17 @@ export const make = Effect.gen(function* () {
     if (Option.isNone(stored) || Option.isNone(offer)) return yield* finish(job)
     const quote = Quote.kind.value(stored.value)
     const { carrier_id, offer_ref } = Quote.offerKind.value(offer.value)
-    const request = yield* loading.request(job.workspace_id, quote.quote_request_id)
+    const request = yield* askRecords.request(job.workspace_id, quote.quote_request_id)
     const pending =
       request === null || quote.status === "inactive" || Quote.hasExpired(quote, at)
         ? null
-        : yield* loading.pending(job.workspace_id, request, {
+        : yield* askRecords.pending(job.workspace_id, request, {
             carrier_id,
             attempt,
             now: at,
             exchange: "refresh"
           })
-    if (pending === null || AskLoading.lacksConnection(pending)) return yield* finish(job)
+    if (pending === null || AskRecords.lacksConnection(pending)) return yield* finish(job)
     const withdrawal = (): Quote.Part =>
       Quote.deactivationChange(ids, { stored: stored.value, line: pending.line, reason: "withdrawn_by_carrier", at })
     const change = dueChange(pending.candidate, pending.ask)
@@ -58,7 +58,7 @@ export const make = Effect.gen(function* () {
         yield* newVersion(pending, stored.value, raised(quote, Quote.offerKind.value(offer.value)), at)
       )
     }
-    const asked = yield* AskLoading.logged(pending, client.refresh(pending, offer_ref))
+    const asked = yield* AskRecords.logged(pending, client.refresh(pending, offer_ref))
     if (asked._tag === "no_room") {
       const due = { ...pending.queue, due_at: at + asked.again_after_ms }
       return yield* finish(job, { jobs: [JobPayload.make("refresh_quote", { quote_id, attempt }, due)] })
@@ -67,8 +67,8 @@ export const make = Effect.gen(function* () {
     const refreshed = found.kind === "offer" ? { ...found.offer, reason: found.reason } : null
     const secrets = recorder.secretsOf(pending.draft, pending.ask.connection)
     const checked =
-      refreshed === null ? null : yield* AskLoading.logged(pending, checkRefreshed(pending, refreshed, secrets, at))
-    const recorded = yield* AskLoading.logged(pending, recorder.end(pending.draft, AskLoading.subjectOf(pending)))
+      refreshed === null ? null : yield* AskRecords.logged(pending, checkRefreshed(pending, refreshed, secrets, at))
+    const recorded = yield* AskRecords.logged(pending, recorder.end(pending.draft, AskRecords.subjectOf(pending)))
     const expects = recorded.length === 0 ? [] : [Start.factsStored(pending.request.application_id)]
     const end = (part: Quote.Part) => finish(job, { ...part, writes: [...part.writes, ...recorded], expects })
     if (found.kind === "withdrawn") return yield* end(withdrawal())
@@ -88,7 +88,7 @@ const makeNewVersion = Effect.gen(function* () {
   const loadOrigin = yield* makeOriginLoader
 
   return Effect.fnUntraced(function* (
-    pending: AskLoading.PendingAsk,
+    pending: AskRecords.PendingAsk,
     stored: StoredRecord,
     offer: CarrierOffer,
     at: number

@@ -17,7 +17,7 @@ import { PublicUrl } from "../../wire/PublicUrl.ts"
 import { dayMs, secondMs } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
-import { job, type PendingAsk, payloadOf } from "./AskLoading.ts"
+import { job, type PendingAsk, payloadOf } from "./AskRecords.ts"
 import * as CarrierReferences from "./CarrierReferences.ts"
 
 /** The shortest and the longest wait between two polls. */

@@ -104,14 +104,14 @@ const make = Effect.gen(function* () {
 })
 
 /** Loads requests, and makes the asks to their carriers. */
-export class AskLoading extends Context.Service<AskLoading, Effect.Success<typeof make>>()(
-  "@quotewire/core/AskLoading"
+export class AskRecords extends Context.Service<AskRecords, Effect.Success<typeof make>>()(
+  "@quotewire/core/AskRecords"
 ) {
   static readonly layer: Layer.Layer<
-    AskLoading,
+    AskRecords,
     never,
     Storage | Seal | CarrierAdapters | Connections | Recorder.Recorder
-  > = Layer.effect(AskLoading, make)
+  > = Layer.effect(AskRecords, make)
 }
 
 const makeAsks = Effect.gen(function* () {

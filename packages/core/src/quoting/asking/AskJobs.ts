@@ -15,9 +15,9 @@ import { secondMs } from "../../wire/Timestamp.ts"
 import type { Part } from "../Quote.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 import * as Start from "../Start.ts"
-import * as AskLoading from "./AskLoading.ts"
-import { lacksConnection, logged, type PendingAsk } from "./AskLoading.ts"
-import * as BegunAsk from "./BegunAsk.ts"
+import * as AskMark from "./AskMark.ts"
+import * as AskRecords from "./AskRecords.ts"
+import { lacksConnection, logged, type PendingAsk } from "./AskRecords.ts"
 import * as CarrierReferences from "./CarrierReferences.ts"
 import * as CircuitNote from "./CircuitNote.ts"
 import * as ReplyRules from "./ReplyRules.ts"
@@ -28,25 +28,25 @@ const make = Effect.gen(function* () {
 })
 
 /** Asks carriers, polls those that have accepted an ask, and commits what follows from their answers. */
-export class Asks extends Context.Service<Asks, Effect.Success<typeof make>>()("@quotewire/core/Asks") {
+export class AskJobs extends Context.Service<AskJobs, Effect.Success<typeof make>>()("@quotewire/core/AskJobs") {
   static readonly layer: Layer.Layer<
-    Asks,
+    AskJobs,
     never,
     | Storage
     | Seal
     | Ids
     | Workspaces
     | CarrierClient
-    | AskLoading.AskLoading
+    | AskRecords.AskRecords
     | CarrierReferences.CarrierReferences
     | Recorder.Recorder
-  > = Layer.effect(Asks, make)
+  > = Layer.effect(AskJobs, make)
 }
 
 /** How every ask job begins and ends. */
 const makeJobs = Effect.gen(function* () {
   const storage = yield* Storage
-  const loading = yield* AskLoading.AskLoading
+  const askRecords = yield* AskRecords.AskRecords
 
   /** Finishes a job in the same change as its results. */
   const finish = (job: ClaimedJob, part: Partial<Part> & Partial<Pick<Change.Change, "expects">> = {}) =>
@@ -58,9 +58,9 @@ const makeJobs = Effect.gen(function* () {
     { quote_request_id, carrier_id, attempt }: JobPayload.Payloads["ask_carrier"],
     at: number
   ) {
-    const request = yield* loading.request(job.workspace_id, quote_request_id)
+    const request = yield* askRecords.request(job.workspace_id, quote_request_id)
     if (request !== null && QuoteRequest.isPending(request, carrier_id)) {
-      const pending = yield* loading.pending(job.workspace_id, request, {
+      const pending = yield* askRecords.pending(job.workspace_id, request, {
         carrier_id,
         attempt,
         now: at,
@@ -68,7 +68,7 @@ const makeJobs = Effect.gen(function* () {
       })
       if (pending !== null) return pending
     }
-    yield* AskLoading.logNotCalled(exchangeOf(job), carrier_id, quote_request_id)
+    yield* AskRecords.logNotCalled(exchangeOf(job), carrier_id, quote_request_id)
     yield* finish(job)
     return null
   })
@@ -83,7 +83,7 @@ const makeJobs = Effect.gen(function* () {
  */
 const makeApply = Effect.gen(function* () {
   const storage = yield* Storage
-  const loading = yield* AskLoading.AskLoading
+  const askRecords = yield* AskRecords.AskRecords
   const refs = yield* CarrierReferences.CarrierReferences
   const applyReply = yield* ReplyRules.make
   const recorder = yield* Recorder.Recorder
@@ -97,10 +97,10 @@ const makeApply = Effect.gen(function* () {
     const secrets = recorder.secretsOf(pending.draft, pending.ask.connection)
     const read = yield* logged(pending, ReplyRules.checkReply(pending, reply, secrets, at))
     const checked = read.kind === "pending" ? yield* logged(pending, refs.accept(pending, read)) : read
-    const recorded = yield* logged(pending, recorder.end(pending.draft, AskLoading.subjectOf(pending)))
+    const recorded = yield* logged(pending, recorder.end(pending.draft, AskRecords.subjectOf(pending)))
     let known: QuoteRequest.QuoteRequest | null = pending.request
     const attempt = Effect.gen(function* () {
-      const request = known ?? (yield* loading.request(pending.workspace_id, pending.request.id))
+      const request = known ?? (yield* askRecords.request(pending.workspace_id, pending.request.id))
       known = null
       // If the request has been erased in the meantime, nothing is left to answer.
       const part: Partial<Part> =
@@ -116,7 +116,7 @@ const makeApply = Effect.gen(function* () {
       }
       yield* storage.commit(Change.make(pending.workspace_id, change))
       const isDropped = isAnswer(checked) && (part.writes ?? []).length === 0
-      if (isDropped) yield* AskLoading.logLate(pending.candidate.adapter.carrier.id, pending.request.id)
+      if (isDropped) yield* AskRecords.logLate(pending.candidate.adapter.carrier.id, pending.request.id)
     })
     yield* retryOnConflict(attempt)
   })
@@ -147,7 +147,7 @@ const makeAsk = Effect.fnUntraced(function* ({ applyAndCommit, finish, load }: J
     // The call is left to a job of its own, outside the sandbox's ordered jobs, because those can be decided more than
     // once.
     if (payload.put_off === true) {
-      return yield* finish(job, { jobs: [AskLoading.job(pending, "ask_carrier", AskLoading.payloadOf(pending), at)] })
+      return yield* finish(job, { jobs: [AskRecords.job(pending, "ask_carrier", AskRecords.payloadOf(pending), at)] })
     }
     // An earlier claim of this job, or an earlier attempt, may have asked.
     const unasked = { ...pending, never_asked: payload.attempt === 1 && job.lease === 1 }
@@ -226,7 +226,7 @@ const makeBegin = Effect.map(
   (storage) =>
     ({ ask, workspace_id, request, candidate }: PendingAsk, at: number) => {
       if (candidate.line.idempotent) return Effect.succeed(true)
-      const writes = [BegunAsk.toStored(request.id, candidate.adapter.carrier.id, ask.attempt, at)]
+      const writes = [AskMark.toStored(request.id, candidate.adapter.carrier.id, ask.attempt, at)]
       return commit(storage, Change.make(workspace_id, { writes })).pipe(
         Effect.as(true),
         Effect.catchTag("VersionConflict", () => Effect.succeed(false))
@@ -342,5 +342,5 @@ const noteOf = ({ ask, candidate, draft, request }: PendingAsk, at: number) => {
 }
 
 /** The kind of call to the adapter that a job makes. */
-const exchangeOf = ({ kind }: ClaimedJob): AskLoading.JobExchange =>
+const exchangeOf = ({ kind }: ClaimedJob): AskRecords.JobExchange =>
   kind === "poll_carrier" ? "poll" : kind === "carrier_callback" ? "callback" : "ask"

@@ -7,16 +7,16 @@ import type * as Recorder from "../../carriers/recorder/Recorder.ts"
 import type { JobHandlers } from "../../runner/JobHandler.ts"
 import type { Storage, StorageUnavailable } from "../../storage/Storage.ts"
 import type { Ids } from "../../wire/Ids.ts"
-import type * as AskLoading from "./AskLoading.ts"
-import { Asks } from "./Asks.ts"
+import { AskJobs } from "./AskJobs.ts"
+import type * as AskRecords from "./AskRecords.ts"
 import * as Callbacks from "./Callbacks.ts"
 import * as CarrierReferences from "./CarrierReferences.ts"
 import * as Collecting from "./Collecting.ts"
 import * as Refreshes from "./Refreshes.ts"
 
 /** Asks carriers and applies their answers. */
-export class Carriers extends Context.Service<
-  Carriers,
+export class Asking extends Context.Service<
+  Asking,
   {
     /**
      * Applies a carrier's callback; false if it is not genuine. A repeated or late callback changes nothing. A callback
@@ -28,17 +28,17 @@ export class Carriers extends Context.Service<
     ) => Effect.Effect<boolean, StorageUnavailable | CarrierReferences.CallbackTooEarly>
     readonly jobs: JobHandlers<"collect" | "ask_carrier" | "poll_carrier" | "carrier_callback" | "refresh_quote">
   }
->()("@quotewire/core/Carriers") {
+>()("@quotewire/core/Asking") {
   static readonly layer: Layer.Layer<
-    Carriers,
+    Asking,
     never,
-    Storage | Seal | Ids | Workspaces | CarrierAdapters | CarrierClient | AskLoading.AskLoading | Recorder.Recorder
+    Storage | Seal | Ids | Workspaces | CarrierAdapters | CarrierClient | AskRecords.AskRecords | Recorder.Recorder
   > = Layer.effect(
-    Carriers,
+    Asking,
     Effect.gen(function* () {
-      const { ask, poll } = yield* Asks
+      const { ask, poll } = yield* AskJobs
       const { callback, play } = yield* Callbacks.make
-      return Carriers.of({
+      return Asking.of({
         // A callback finishes no job, so it cannot lose a lease.
         callback: (carrierId, sent) =>
           Effect.catchTag(callback(carrierId, sent), "LeaseLost", (lost) => Effect.die(lost)),
@@ -51,5 +51,5 @@ export class Carriers extends Context.Service<
         }
       })
     })
-  ).pipe(Layer.provide(Asks.layer), Layer.provide(CarrierReferences.CarrierReferences.layer))
+  ).pipe(Layer.provide(AskJobs.layer), Layer.provide(CarrierReferences.CarrierReferences.layer))
 }
