@@ -7,22 +7,22 @@ import * as Api from "./routes/Api.ts"
 
 export { CannotListen, Host } from "./node/Server.ts"
 
-/** Settings of the API inside an existing server. */
+/** Settings of the API when it runs inside an existing server. */
 export interface HandlerSettings<R>
   extends Omit<Api.Settings<R>, "reference_script">,
     Omit<Handler.Settings, "docs_url"> {}
 
-/** Settings of the API with its own server. */
+/** Settings of the API when it runs its own server. */
 export interface Settings<R> extends Omit<HandlerSettings<R>, "base_url">, Server.Settings {
-  /** The address that callers use; by default the bound one. */
+  /** The address that callers use; by default the address that the server listens on. */
   readonly base_url?: string
 }
 
 /**
  * The API as a handler for an existing `node:http` or Express server.
  *
- * It reads bodies itself, or takes `request.body` from a body parser that runs before it. When the scope closes, running
- * requests are interrupted. To stop gracefully, use `close` and `idle` first.
+ * It reads bodies itself, or takes `request.body` from a body parser that runs before it. Closing the scope interrupts
+ * running requests. To stop gracefully, run `close` and `idle` first.
  */
 export const handler = Effect.fnUntraced(function* <R>(
   given: HandlerSettings<R>
@@ -36,9 +36,9 @@ export const handler = Effect.fnUntraced(function* <R>(
 /**
  * Serves the API until its scope closes, then stops within ten seconds.
  *
- * Stopping accepts no new connections and returns pending long polls immediately. Running requests finish; those that
- * exceed the grace period are answered with `service_unavailable`. Each connection ends with its next answer or after a
- * moment.
+ * Stopping accepts no new connections and returns pending long polls immediately. Running requests may finish; the
+ * server answers those that exceed the grace period with `service_unavailable`. It closes each connection after its
+ * next answer, and idle connections when it has stopped.
  */
 export const layer = <R>(settings: Settings<R>): Layer.Layer<Server.Host, Server.CannotListen, Api.Services<R>> =>
   Layer.effect(Server.Host, serve(settings))

@@ -5,8 +5,8 @@ import { Effect, Layer } from "effect"
 import { type Digest, Mac, type SecureRandom } from "effect/crypto"
 
 /**
- * AES-256-GCM and HMAC, synchronous and without copies: for the short texts that are sealed here, a thread pool or a
- * copy costs more than it saves.
+ * AES-256-GCM and HMAC, synchronous and without copies: the sealed strings are short, so a thread pool or a copy would
+ * cost more than it saves.
  */
 const textCrypto: TextCrypto.TextCrypto["Service"] = {
   keyed: (keys) => {
@@ -38,7 +38,7 @@ const encrypt = (key: KeyObject, nonce: Uint8Array, purpose: string, text: strin
 
 const decrypt = (key: KeyObject, purpose: string, sealed: string): string | null => {
   const bytes = Buffer.from(sealed, "base64")
-  // Several base64 texts decode to the same bytes. Only the one that `encrypt` writes is accepted.
+  // Different base64 strings can decode to the same bytes. Accept only the encoding that `encrypt` writes.
   if (bytes.length < TextCrypto.nonceBytes + tagBytes || bytes.toString("base64") !== sealed) return null
   const end = bytes.length - tagBytes
   const decipher = createDecipheriv(cipherName, key, bytes.subarray(0, TextCrypto.nonceBytes), mode)
@@ -58,7 +58,7 @@ const decrypt = (key: KeyObject, purpose: string, sealed: string): string | null
 const keyObjects = new WeakMap<Uint8Array, KeyObject>()
 
 /**
- * HMAC. Creates the key object of each key only once, because that takes several times as long as signing a short text.
+ * HMAC with cached key objects. Creating the key object of a key takes several times as long as signing a short string.
  */
 const hmac = (hash: Digest.Algorithm["name"], key: Uint8Array, data: Uint8Array): Uint8Array => {
   const made = keyObjects.get(key) ?? createSecretKey(key)
@@ -66,7 +66,7 @@ const hmac = (hash: Digest.Algorithm["name"], key: Uint8Array, data: Uint8Array)
   return new Uint8Array(createHmac(hash, made).update(data).digest())
 }
 
-/** The cryptography of the core, implemented with `node:crypto`. */
+/** Implements the core's cryptography with `node:crypto`. */
 export const layer: Layer.Layer<Digest.Digest | Mac.Mac | SecureRandom.SecureRandom | TextCrypto.TextCrypto> =
   Layer.mergeAll(
     Layer.succeed(TextCrypto.TextCrypto, textCrypto),

@@ -12,37 +12,40 @@ import * as GuardedConnector from "./GuardedConnector.ts"
 /** Settings of the HTTP client for carriers. */
 export interface Settings {
   /**
-   * Whether requests may reach only public addresses, under the rules for webhooks: https, host names resolved and
-   * checked for each connection, and no address of this machine. False by default, because the operator chooses the
-   * carriers.
+   * Whether requests may reach only public addresses, under the same rules as webhooks: https only, the host name is
+   * resolved and checked for each connection, and this machine's own addresses are refused. False by default, because
+   * the operator chooses the carriers.
    */
   readonly public_addresses_only?: boolean
   /**
-   * Further addresses that `public_addresses_only` allows or refuses; by default it refuses this machine's own
+   * Further addresses that `public_addresses_only` allows or refuses; by default it also refuses this machine's own
    * addresses.
    */
   readonly policy?: WebhookAddress.Policy
-  /** Resolves names for `public_addresses_only`; by default with the machine's settings. */
+  /** Resolves host names for `public_addresses_only`; by default with the machine's DNS settings. */
   readonly resolver?: Destinations.Resolver
   /**
-   * The maximum number of connections to one origin; 32 by default. Further requests wait up to ten seconds. That time
-   * does not count toward timeouts, because the carrier did not cause it.
+   * The maximum number of connections to one origin; 32 by default. Further requests wait up to ten seconds. That wait
+   * does not count toward the carrier's timeouts, because the carrier did not cause it.
    */
   readonly connections_per_origin?: number
-  /** How long an idle connection is kept, in milliseconds, unless the carrier asks for less time; 4,000 by default. */
+  /** How long an idle connection is kept, in milliseconds; 4,000 by default. A carrier can ask for a shorter time. */
   readonly idle_ms?: number
   /** How long connecting to one address may take, including TLS, in milliseconds; 5,000 by default. */
   readonly connect_limit_ms?: number
-  /** Certificates to trust in place of the runtime's, in PEM. */
+  /** The certificate authorities to trust instead of the runtime's, in PEM. */
   readonly certificate_authorities?: ReadonlyArray<string>
-  /** Mutual TLS: certificate and key by host name, such as `api.acme.example`. No other host receives them. */
+  /**
+   * Client certificates and keys for mutual TLS, by host name, such as `api.acme.example`. Each is used for its host
+   * only.
+   */
   readonly client_certificates?: Readonly<Record<string, Dial.ClientCertificate>>
 }
 
-/** The largest size of an answer's headers, in bytes. */
+/** The maximum size of a response's headers, in bytes. */
 const maxHeaderBytes = 16 * 1_024
 
-/** Makes an HTTP client for carriers on Node. All connections end with the scope. */
+/** Creates an HTTP client for carriers on Node. Closing the scope closes all its connections. */
 export const make = (settings: Settings = {}): Effect.Effect<HttpClient.HttpClient, never, Scope.Scope> =>
   Effect.gen(function* () {
     const connect = yield* connectorOf(settings)
@@ -72,7 +75,7 @@ export const make = (settings: Settings = {}): Effect.Effect<HttpClient.HttpClie
 
 const limitOf = ({ connections_per_origin = 32 }: Settings): number => connections_per_origin
 
-/** Limits the connections to each carrier. Carriers that are never asked take no memory. */
+/** Limits the connections to each carrier. The limit for a carrier is created when the carrier is first asked. */
 const makeConnections = (settings: Settings) =>
   Effect.map(
     RcMap.make({ lookup: (_: string) => Semaphore.make(limitOf(settings)) }),
@@ -95,17 +98,17 @@ export const layer = (settings: Settings = {}): Layer.Layer<never> =>
     Layer.effect(CarrierConnections, makeConnections(settings))
   )
 
-/** Statuses that never have a body. */
+/** The statuses of responses that never have a body. */
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304])
 
-/** Decompresses an answer's body while it is read, as `fetch` does. Bodies with other codings stay unchanged. */
+/** Decompresses a response's body while it is read, as `fetch` does. Bodies with other encodings stay unchanged. */
 const decompressed = (response: HttpClientResponse.HttpClientResponse): HttpClientResponse.HttpClientResponse => {
   const { request, status } = response
   const isGzip = /^(?:x-)?gzip$/i.test(response.headers["content-encoding"] ?? "")
   if (!isGzip || withoutBody.has(status) || status < 200) return response
   const body = NodeStream.pipeThroughDuplex(response.stream, {
     evaluate: () => createGunzip(),
-    // Reads a little at a time, so that a reader with a size limit stops early.
+    // Reads small chunks, so that a reader with a size limit stops early.
     chunkSize: 16,
     onError: (cause) =>
       new HttpClientError.HttpClientError({ reason: new HttpClientError.DecodeError({ request, response, cause }) })
@@ -114,7 +117,7 @@ const decompressed = (response: HttpClientResponse.HttpClientResponse): HttpClie
   return HttpClientResponse.fromWeb(request, new Response(Stream.toReadableStream(body), { status, headers }))
 }
 
-/** Opens connections. Each host receives its own client certificate only. */
+/** Opens connections. A host receives only its own client certificate. */
 const connectorOf = Effect.fnUntraced(function* (settings: Settings) {
   const { certificate_authorities, client_certificates = {}, connect_limit_ms = 5_000 } = settings
   const policy = settings.policy ?? { ...WebhookAddress.publicOnly, own_addresses: ownAddresses() }

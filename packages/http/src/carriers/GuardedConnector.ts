@@ -6,19 +6,19 @@ import * as Dial from "../webhooks/Dial.ts"
 
 /** Settings of a guarded connector. */
 export interface Settings extends Dial.TlsSettings {
-  /** Where connections may lead. */
+  /** The addresses that connections may reach. */
   readonly policy: WebhookAddress.Policy
   readonly resolver: Destinations.Resolver
   /** How long connecting to one address may take, including TLS, in milliseconds. */
   readonly connect_limit_ms: number
 }
 
-/** How many addresses of a host one connection tries. */
+/** How many of a host's addresses one connection attempt tries. */
 const maxAddresses = 3
 
 /**
- * Opens connections under the rules for webhooks: checks the URL, resolves its host, checks all its addresses and dials
- * one of them. The name is not resolved again in between.
+ * Opens connections under the rules for webhooks: checks the URL, resolves its host, checks all the host's addresses
+ * and dials one of them. The host name is not resolved again in between.
  */
 export const make = (settings: Settings): buildConnector.connector => {
   const { policy, resolver, connect_limit_ms } = settings

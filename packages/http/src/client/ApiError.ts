@@ -1,8 +1,8 @@
 import type { ErrorCode, FieldError, RetryActionType } from "@quotewire/core/client"
 
 /**
- * The fields of an `ApiError`: those of the error envelope (api.md, Error envelope), and those that the HTTP answer
- * adds.
+ * The fields of an `ApiError`: those of the error envelope (api.md, Error envelope), and those that come from the HTTP
+ * response.
  */
 export interface Refusal {
   readonly code: ErrorCode
@@ -15,21 +15,24 @@ export interface Refusal {
   readonly request_id?: string | null
 }
 
-/** A refused call, with the same fields as the `ApiError` of `@quotewire/core`. `isApiError` recognizes both. */
+/**
+ * A call that the host refused. It has the same fields as the `ApiError` of `@quotewire/core`, and `isApiError`
+ * recognizes both.
+ */
 export class ApiError extends Error {
-  /** The code of the refusal. New codes can appear at any time. */
+  /** The error code. Hosts can add new codes at any time. */
   readonly code: ErrorCode
   /** The HTTP status. */
   readonly status: number
-  /** The wrong or missing fields with their paths. */
+  /** The wrong or missing input fields, with their paths. */
   readonly field_errors: ReadonlyArray<FieldError> | null
   /** What to do next. */
   readonly retry_action: RetryActionType
-  /** After how many seconds the call can succeed; null if the host does not say. */
+  /** How long to wait before the call can succeed, in seconds; null if the host does not say. */
   readonly retry_after_seconds: number | null
-  /** The URL of a page about the code; null if the call was refused before it was sent. */
+  /** The URL of the page about this error code; null if the call was refused before it was sent. */
   readonly doc_url: string | null
-  /** Identifies the call for support; null if it was refused before it was sent. */
+  /** Identifies the call for support; null if the call was refused before it was sent. */
   readonly request_id: string | null
   static {
     ApiError.prototype.name = "ApiError"
@@ -47,7 +50,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Refuses an input that cannot be sent, just as the host would. */
+/** Creates the error for an input that cannot be sent. It looks like the host's own refusal. */
 export const invalidInput = (path: string, message: string): ApiError =>
   new ApiError({
     code: "invalid_input",

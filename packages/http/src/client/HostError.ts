@@ -11,20 +11,20 @@ export interface HostErrorDetails {
 }
 
 /**
- * A call got no answer from the API: nothing answered, or something else did, such as a proxy.
+ * A call got no response from the API: either nothing responded, or something else did, such as a proxy.
  *
- * It never contains the key or the body of an answer.
+ * The error never contains the key or a response body.
  */
 export class HostError extends Error {
   /**
-   * `unreachable`: connecting failed, or the connection broke. `timed_out`: no answer in time. `unexpected_answer`: the
-   * answer does not come from this API, has a different revision, or has a wrong field.
+   * `unreachable`: connecting failed, or the connection broke. `timed_out`: no response arrived in time.
+   * `unexpected_answer`: the response does not come from this API, has a different revision, or has a wrong field.
    */
   readonly reason: "unreachable" | "timed_out" | "unexpected_answer"
-  /** The HTTP status; null without an answer. */
+  /** The HTTP status; null if no response arrived. */
   readonly status: number | null
   readonly content_type: string | null
-  /** Identifies the call for support; null if the answer does not name it. */
+  /** Identifies the call for support; null if the response has no `request-id` header. */
   readonly request_id: string | null
   /**
    * `retry` if the call may succeed later. The host may already have executed it, so pass your own idempotency key to

@@ -3,17 +3,20 @@ import { ApiError } from "./ApiError.ts"
 import { HostError } from "./HostError.ts"
 import { revision } from "./routes.ts"
 
-/** No answer of the API is larger: a page has at most a hundred items, a request at most a thousand quotes. */
+/**
+ * The largest response that is read. The API sends none this large: a page has at most 100 items, a request at most
+ * 1,000 quotes.
+ */
 const maxAnswerBytes = 32 * 1024 * 1024
 
-/** The answer of a host: the value and the response that carried it. */
+/** A host's answer: the value and the response that carried it. */
 export interface Answer {
   readonly value: unknown
   readonly response: Response
 }
 
 /**
- * Reads the answer of a host. `host` is its address, for error messages.
+ * Reads a host's answer. `host` is the host's address, for error messages.
  *
  * Throws an `ApiError` for a refusal, and a `HostError` if the answer does not come from this API.
  */
@@ -26,20 +29,23 @@ export const read = async (response: Response, host: string): Promise<Answer> =>
   const text = await textOf(response)
   if (text === null) throw unexpected(response, host, `more than ${maxAnswerBytes} bytes`)
   const value = parse(text)
-  // The connection may have broken, so a retry may help.
+  // The connection may have broken in the middle of the body, so a retry may help.
   if (value === undefined) throw unexpected(response, host, "text that is not JSON, or only a part of it", true)
   if (!response.ok) throw refusalOf(response, value) ?? unexpected(response, host, "JSON that is not from this API")
   if (!isObject(value)) throw unexpected(response, host, "JSON that is not from this API")
   const answered = response.headers.get("service-version")
   if (answered === null) throw unexpected(response, host, "JSON without a Service-Version, so it is not from this API")
-  // A retry of an old call gets the original answer, in the revision of that time.
+  // A retry of an old call returns the original answer, in the revision of that time.
   if (answered !== revision && !response.headers.has("idempotent-replayed")) {
     throw unexpected(response, host, `revision ${shortened(answered)} instead of ${revision}`)
   }
   return { value, response }
 }
 
-/** The error for an answer with a wrong field. The message names the field but repeats nothing from the answer. */
+/**
+ * Creates the error for an answer with a wrong field. The message names the field but contains nothing else from the
+ * answer.
+ */
 export const undocumented = (response: Response, host: string, { message, path }: FieldError): HostError => {
   const place = path === "" ? "" : ` ${shortened(path)}:`
   return unexpected(response, host, `JSON that is not as documented:${place} ${message.replace(/\.$/, "")}`)
@@ -74,10 +80,10 @@ const unexpected = (
   })
 }
 
-/** Whether another program's answer says that the call may succeed later. */
+/** Whether a status from another program, such as a proxy, means that the call may succeed later. */
 const isTemporaryStatus = (status: number): boolean => status >= 500 || status === 408 || status === 429
 
-/** `Retry-After` in seconds. Hosts send seconds; proxies may send a date. */
+/** Reads `Retry-After` in seconds. Hosts send seconds, but proxies may send a date. */
 const retryAfterSeconds = ({ headers }: Response): number | null => {
   const text = headers.get("retry-after")
   if (text === null) return null
@@ -85,7 +91,7 @@ const retryAfterSeconds = ({ headers }: Response): number | null => {
   return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : null
 }
 
-/** The refusal in an error envelope; null if the value is not one. */
+/** Reads the refusal from an error envelope; null if the value is not an error envelope. */
 const refusalOf = (response: Response, value: unknown): ApiError | null => {
   if (!isObject(value) || !isObject(value.error)) return null
   const { code, doc_url, field_errors, message, retry_action } = value.error
@@ -106,7 +112,7 @@ const refusalOf = (response: Response, value: unknown): ApiError | null => {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-// Newer hosts can send codes and retry actions that this client does not know. They are passed on.
+// Accepts any text: newer hosts can send codes and retry actions that this client does not know.
 const isCode = (value: unknown): value is ErrorCode => typeof value === "string"
 const isRetryAction = (value: unknown): value is RetryActionType => typeof value === "string"
 
@@ -127,7 +133,7 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** The text of an answer; null if it is too large. */
+/** Reads the body of a response; null if it is too large. */
 const textOf = async (response: Response): Promise<string | null> => {
   const length = response.headers.get("content-length")
   const isPlain = length !== null && !response.headers.has("content-encoding")

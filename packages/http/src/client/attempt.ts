@@ -13,7 +13,7 @@ interface AttemptSettings {
 }
 
 /**
- * Sends the request of a call once, and resolves with the host's answer.
+ * Sends a call's request once, and resolves with the host's answer.
  *
  * Rejects with an `ApiError` or a `HostError`, or with the signal's reason when the signal is aborted.
  */
@@ -37,7 +37,8 @@ export const attempt = async (
   } as const
   try {
     const exchange = async () => answer.read(await send(`${base_url}${target}`, init), base_url)
-    // A race, because a custom `fetch` may ignore the signal. It may also abort the signal, so `abortOf` comes first.
+    // A race, because a custom `fetch` may ignore the signal. `abortOf` must listen first, because `fetch` may itself
+    // abort the signal.
     return await Promise.race([abortOf(controller.signal), exchange()])
   } catch (error) {
     if (controller.signal.aborted) throw controller.signal.reason
@@ -68,7 +69,7 @@ const unreachable = (baseUrl: string, cause: Error) =>
     cause
   })
 
-/** The system's error code, such as ECONNREFUSED, which `fetch` reports in the cause of its error. */
+/** Formats the system's error code, such as ECONNREFUSED, which `fetch` reports in the cause of its error. */
 const codeOf = (error: unknown): string => {
   const cause = error instanceof Error ? error.cause : null
   const named = [error, cause].find((one) => one instanceof Error && "code" in one && isSystemCode(one.code))

@@ -18,17 +18,19 @@ import { sleep } from "./sleep.ts"
 
 /** Options of `connect`. */
 export interface ConnectOptions {
-  /** The address of the host. It may have a path: `https://quotes.example.com/insurance`. */
+  /** The host's address. It may include a path: `https://quotes.example.com/insurance`. */
   readonly base_url: string
-  /** The API key to call with. In a web page, use a widget key only. */
+  /** The API key. In a web page, use only a widget key. */
   readonly key: string
-  /** Sends the requests; by default the `fetch` of the platform. */
+  /** Sends the requests; by default the platform's `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
-  /** How many times a failed call is retried if it is safe to retry: 4 by default, at most 20; 0 turns retries off. */
+  /**
+   * How many times a failed call is retried if a retry is safe: 4 by default, at most 20. Use 0 to turn retries off.
+   */
   readonly max_retries?: number
   /**
-   * How long one attempt may take, in milliseconds: 15,000 by default, at most an hour. The time that the contract
-   * grants the host is added: 20 seconds for a read that waits, 35 for a test event, 120 for a sandbox control.
+   * How long one attempt may take, in milliseconds: 15,000 by default, at most an hour. Some calls may take longer, as
+   * the API contract allows: a long-polling read 20 seconds more, a test event 35, a sandbox control 120.
    */
   readonly timeout_ms?: number
   /**
@@ -39,18 +41,21 @@ export interface ConnectOptions {
   readonly check_answer?: (operation: AnyOperation["name"], answer: unknown) => FieldError | null
 }
 
-/** If a host asks for a longer pause, the call rejects immediately with an error that says how long to wait. */
+/**
+ * The longest pause that a host may ask for. If it asks for a longer one, the call rejects immediately with an error
+ * that says how long to wait.
+ */
 const longestPauseMs = 60_000
 
 /**
- * Creates a client for a remote host. It needs only `fetch`, in Node, in browsers and in workers.
+ * Creates a client for a remote host. It needs only `fetch`, so it runs in Node, browsers and workers.
  *
- * Retries a call after a temporary failure unless that could execute it twice: after a refusal whose `retry_action`
- * allows it, honoring `Retry-After`, and after lost connections, timeouts and answers from proxies. A call rejects with
- * an `ApiError` if the host refuses it, with a `HostError` if no host of the API answers, and with the signal's reason
- * if its signal is aborted. Wrong options throw immediately.
+ * The client retries a call unless a retry could execute it twice. It retries after refusals whose `retry_action`
+ * allows a retry, honoring `Retry-After`, and after lost connections, timeouts and temporary errors from proxies. A
+ * call rejects with an `ApiError` if the host refuses it, with a `HostError` if the response does not come from the
+ * API, and with the signal's reason if its signal is aborted. Wrong options throw immediately.
  *
- * `OwnLine` is the type of the host's own lines, if it has any besides the standard ones: `connect<typeof bicycle>(…)`.
+ * If the host offers insurance lines of its own, pass their type as `OwnLine`: `connect<typeof bicycle>(…)`.
  *
  * @example
  * const client = connect({ base_url: "https://quotes.example.com", key })
@@ -61,12 +66,12 @@ export const connect = <OwnLine extends AnyLine = StandardLine>(options: Connect
   return makeClient<OwnLine>({
     names,
     sleep,
-    // Async, so that an input that cannot be sent rejects instead of throwing.
+    // This function is async, so that an input that cannot be sent rejects the promise instead of throwing.
     call: async (name, input, callOptions) => {
       const route = routes[name]
       const request = requestOf(route, host.key, input, callOptions)
       const { response, value } = await callWithRetries(host, route, request, callOptions)
-      // A check in plain JavaScript may return undefined.
+      // A check written in JavaScript may return undefined.
       const wrong = missingField(name, value) ?? host.check_answer(name, value) ?? null
       if (wrong !== null) throw undocumented(response, host.base_url, wrong)
       return value
@@ -119,7 +124,7 @@ const baseOf = (given: string): string => {
   return url.href.replace(/\/+$/, "")
 }
 
-/** Attempts a call until it succeeds or fails permanently. */
+/** Sends a call until it succeeds, fails permanently, or has no retries left. */
 const callWithRetries = async (
   host: Host,
   route: ClientRoute,
@@ -134,14 +139,15 @@ const callWithRetries = async (
       signal?.throwIfAborted()
       const pauseMs = failures < host.max_retries && mayRetry(route, error) ? retryPause(error, failures) : null
       if (pauseMs === null || pauseMs > longestPauseMs) throw error
-      // A random part, so that callers that failed together do not retry together.
+      // Adds a random part, so that callers that failed together do not retry together.
       await sleep(pauseMs * (1 + Math.random() / 4), signal)
     }
   }
 }
 
 /**
- * Whether a failed call may be retried. `rate_limited` is decided before a call begins, so it is always safe to retry.
+ * Whether a failed call may be retried. A host decides on `rate_limited` before it executes a call, so that retry is
+ * always safe.
  */
 const mayRetry = ({ retry }: ClientRoute, error: unknown): boolean =>
   retry !== "never" || (error instanceof ApiError && error.code === "rate_limited")

@@ -2,10 +2,10 @@
 const maxCauses = 5
 
 /**
- * Copies an error that `fetch` threw, for use as a cause: name, message, code and stack, and those of its causes.
+ * Copies an error that `fetch` threw, for use as a cause. Keeps the name, message, code, stack and causes.
  *
- * Leaves out all other fields and removes the secrets from the texts: the error of a custom `fetch` often carries the
- * request, and the request contains the key. Never throws.
+ * Omits all other fields and removes the secrets from the strings, because the error of a custom `fetch` often contains
+ * the request, and the request contains the key. Never throws.
  */
 export const faultOf = (thrown: unknown, secrets: ReadonlyArray<string>): Error => {
   try {
@@ -21,7 +21,7 @@ const copyOf = (thrown: unknown, secrets: ReadonlyArray<string>, causes: number)
   const { cause, message, name, stack } = thrown
   const copy = new Error(without(message))
   copy.name = without(name)
-  // Not enumerable, like the stack of any error.
+  // Not enumerable, like every error's own stack.
   Object.defineProperty(copy, "stack", { value: without(stack), configurable: true, writable: true })
   if ("code" in thrown && typeof thrown.code === "string") Object.assign(copy, { code: without(thrown.code) })
   if (cause !== undefined && causes > 1) copy.cause = copyOf(cause, secrets, causes - 1)

@@ -1,4 +1,4 @@
-/** A client for a remote host. It loads only `@quotewire/core/client`, so that web pages stay small. */
+/** A client for a remote host. It imports only `@quotewire/core/client`, so that web pages stay small. */
 
 export type {
   AnswerOf,

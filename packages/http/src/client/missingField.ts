@@ -4,15 +4,17 @@ import type { AnyOperation, FieldError } from "@quotewire/core/client"
 type Kind = "a list" | "a number" | "text"
 
 /**
- * The fields that `events` and `wait_for_quotes` read. Without a cursor, a feed would read its first page over and over
- * without a pause.
+ * The answer fields that `events` and `wait_for_quotes` read. For example, without a cursor, `events` would read the
+ * first page over and over without a pause.
  */
 const fieldsRead: { readonly [Name in AnyOperation["name"]]?: Readonly<Record<string, Kind>> } = {
   list_events: { events: "a list", next_cursor: "text" },
   get_quote_request: { "quote_request.version": "a number", "quote_request.status": "text" }
 }
 
-/** Finds the first field that the client itself needs and that is missing or wrong; null if all are valid. */
+/**
+ * Finds the first field that the client itself needs and that is missing or wrong; null if all those fields are valid.
+ */
 export const missingField = (operation: AnyOperation["name"], answer: unknown): FieldError | null => {
   for (const [path, kind] of Object.entries(fieldsRead[operation] ?? {})) {
     if (kindOf(answer, path) !== kind) return { path, message: `Must be ${kind}.` }

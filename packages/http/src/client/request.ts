@@ -2,18 +2,18 @@ import type { CallOptions } from "@quotewire/core/client"
 import { ApiError, invalidInput } from "./ApiError.ts"
 import { type ClientRoute, revision } from "./routes.ts"
 
-/** The HTTP request of a call, the same for every attempt. */
+/** A call's HTTP request. Every attempt sends the same one. */
 export interface CallRequest {
   readonly method: ClientRoute["method"]
-  /** Path and query, below the base URL. */
+  /** The path and query, relative to the base URL. */
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
-  /** Texts that must not appear in any error: the key, the read handle and the body. */
+  /** The strings that must not appear in any error: the key, the read handle and the body. */
   readonly secrets: ReadonlyArray<string>
 }
 
-/** Makes the request of a call. Throws an `ApiError` if the input cannot be sent. */
+/** Builds a call's request. Throws an `ApiError` if the input cannot be sent. */
 export const requestOf = (route: ClientRoute, key: string, input: unknown, options: CallOptions): CallRequest => {
   const { method } = route
   const fields = new Map(Object.entries(objectOf(input)).filter(([, value]) => value !== undefined))
@@ -48,7 +48,7 @@ const objectOf = (input: unknown): object => {
 
 const segmentOf = (name: string, value: unknown): string => {
   if (typeof value !== "string") throw invalidInput(name, "Must be text.")
-  // Such a value would change the path, and no resource has such an id.
+  // These values would change the path, and no resource has such an ID.
   if (value === "" || value === "." || value === "..") throw notFound()
   return encodeURIComponent(value.toWellFormed())
 }
@@ -60,7 +60,10 @@ const queryOf = (fields: Fields): string =>
 
 const bodyOf = (fields: Fields): string => written(fields, (all) => JSON.stringify(Object.fromEntries(all)))
 
-/** Serializes fields. If that fails, as with a BigInt or a circular object, the error names the first wrong field. */
+/**
+ * Serializes fields. If that fails, for example because of a BigInt or a circular object, the error names the first
+ * wrong field.
+ */
 const written = (fields: Fields, write: (fields: Fields) => string): string => {
   try {
     return write(fields)
@@ -81,7 +84,7 @@ const canBe = (write: (fields: Fields) => string, field: readonly [string, unkno
 
 const visibleAscii = /^[\x21-\x7e]{1,255}$/
 
-/** Whether a text can be the value of a header. */
+/** Whether a string can be a header value. */
 export const isHeaderValue = (text: unknown): text is string => typeof text === "string" && visibleAscii.test(text)
 
 const optionHeaders = (

@@ -1,19 +1,22 @@
 import type { AnyOperation } from "@quotewire/core/client"
 
-/** The revision of the API that the types of the client describe. */
+/** The API revision that the client's types describe. */
 export const revision = "2026-09-26"
 
 /** How an operation is called over HTTP. */
 export interface ClientRoute {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE"
-  /** The path, with `{name}` in place of an input field. Other fields are the query of a GET or DELETE, else the body. */
+  /**
+   * The path, with `{name}` in place of an input field. The other fields go into the query of a GET or DELETE request,
+   * or into the body of any other request.
+   */
   readonly path: string
   /**
-   * Whether a failed call may be retried: `always`, because repeating it is harmless; `with_key`, because the host
-   * recognizes it by its `Idempotency-Key`; `never`, unless the host refused the call before it began.
+   * Whether a failed call may be retried. `always`: repeating it is harmless. `with_key`: the host recognizes a retry
+   * by its `Idempotency-Key`. `never`: only if the host refused the call before executing it.
    */
   readonly retry: "always" | "with_key" | "never"
-  /** How long the contract lets the host take, in milliseconds. Added to `timeout_ms`. */
+  /** How much longer than other calls this call may take by contract, in milliseconds. Added to `timeout_ms`. */
   readonly takes_ms?: number
 }
 
@@ -22,7 +25,7 @@ const command = (path: string, takes_ms = 0): ClientRoute => ({ method: "POST", 
 
 const longPollMs = 20_000
 const testMs = 35_000
-/** Advancing the clock returns only after everything that is due has happened. */
+/** Advancing the clock returns only after everything that became due has happened. */
 const controlMs = 120_000
 
 /** The route of each operation. */
@@ -34,7 +37,7 @@ export const routes: { readonly [Name in AnyOperation["name"]]: ClientRoute } = 
   get_quote_request_timeline: read("/v1/quote-requests/{id}/timeline"),
   list_quote_requests: read("/v1/quote-requests"),
   cancel_quote_request: { method: "POST", path: "/v1/quote-requests/{id}/cancel", retry: "always" },
-  // A retry creates a second link, which expires too.
+  // A retry creates a second link. That is harmless, because every link expires.
   create_partner_link: { method: "POST", path: "/v1/partner-links", retry: "always" },
   get_quote: read("/v1/quotes/{id}"),
   preview_revisions: read("/v1/quotes/{id}/revisions"),

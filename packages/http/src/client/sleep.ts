@@ -1,8 +1,8 @@
-/** A timer with a longer delay fires immediately. */
+/** The longest delay that a timer supports, in milliseconds. A timer with a longer delay fires immediately. */
 const longestTimerMs = 2 ** 31 - 1
 
 /**
- * Resolves after a time in milliseconds, at most 24 days. Rejects with the signal's reason when the signal is aborted.
+ * Resolves after a delay in milliseconds, at most 24 days. Rejects with the signal's reason when the signal is aborted.
  */
 export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {

@@ -4,24 +4,24 @@ export interface ConsoleFiles {
   readonly brotli: (bytes: Uint8Array) => Promise<Uint8Array>
 }
 
-/** The files that the build writes: the console's program and its styles. */
+/** The names of the files that the build writes: the console's program and its styles. */
 export const fileNames = ["console.js", "console.css"] as const
 export type FileName = (typeof fileNames)[number]
 
-/** The folder of the files in this package, the same for the sources and the build. */
+/** The folder of these files. Its path is the same relative to the sources and to the build. */
 const folderInPackage = (): URL => {
-  // Bundlers would treat `new URL("…", import.meta.url)` as the name of a single file.
+  // Not inlined below, because bundlers would treat `new URL("…", import.meta.url)` as the name of a single file.
   const here = import.meta.url
   return new URL("../../dist/console/", here)
 }
 
 /**
- * Finds the console's files; null if they are missing, or if the platform has no file system. They are missing in a
- * program that was bundled into one file, unless `folder` names a copy.
+ * Finds the console's files; null if they are missing or the platform has no file system. They are missing in a program
+ * that was bundled into one file, unless `folder` names a copy.
  */
 export const find = (folder?: string | URL): ConsoleFiles | null => {
   try {
-    // Loaded by name at run time, so that the program can be bundled for platforms without these modules.
+    // Loads the modules by name at run time, so that programs can be bundled for platforms that do not have them.
     const { getBuiltinModule } = globalThis.process
     const fs = getBuiltinModule("node:fs")
     const zlib = getBuiltinModule("node:zlib")

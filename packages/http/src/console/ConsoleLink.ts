@@ -2,10 +2,10 @@ import { Clock, Effect, Redacted } from "effect"
 import { Mac, SecureRandom } from "effect/crypto"
 import { Base64Url } from "effect/encoding"
 
-/** A link that signs in to the console once: its code, and the key that the code is exchanged for. */
+/** A one-time link to sign in to the console. Its code is exchanged for a key. */
 export interface ConsoleLink {
   readonly code: Redacted.Redacted
-  /** The key, once, if the code is sent in time; otherwise null. */
+  /** Returns the key if the code is right, unused and not expired; otherwise null. */
   readonly redeem: (code: string) => Effect.Effect<Redacted.Redacted | null>
 }
 
@@ -15,7 +15,7 @@ const validNs = 10n * 60n * 1_000_000_000n
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-/** Makes a link for a key. It is valid for ten minutes, and only in this process. */
+/** Creates a link for a key. It is valid for ten minutes, only in this process. */
 export const make = Effect.fnUntraced(function* (
   key: Redacted.Redacted
 ): Effect.fn.Return<ConsoleLink, never, SecureRandom.SecureRandom> {

@@ -11,7 +11,7 @@ import * as ConsoleSession from "./ConsoleSession.ts"
 export interface Settings {
   /** The folder with a copy of the console's files; by default the one in this package. */
   readonly folder?: string | URL
-  /** A link that signs in once; none by default. */
+  /** A one-time link to sign in; none by default. */
   readonly link?: ConsoleLink
   /** Whether `/` redirects browsers to the console; false by default. */
   readonly at_root?: boolean
@@ -24,9 +24,9 @@ export interface Host {
 }
 
 /**
- * `GET /console` and every address below it: a single page, whose program shows what the address names.
+ * `GET /console` and every path below it: a single-page application that shows what the path names.
  *
- * The page loads its files from this host and nothing from others. It calls the API with a key, like every other client.
+ * The page loads its files only from this host, and calls the API with a key, like every other client.
  */
 export const routes = ({ folder, link }: Settings, host: Host): ReadonlyArray<Route.Route> => {
   const files = ConsoleFiles.find(folder)
@@ -56,7 +56,7 @@ const fileRoute = (files: ConsoleFiles.ConsoleFiles, name: ConsoleFiles.FileName
   return Route.make("GET", `/console/${name}`, ({ header }) => file(header))
 }
 
-/** The content security policy: only the files of this host, only calls to this host, no form, no frame. */
+/** The content security policy: only files from this host and calls to this host; no forms and no frames. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",

@@ -5,7 +5,7 @@ import * as Body from "../host/Body.ts"
 import * as Route from "../host/Route.ts"
 import type { ConsoleLink } from "./ConsoleLink.ts"
 
-/** The largest body, in bytes. */
+/** The maximum size of the body, in bytes. */
 const maxBytes = 1_024
 
 const read = Input.reader(
@@ -13,9 +13,9 @@ const read = Input.reader(
 )
 
 /**
- * `POST /console/session`: exchanges the code of a link for the key, once.
+ * `POST /console/session`: exchanges a link's code for the key, once.
  *
- * Only the page of this host may do so. A code that is wrong, used or too old gives `not_found`, without saying which.
+ * Only pages from this host may call it. A wrong, used or expired code gives `not_found`, without saying which.
  */
 export const route = (link: ConsoleLink): Route.Route =>
   Route.make("POST", "/console/session", (incoming) =>
@@ -28,12 +28,13 @@ export const route = (link: ConsoleLink): Route.Route =>
     })
   )
 
-/** Whether a page of this host sent a request. Browsers always send this information, and pages cannot change it. */
+/** Whether a page from this host sent a request. Browsers set these headers, and pages cannot change them. */
 const isSameOrigin = (header: Route.Header): boolean => {
   const site = header("sec-fetch-site")
   if (site !== null) return site === "same-origin"
   const origin = header("origin")
-  // Browsers send `sec-fetch-site` only to hosts with TLS and to this machine, so compare the origin if it is missing.
+  // Browsers send `sec-fetch-site` only to hosts with TLS and to this machine, so compare the origin if that header is
+  // missing.
   return origin !== null && URL.parse(origin)?.host === header("host")
 }
 

@@ -2,30 +2,30 @@ import { Effect } from "effect"
 import type { Answer } from "../host/Answer.ts"
 import type { Header } from "../host/Route.ts"
 
-/** Content that is the same for every caller: a document, a page, a script. */
+/** Content that is the same for every caller, such as a document, a page or a script. */
 export interface Content {
   /** The media type, with the character set if it is text. */
   readonly type: string
-  /** The `cache-control` of its answers. */
+  /** The `cache-control` header of responses with this content. */
   readonly cache: string
   readonly headers?: Readonly<Record<string, string>>
   /** Reads the content. Called once. */
   readonly read: () => Promise<string | Uint8Array>
-  /** Compresses the content with Brotli where the platform supports it. Worthwhile for large content. */
+  /** Compresses the content with Brotli, if the platform supports it. This is worthwhile only for large content. */
   readonly brotli?: (bytes: Uint8Array) => Promise<Uint8Array>
 }
 
-/** Answers with the content, an ETag, and the best encoding that the caller accepts. */
+/** Answers with the content, an ETag, and the best content encoding that the caller accepts. */
 export type Asset = (asked: Header) => Effect.Effect<Answer>
 
-/** Reads, tags and compresses content when it is first requested, and keeps the result. */
+/** Creates an asset. The content is read, tagged and compressed when it is first requested; the results are cached. */
 export const make = (content: Content): Asset => {
   const bytes = once(async () => bytesOf(await content.read()))
   const tag = once(async () => hex(await crypto.subtle.digest("SHA-256", await bytes())).slice(0, 32))
   const { brotli } = content
   const packed: Readonly<Record<string, () => Promise<Uint8Array>>> = {
     identity: bytes,
-    // Some runtimes cannot compress.
+    // Some runtimes have no `CompressionStream`.
     ...(typeof CompressionStream !== "undefined" && { gzip: once(async () => gzip(await bytes())) }),
     ...(brotli !== undefined && { br: once(async () => brotli(await bytes())) })
   }
@@ -64,7 +64,7 @@ const gzip = async (bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> => {
   return new Uint8Array(await new Response(packed).arrayBuffer())
 }
 
-/** The encodings that a caller accepts. A weight of 0 refuses an encoding. */
+/** Parses the encodings that a caller accepts. A weight of 0 excludes an encoding. */
 const acceptedIn = (header: string): ReadonlySet<string> =>
   new Set(
     header

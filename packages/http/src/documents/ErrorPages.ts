@@ -6,7 +6,7 @@ import * as OpenApiParts from "./OpenApiParts.ts"
 import type { Described } from "./OpenApiSchemas.ts"
 import { html, page } from "./Page.ts"
 
-/** What the pages contain about the host. */
+/** The host's settings that the pages show. */
 export interface Settings {
   readonly operations: ReadonlyArray<Described>
   readonly served: Revision.Served
@@ -14,10 +14,10 @@ export interface Settings {
   readonly docs_url: string
 }
 
-/** The pages that `doc_url` links to: one for each error code, and a list of all (api.md, Error codes). */
+/** The pages that `doc_url` links to: one page for each error code, and a list of all codes (api.md, Error codes). */
 export const routes = (settings: Settings): ReadonlyArray<Route.Route> => [
   Route.make("GET", "/docs/v1/errors", () => Effect.succeed(index)),
-  // For people who leave out `/docs` from the address of an error page.
+  // For people who leave out `/docs` from an error page's address.
   Route.make("GET", "/v1/errors/{code}", ({ params, public_path }) =>
     Effect.succeed({
       status: 302,
@@ -55,7 +55,7 @@ ask for help, include the <code>request_id</code>.</p>
   )
 }
 
-/** The operations that can return a code. */
+/** The operations that can return an error code. */
 const returnedBy = (code: ApiError.ErrorCode, operations: ReadonlyArray<Described>) => {
   const given = operations.filter((operation) =>
     [...OpenApiOperation.refusals(operation).values()].some((codes) => codes.includes(code))

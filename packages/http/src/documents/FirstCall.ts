@@ -1,12 +1,12 @@
 import type { Lines } from "@quotewire/core"
 
-/** Fields as indented lines of JSON. */
+/** Formats fields as indented lines of JSON. */
 const fields = (of: object, indent: string): string =>
   Object.entries(of)
     .map(([name, value]) => `${indent}${JSON.stringify(name)}: ${JSON.stringify(value)}`)
     .join(",\n")
 
-/** A call to paste into a shell: it starts a quote request for the first line of the host. */
+/** A command to paste into a shell. It starts a quote request for the host's first insurance line. */
 export const text = (baseUrl: string, key: string, lines: Lines.LineSet): string => {
   const [first] = lines.values()
   const body = {
@@ -17,7 +17,7 @@ export const text = (baseUrl: string, key: string, lines: Lines.LineSet): string
   }
   return [
     `curl -s ${baseUrl}/v1/quote-requests \\`,
-    // In double quotes, so that the shell can insert a key.
+    // In double quotes, so that the shell can expand a variable in the key.
     `  -H "Authorization: Bearer ${key}" \\`,
     "  -H 'Content-Type: application/json' -d '{",
     `${fields(body, "  ")},`,

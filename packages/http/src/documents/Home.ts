@@ -5,17 +5,17 @@ import * as Route from "../host/Route.ts"
 import * as FirstCall from "./FirstCall.ts"
 import { html, page } from "./Page.ts"
 
-/** What the page at `/` describes besides what every host serves. */
+/** What the page at `/` describes, besides what every host serves. */
 export interface Settings {
-  /** Whether the host serves REST. */
+  /** Whether the host serves the REST API. */
   readonly rest: boolean
   /** The path of the agent endpoint; null if the host does not serve agents. */
   readonly mcp_path: string | null
-  /** Whether the page links to the console, or redirects browsers to it; `none` by default. */
+  /** `linked` links to the console, and `first` redirects browsers to it; `none` by default. */
   readonly console?: "none" | "linked" | "first"
 }
 
-/** `GET /`: what this is and where to go, as a page for browsers and as text for other programs. */
+/** `GET /`: says what the host serves and where to go next, as a page for browsers and as text for other programs. */
 export const route = (baseUrl: string, lines: Lines.LineSet, settings: Settings): Route.Route =>
   Route.make("GET", "/", ({ header, public_path }) =>
     Effect.sync(() => {

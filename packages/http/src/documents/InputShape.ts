@@ -8,9 +8,9 @@ export interface InputShape {
 }
 
 /**
- * The fields of an input's schema, wherever they are sent.
+ * Reads the fields of an input's schema, whether they are sent in the path, the query or the body.
  *
- * Merges alternatives: a field is required only if all of them require it.
+ * Merges alternative schemas: a field is required only if all alternatives require it.
  */
 export const of = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Definitions): InputShape => {
   const reference = schema.$ref
@@ -32,11 +32,11 @@ export const of = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Defini
   }
 }
 
-/** The fields in the path. */
+/** The fields that are sent in the path. */
 export const pathFields = (route: Operation.Route): ReadonlyArray<string> =>
   Array.from(route.path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => name)
 
-/** The fields in the body: those in neither path nor query. */
+/** The fields that are sent in the body: all except those in the path or the query. */
 export const bodyFields = (route: Operation.Route, shape: InputShape): ReadonlyArray<string> => {
   const elsewhere = new Set([...pathFields(route), ...Object.keys(route.query)])
   return Object.keys(shape.properties).filter((name) => !elsewhere.has(name))

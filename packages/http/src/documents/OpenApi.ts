@@ -15,20 +15,20 @@ export { type Example, type Examples, recordedAt as recorded_at } from "./OpenAp
 
 /** The parts of a document that depend on its host. */
 export interface Options {
-  /** The address of the pages about error codes; `{base_url}/docs` by default. */
+  /** The address of the error pages; `{base_url}/docs` by default. */
   readonly docs_url?: string
-  /** The prefix of the second set of webhook headers; `quotewire-` by default. */
+  /** The prefix of the provider's own webhook headers, which repeat the standard ones; `quotewire-` by default. */
   readonly webhook_header_prefix?: string
-  /** The served revisions, newest first. The document describes the newest. */
+  /** The API revisions that the host serves, newest first. The document describes the newest. */
   readonly served?: Revision.Served
-  /** The lines of the host; the standard lines by default. */
+  /** The host's insurance lines; the standard lines by default. */
   readonly lines?: Lines.LineSet
   /** Examples by operation name; the recorded ones by default. */
   readonly examples?: OpenApiExamples.Examples
 }
 
 /**
- * Makes the OpenAPI document of operations (api.md, Operations) for a host with the address `base_url`.
+ * Creates the OpenAPI document of operations (api.md, Operations) for a host with the address `base_url`.
  *
  * It is derived from the running code: the schemas of inputs and answers, the routes, and the error table.
  */

@@ -14,11 +14,14 @@ export type Examples = Readonly<Record<string, Example>>
 /** The base address in the recorded examples. */
 export const recordedAt = "https://api.quotewire.example"
 
-/** Recorded answers from a real sandbox (`npm run docs:reference`), with this host's address. */
+/** The examples recorded from a real sandbox (by `npm run docs:reference`), with this host's address. */
 export const atAddress = (baseUrl: string): Examples =>
   JSON.parse(JSON.stringify(recorded).replaceAll(recordedAt, baseUrl))
 
-/** The call of an operation with the TypeScript client, for pages that show samples; none without a recorded example. */
+/**
+ * Samples of calling an operation with the TypeScript client, for documentation pages; empty if the operation has no
+ * recorded example.
+ */
 export const samples = (name: string, baseUrl: string, example: Example | undefined): Node =>
   example === undefined
     ? {}
@@ -39,10 +42,10 @@ export const samples = (name: string, baseUrl: string, example: Example | undefi
 
 const all: Examples = recorded
 
-/** The line in the recorded input of an operation; undefined if it names none. */
+/** The insurance line in an operation's recorded input; undefined if the input names no line. */
 export const lineOf = (name: string): unknown => all[name]?.input.line
 
-/** Makes an example from a schema, without optional fields, for an operation that has no recorded one. */
+/** Creates an example from a schema, without its optional fields, for an operation that has no recorded example. */
 export const made = (schema: JsonSchema.JsonSchema, components: JsonSchema.Definitions): unknown =>
   valueOf(schema, { components: { schemas: components } })
 

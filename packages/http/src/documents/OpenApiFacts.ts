@@ -1,11 +1,11 @@
 import { type JsonSchema, Predicate } from "effect"
 
 /*
- * The facts of insurance lines in a document, rewritten so that type generators understand all of them. What is valid
- * stays the same.
+ * Rewrites the schemas of applications (the facts of each insurance line), so that type generators understand them. The
+ * same values stay valid.
  */
 
-/** A body, and the components that it refers to. */
+/** A body's schema, and the components that it refers to. */
 export interface Body {
   readonly schema: JsonSchema.JsonSchema
   readonly components: JsonSchema.Definitions
@@ -13,12 +13,13 @@ export interface Body {
 
 /**
  * Splits a body whose `application` depends on its `line` into one component for each line, so that a generated client
- * knows which facts belong to which line. Other bodies stay unchanged. `example` is the line of the example.
+ * knows which facts belong to which line. Other bodies stay unchanged. `example` is the line that the body's example
+ * uses.
  */
 export const byLine = (body: JsonSchema.JsonSchema, example?: unknown): Body => {
   const { line, application, ...properties } = membersOf(body)
   const titled = listOf(application?.anyOf).filter(({ title }) => typeof title === "string")
-  // The line of the example comes first, so that a reader sees the fields of the example.
+  // The example's line comes first, so that a reader sees the fields of the example.
   const facts = [...titled.filter(({ title }) => title === example), ...titled.filter(({ title }) => title !== example)]
   if (line === undefined || application === undefined || facts.length === 0) return { schema: body, components: {} }
   const starts = facts.map(({ title, ...schema }) => {
@@ -54,13 +55,13 @@ export const byLine = (body: JsonSchema.JsonSchema, example?: unknown): Body => 
   }
 }
 
-/** Moves the titles of facts into their descriptions, because generators would name a type after a title. */
+/** Moves the titles of facts into their descriptions, because generators would name a type after each title. */
 const described = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   const { title, ...rest } = Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [key, dataKeywords.has(key) ? value : describedIn(value)])
   )
   const texts = [title, rest.description].filter(Predicate.isString)
-  // A fact can itself be called `title`; its value is then a schema.
+  // If `title` is an object, it is the schema of a fact that is called `title`, so keep it.
   return {
     ...(Predicate.isObject(title) && { title }),
     ...rest,
@@ -73,14 +74,14 @@ const describedIn = (value: unknown): unknown => {
   return Predicate.isObject(value) ? described(value) : value
 }
 
-/** The description of a schema, to be put on the schema that replaces it. */
+/** Returns a schema's description, for use on the schema that replaces it. */
 export const descriptionOf = ({ description }: JsonSchema.JsonSchema): JsonSchema.JsonSchema =>
   typeof description === "string" ? { description } : {}
 
-/** Keywords whose values are not schemas. */
+/** Keywords whose values are data, not schemas. */
 const dataKeywords = new Set(["enum", "const", "default", "examples"])
 
-/** The component for the input of a start: the union of the inputs of all lines. */
+/** The component for the input of `start_quote_request`: the union of the inputs for all lines. */
 const input = "StartInput"
 
 const reference = (component: string): string => `#/components/schemas/${component}`
@@ -92,11 +93,11 @@ const inPascalCase = (name: string): string =>
     .join("")
 
 /**
- * Rewrites forms of JSON Schema that tools misread, without changing what is valid:
+ * Rewrites JSON Schema constructs that tools misread, without changing which values are valid:
  *
- * - Fields that a condition requires are also listed as its properties.
- * - Alternatives that only require fields move into `allOf`: next to `properties` they hide the type of the object.
- * - An enum that includes null gets a type: otherwise tools drop the null.
+ * - Fields that a condition requires also become its properties.
+ * - Alternatives that only require fields move into `allOf`. Next to `properties`, they would hide the object's type.
+ * - An enum that includes null gets a type. Otherwise tools drop the null.
  */
 export const readable = (schema: object): JsonSchema.JsonSchema => {
   const { anyOf, ...rest }: JsonSchema.JsonSchema = Object.fromEntries(
@@ -123,7 +124,7 @@ const anything = (names: unknown) =>
 const nullableType = (values: unknown): JsonSchema.JsonSchema => {
   if (!Array.isArray(values) || !values.includes(null)) return {}
   const types = new Set(values.filter((value) => value !== null).map((value) => typeof value))
-  // For several types, generators list every value twice.
+  // If there were several types, generators would list every value twice.
   return types.size === 1 ? { type: [...types, "null"] } : {}
 }
 

@@ -7,7 +7,7 @@ import * as OpenApiExamples from "./OpenApiExamples.ts"
 import * as OpenApiParts from "./OpenApiParts.ts"
 import type { Described, OperationSchemas, Schemas } from "./OpenApiSchemas.ts"
 
-/** The Operation Object of an operation, with a recorded example or one made from its schemas. */
+/** Creates the Operation Object of an operation, with a recorded example or one made from its schemas. */
 export const of = (operation: Described, schemas: Schemas, recorded?: Example): JsonNode => {
   const { input, body, output } = schemasOf(operation, schemas)
   const { status, location } = operation.route
@@ -54,7 +54,7 @@ const json = (schema: JsonSchema.JsonSchema, value: unknown) => ({
 const pick = (fields: Example["input"], names: ReadonlyArray<string>) =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)))
 
-/** The refusals that every operation can return. */
+/** The error codes that every operation can return. */
 const always: ReadonlyArray<ApiError.ErrorCode> = [
   "invalid_version",
   "authentication_failed",
@@ -64,10 +64,10 @@ const always: ReadonlyArray<ApiError.ErrorCode> = [
   "service_unavailable"
 ]
 
-/** The further refusals of operations that read a body. */
+/** The additional error codes of operations that read a body. */
 const withBody: ReadonlyArray<ApiError.ErrorCode> = ["invalid_json", "request_too_large"]
 
-/** The refusals of an operation by HTTP status, in the order of the table of errors. */
+/** Groups an operation's error codes by HTTP status, in the order of the error table. */
 export const refusals = (operation: Described): ReadonlyMap<number, ReadonlyArray<ApiError.ErrorCode>> => {
   const readsBody = operation.route.method === "POST" || operation.route.method === "PATCH"
   const given = new Set([
@@ -83,15 +83,15 @@ export const refusals = (operation: Described): ReadonlyMap<number, ReadonlyArra
   )
 }
 
-/** Whether every kind of key may call. Ignores the read handle that some callers need. */
+/** Whether every kind of key may call the operation. Ignores the read handle that some callers also need. */
 const isForEveryKey = ({ callers, environment, by_handle }: Operation.Authority): boolean =>
   environment === undefined && by_handle !== true && Caller.KeyKind.literals.every((kind) => callers.includes(kind))
 
-/** The JSON Schemas of one of the operations. */
+/** Returns the JSON Schemas of an operation. */
 export const schemasOf = (operation: Pick<Described, "name">, schemas: Schemas): OperationSchemas =>
   schemas.operations.get(operation.name) ?? { input: { properties: {}, required: [] }, body: null, output: {} }
 
-/** The parameters in path and query. `recorded` has an example of each. */
+/** Lists the path and query parameters. `recorded` contains an example of each. */
 export const parametersOf = (
   operation: Pick<Described, "route">,
   input: InputShape.InputShape,

@@ -36,7 +36,7 @@ export const securitySchemes = {
   }
 } as const
 
-/** The descriptions of the groups of operations. */
+/** The descriptions of the operation groups. */
 const groups: Readonly<Record<string, string>> = {
   Quoting: "Capabilities, quote requests and quotes.",
   "Partner links": "Links that let a partner read one resource until they expire.",
@@ -55,11 +55,11 @@ const groups: Readonly<Record<string, string>> = {
   "Audit log": "What operators did."
 }
 
-/** The tags of a document: the groups of its operations, each once. */
+/** The document's tags: each group of its operations once. */
 export const tags = (names: ReadonlyArray<string>) =>
   [...new Set(names)].map((name) => ({ name, description: groups[name] ?? `${name}.` }))
 
-/** The headers that answers can have. */
+/** The headers that responses can have. */
 export const headers = (
   served: Revision.Served
 ): Readonly<Record<string, { description: string; required: boolean; schema: object }>> => ({
@@ -95,14 +95,14 @@ export const headers = (
   }
 })
 
-/** References to answer headers. */
+/** References to response headers. */
 export const headerReferences = (names: ReadonlyArray<string>): Readonly<Record<string, { $ref: string }>> =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-/** The name of the response for a refusal with one of these codes. */
+/** The component name of the response for these error codes. */
 export const refusalName = (codes: ReadonlyArray<ApiError.ErrorCode>): string => codes.join("_or_")
 
-/** The response for a refusal with one of these codes, which share a status, with an example of each. */
+/** The response for error codes that share a status, with an example of each. */
 export const refusal = (codes: ReadonlyArray<ApiError.ErrorCode>, served: Revision.Served, docsUrl: string): object => {
   const waits = codes.some((code) => code === "rate_limited" || code === "service_unavailable")
   return {
@@ -129,7 +129,7 @@ const details: { readonly [code in ApiError.ErrorCode]?: ApiError.Details } = {
   }
 }
 
-/** An example of the envelope with this code. */
+/** An example of the error envelope with this code. */
 export const example = (code: ApiError.ErrorCode, served: Revision.Served, docsUrl: string): ApiError.ErrorEnvelope =>
   ApiError.envelope(
     code === "invalid_version" ? Revision.notServed(served) : ApiError.make(code, details[code]),

@@ -8,12 +8,12 @@ import * as OpenApiValues from "./OpenApiValues.ts"
 /** The JSON Schemas of one operation. */
 export interface OperationSchemas {
   readonly input: InputShape.InputShape
-  /** The body; null if there is none. */
+  /** The body; null if the operation has no body. */
   readonly body: { readonly schema: JsonSchema.JsonSchema; readonly isRequired: boolean } | null
   readonly output: JsonSchema.JsonSchema
 }
 
-/** The JSON Schemas of all operations. Schemas with an identifier appear once, as components. */
+/** The JSON Schemas of all operations. A schema with an identifier appears once, as a component. */
 export interface Schemas {
   readonly operations: ReadonlyMap<string, OperationSchemas>
   readonly components: JsonSchema.Definitions
@@ -29,9 +29,10 @@ export type Described = Pick<
 type Shaped = Pick<Described, "name" | "route" | "input" | "output">
 
 /**
- * Derives the JSON Schemas of operations on a host with these lines, and adds further schemas with an identifier as components.
+ * Derives the JSON Schemas of operations on a host with these insurance lines. `others` are schemas with an identifier
+ * that become components too.
  *
- * A field with a `jsonSchema` annotation is shown as annotated.
+ * A `jsonSchema` annotation on a field replaces the field's schema.
  */
 export const of = (
   operations: ReadonlyArray<Shaped>,
@@ -93,11 +94,11 @@ const bodyOf = (
 const leastOf = ({ minProperties }: JsonSchema.JsonSchema): number =>
   typeof minProperties === "number" ? minProperties : 0
 
-/** Whether an object may have fields that its schema does not name. Answers may, inputs may not. */
+/** Whether an object may have fields that its schema does not name. Answers may have them; inputs may not. */
 type Openness = "open" | "closed"
 
 /**
- * A schema as the document shows it: `jsonSchema` annotations replace the schema, descriptions stand next to what they
+ * Prepares a schema for the document: `jsonSchema` annotations replace schemas, descriptions move next to what they
  * describe, and redundant constraints are removed.
  */
 const shown = (
@@ -122,7 +123,7 @@ const shown = (
   return Object.fromEntries([
     ...members.filter(([key, value]) => !isTakenForGranted(key, value)).map(([key, value]) => [key, show(value)]),
     ...(isClosed ? [["additionalProperties", false]] : []),
-    // Generators treat an object schema without any keywords as an empty object.
+    // Generators treat an object schema without any keywords as an empty object, so allow all properties explicitly.
     ...(saysNothing ? [["additionalProperties", true]] : [])
   ])
 }
@@ -132,7 +133,7 @@ const isTakenForGranted = (key: string, value: unknown): boolean =>
   (key === "minimum" && value === Number.MIN_SAFE_INTEGER) ||
   (key === "maximum" && value === Number.MAX_SAFE_INTEGER)
 
-/** Separates the purely descriptive parts of an `allOf` from the conditions. */
+/** Separates the descriptions in an `allOf` from its conditions. */
 const sorted = (allOf: unknown): { conditions: ReadonlyArray<unknown>; notes: JsonSchema.JsonSchema } => {
   const parts: ReadonlyArray<unknown> = Array.isArray(allOf) ? allOf : []
   const isNote = (part: unknown): part is JsonSchema.JsonSchema =>

@@ -2,22 +2,22 @@ import { ApiError, Caller, Event, type Lines } from "@quotewire/core"
 import type { JsonSchema } from "effect"
 
 /*
- * Lists of values that appear in many places of a document. Each becomes one component, so that a generated client has
- * one type for it.
+ * Lists of values that appear in many places of the document. Each list becomes one component, so that a generated
+ * client has one type for it.
  */
 
-/** A list of values with a name. */
+/** A named list of values. */
 export interface Values {
   readonly name: string
   readonly values: ReadonlyArray<string>
   readonly description: string
-  /** Whether any revision can add values. If so, clients need a default branch (api.md, Compatible changes). */
+  /** Whether new revisions can add values. If so, clients need a default branch (api.md, Compatible changes). */
   readonly can_grow: boolean
 }
 
 const grows = "Any revision can add values, so readers need a default branch."
 
-/** The lists in the document of a host with these lines. */
+/** The lists in the document of a host with these insurance lines. */
 export const of = (lines: Lines.LineSet): ReadonlyArray<Values> => [
   { name: "Line", values: [...lines.keys()], description: `Insurance line. ${grows}`, can_grow: true },
   { name: "ErrorCode", values: ApiError.codes, description: `Error code. ${grows}`, can_grow: true },
@@ -31,15 +31,15 @@ export const of = (lines: Lines.LineSet): ReadonlyArray<Values> => [
   { name: "Environment", values: Caller.Environment.literals, description: "Environment.", can_grow: false }
 ]
 
-/** The enumerations as schema components. */
+/** Turns the lists into schema components. */
 export const components = (lists: ReadonlyArray<Values>): JsonSchema.Definitions =>
   Object.fromEntries(
     lists.map(({ name, values, description }) => [name, { type: "string", enum: [...values], description }])
   )
 
 /**
- * Replaces the schema of one of the lists with a reference. In an answer, if the list can grow, any other text is
- * allowed as well. Undefined for other schemas.
+ * Replaces a schema that equals one of the lists with a reference; undefined for other schemas. In an answer, if the
+ * list can grow, any other string is allowed too.
  */
 export const placeOf = (
   lists: ReadonlyArray<Values>,

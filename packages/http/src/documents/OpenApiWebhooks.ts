@@ -9,7 +9,7 @@ export const tag = {
 /** The schemas of webhook bodies. */
 export const schemas = [Event.WebhookEvent, Resource.TestEvent] as const
 
-/** The `webhooks` of the document: the request for each event type, and the expected answers. */
+/** The document's `webhooks`: the request for each event type, and the expected responses. */
 export const webhooks = (
   headerPrefix: string,
   revision: string,
@@ -84,7 +84,7 @@ const bodyOf = (type: Type, { line, revision: schema_version }: Shown): object =
   if (type === "webhook.test")
     return { schema: { $ref: "#/components/schemas/TestEvent" }, ...shown({ ...testEvent, schema_version }) }
   const schema = { $ref: "#/components/schemas/WebhookEvent" }
-  // No example for event types that do not fire yet.
+  // Events about purchases do not occur yet, so they have no example.
   return type.startsWith("purchase.") ? { schema } : { schema, ...shown({ ...eventOf(type, line), schema_version }) }
 }
 
@@ -109,7 +109,7 @@ const eventOf = (type: Type, line: string) => ({
     : { type: "quote_request", id: "qreq_01kafzsk000000000000000000", version: versions[type] ?? 5 }
 })
 
-/** For each event type, the version of the request at which it first occurs. */
+/** For each event type, the version of the quote request at which the event first occurs. */
 const versions: { readonly [type in Type]?: number } = {
   "quote_request.queued": 1,
   "quote_request.updated": 2,

@@ -8,7 +8,7 @@ import * as OpenApiSchemas from "./OpenApiSchemas.ts"
 
 type Described = Omit<OperatorOperation.OperatorOperation, "prepare">
 
-/** Makes the OpenAPI document of the operators' API for a host with the address `baseUrl`. */
+/** Creates the OpenAPI document of the operators' API for a host with the address `baseUrl`. */
 export const document = (operations: ReadonlyArray<Described>, baseUrl: string): Node => {
   const schemas = OpenApiSchemas.of(operations, Lines.standard)
   const byPath = Map.groupBy(operations, ({ route }) => route.path)
@@ -55,7 +55,7 @@ export const document = (operations: ReadonlyArray<Described>, baseUrl: string):
 
 const { Location: _location, "Idempotent-Replayed": _replayed, ...usedHeaders } = OpenApiParts.headers(Revision.served)
 
-/** The refusals that every operation can return. */
+/** The error codes that every operation can return. */
 const always: ReadonlyArray<ApiError.ErrorCode> = [
   "authentication_failed",
   "forbidden",
@@ -67,7 +67,7 @@ const always: ReadonlyArray<ApiError.ErrorCode> = [
 
 const withBody: ReadonlyArray<ApiError.ErrorCode> = ["invalid_json", "request_too_large"]
 
-/** The refusals of an operation by HTTP status. */
+/** Groups an operation's error codes by HTTP status. */
 const refusals = ({ errors, route }: Described): ReadonlyMap<number, ReadonlyArray<ApiError.ErrorCode>> => {
   const given = new Set([...always, ...errors, ...(route.method === "GET" ? [] : withBody)])
   return Map.groupBy(

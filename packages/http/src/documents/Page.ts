@@ -1,11 +1,11 @@
 import type { Answer } from "../host/Answer.ts"
 
-/** Safe HTML. Only `html` can make it, and it escapes every value. */
+/** Safe HTML. Only the `html` tag creates it, and the tag escapes every value. */
 export interface Html {
   readonly html: string
 }
 
-/** Makes HTML. Every value in the template is escaped unless it is `Html`. */
+/** Creates HTML from a template. Every value in the template is escaped unless it is `Html` itself. */
 export const html = (
   parts: TemplateStringsArray,
   ...values: ReadonlyArray<string | number | Html | ReadonlyArray<Html>>
@@ -30,10 +30,10 @@ summary{cursor:pointer;font-weight:600;margin:.5rem 0}
 pre{overflow:auto;max-height:28rem;padding:.75rem;border-radius:.4rem;background:#8881;font-size:.85rem;line-height:1.45;white-space:pre-wrap;overflow-wrap:anywhere}
 @media(prefers-color-scheme:dark){a{color:#93b4ff}}`
 
-/** The SHA-256 hash of the style. If it is wrong, browsers ignore the style, and a test fails. */
+/** The SHA-256 hash of the style sheet. If it is wrong, browsers ignore the style sheet, and a test fails. */
 const styleHash = "lk8m2BbbvNw0ugBG1W+uDkvunh+kqVy2147T1JNqwmk="
 
-/** The content security policy of a page: its own style only, no scripts and no other resources. */
+/** The content security policy of a page: only its own style sheet, no scripts and no other resources. */
 const policy = [
   "default-src 'none'",
   `style-src 'sha256-${styleHash}'`,
@@ -42,7 +42,7 @@ const policy = [
   "frame-ancestors 'none'"
 ].join("; ")
 
-/** The headers of a page, besides its type and cache time. */
+/** A page's headers, besides its content type and `cache-control`. */
 export const headers = {
   "content-security-policy": policy,
   "referrer-policy": "no-referrer",
@@ -52,7 +52,7 @@ export const headers = {
 /** The media type of a page. */
 export const type = "text/html; charset=utf-8"
 
-/** A self-contained page, not cached. */
+/** Answers with a self-contained page that is not cached. */
 export const page = (status: number, title: string, content: Html): Answer => ({
   status,
   headers: { ...headers, "content-type": type, "cache-control": "no-store" },

@@ -6,9 +6,9 @@ import * as ReferencePage from "./ReferencePage.ts"
 import * as Scalar from "./Scalar.ts"
 
 /**
- * `GET /docs`: the API reference, rendered in the browser by Scalar, or a static page without its script.
+ * `GET /docs`: the API reference, rendered in the browser by Scalar. Without Scalar's script it is a static page.
  *
- * Loads everything from this host. Links are relative, so that the page works wherever the host is mounted.
+ * The page loads everything from this host. Its links are relative, so that it works wherever the host is mounted.
  */
 export const routes = (document: () => Node, scalar: Scalar.Scalar | null): ReadonlyArray<Route.Route> => {
   if (scalar === null) {
@@ -28,7 +28,7 @@ export const routes = (document: () => Node, scalar: Scalar.Scalar | null): Read
   })
   const script = Asset.make({
     type: "text/javascript; charset=utf-8",
-    // The path contains the version, so its content never changes.
+    // The path contains Scalar's version, so the content at this path never changes.
     cache: "public, max-age=31536000, immutable",
     read: scalar.read,
     brotli: scalar.brotli

@@ -1,7 +1,7 @@
 import * as JsonNode from "./JsonNode.ts"
 import { type Html, html } from "./Page.ts"
 
-/** The whole reference as one page: every operation and webhook of an OpenAPI document, with fields and examples. */
+/** The whole reference as one page: every operation and webhook in an OpenAPI document, with fields and examples. */
 export const content = (document: JsonNode.Node): Html => {
   const sections = JsonNode.list(document, document, "tags").map((tag) => ({
     name: JsonNode.text(tag, "name"),
@@ -71,7 +71,7 @@ ${all.map(
 )}
 </table>`
 
-/** The fields of a body, of each of its alternatives, and its first example. */
+/** Shows the fields of a body and of each of its alternatives, and its first example. */
 const media = (document: JsonNode.Node, title: string, owner: JsonNode.Node): Html => {
   const json = JsonNode.at(document, JsonNode.at(document, owner, "content"), "application/json")
   const schema = JsonNode.at(document, json, "schema")

@@ -18,7 +18,7 @@ export const configuration = {
   operationTitleSource: "summary",
   defaultOpenAllTags: true,
   theme: "default",
-  // Readable replacements for the theme colors that are too faint on their backgrounds.
+  // Readable replacements for theme colors that have too little contrast with their backgrounds.
   customCss: [
     ".light-mode { --scalar-color-2: #5c5c5c; --scalar-color-3: #666666; --scalar-color-green: #00734a;",
     "--scalar-color-blue: #0064a8; --scalar-color-red: #c40005; --scalar-color-yellow: #7a5c00; --scalar-color-orange: #b03c00 }",
@@ -26,12 +26,12 @@ export const configuration = {
   ].join(" ")
 }
 
-/** Where the console keeps the key of a tab, in its session storage. */
+/** The name under which the console stores a tab's key in session storage. */
 export const keptKey = "quotewire-console-key"
 
 /**
- * Fills in the sandbox key that the console has in this tab. It stays in the browser, and other sites cannot read it.
- * Runs before Scalar's script.
+ * Fills in the sandbox key that the console stored in this tab. The key stays in the browser, and other sites cannot
+ * read it. This script runs before Scalar's.
  */
 export const fillIn = `const key = sessionStorage.getItem("${keptKey}")
 if (key?.startsWith("sandbox_")) {
@@ -43,7 +43,7 @@ if (key?.startsWith("sandbox_")) {
 
 /**
  * The content security policy of the reference page: its script may run and may call its own host. Nothing else is
- * allowed, so requests to outside addresses that no setting turns off fail.
+ * allowed, so requests to other hosts fail, even those that no Scalar setting turns off.
  */
 export const policy = [
   "default-src 'none'",

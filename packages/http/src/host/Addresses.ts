@@ -1,17 +1,17 @@
 import { HttpAddress, InvalidArgument } from "@quotewire/core"
 import { Effect, Result } from "effect"
 
-/** The settings that are addresses. */
+/** The settings that contain addresses. */
 export interface Addresses {
   readonly base_url: string
   readonly docs_url?: string
-  /** `*` allows every origin. */
+  /** The allowed origins. `*` allows every origin. */
   readonly cors_origins?: ReadonlyArray<string>
   readonly mcp_origins?: ReadonlyArray<string>
 }
 
 /**
- * Checks and normalizes the addresses in the settings: no trailing slash, and origins as browsers write them.
+ * Checks and normalizes the addresses in the settings: removes trailing slashes, and spells origins as browsers do.
  *
  * The error for a wrong address is a sentence that names the setting and the rule.
  */
@@ -34,11 +34,11 @@ export const read = <S extends Partial<Addresses>>(settings: S): Result.Result<S
   )
 }
 
-/** Like `read`, but a wrong address is a bug in the program, so the effect dies. */
+/** Like `read`, but the effect dies on a wrong address, because that is a bug in the program. */
 export const checked = <S extends Addresses>(settings: S): Effect.Effect<S> =>
   Effect.suspend(() => Effect.orDie(Effect.fromResult(read(settings))))
 
-/** The path of an address, such as `/insurance`; empty if it has none. */
+/** The path of an address, such as `/insurance`; an empty string if it has none. */
 export const pathOf = (baseUrl: string): string => baseUrl.replace(/^https?:\/\/[^/]*/i, "").replace(/\/$/, "")
 
 const readOrigin = (name: keyof Addresses, origin: string) => named(name, HttpAddress.readOrigin(origin))

@@ -2,7 +2,7 @@ import { ApiError } from "@quotewire/core"
 import type { Effect } from "effect"
 
 /*
- * HTTP answers in general, and those of the API. How an answer is sent depends on the platform.
+ * HTTP answers in general, and those of the API. Platform-specific code sends them.
  */
 
 /** An HTTP answer: a status, headers with lower-case names, and an optional body. */
@@ -10,17 +10,17 @@ export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | null
-  /** Instead of `body`: writes the body in pieces. If the caller disconnects, it is interrupted. */
+  /** Writes the body in pieces, instead of `body`. It is interrupted if the caller disconnects. */
   readonly stream?: Streamed
 }
 
-/** Writes a body in pieces. The body must be small: without backpressure, pieces wait in memory until they are sent. */
+/** Writes a body in pieces. The body must be small: there is no backpressure, so unsent pieces stay in memory. */
 export type Streamed = (write: (text: string) => void) => Effect.Effect<void>
 
-/** The headers of every answer of the API. Answers belong to one caller and are never cached. */
+/** The headers of every API answer. An answer is for one caller only, so it is never cached. */
 const apiHeaders = { "content-type": "application/json", "cache-control": "no-store" } as const
 
-/** An answer of the API from encoded JSON text, with its revision. */
+/** An API answer from encoded JSON, with the API revision in its headers. */
 export const json = (
   status: number,
   text: string,
@@ -28,21 +28,21 @@ export const json = (
   headers: Readonly<Record<string, string>> = {}
 ): Answer => ({ status, headers: { ...apiHeaders, "service-version": revision, ...headers }, body: text })
 
-/** An answer from encoded JSON text that has no revision, such as one for operators. */
+/** An answer from encoded JSON that has no API revision, such as an answer to an operator. */
 export const unversioned = (status: number, text: string): Answer => ({ status, headers: apiHeaders, body: text })
 
 /** Settings of a host's refusals. */
 export interface Refusals {
   /** The address of the documentation, without a trailing slash: the base of every `doc_url`. */
   readonly docs_url: string
-  /** The newest revision. Used for refusals before a revision is chosen. */
+  /** The newest API revision. Refusals use it if no revision was chosen yet. */
   readonly revision: string
 }
 
 /**
- * The answer of a refusal: the full envelope (api.md, Error envelope), in the revision of the refusal.
+ * The answer that refuses a call: the full error envelope (api.md, Error envelope), in the refusal's revision.
  *
- * Sets `Retry-After` (in seconds) if the refusal has a retry time, and `WWW-Authenticate` with a 401.
+ * Sets `Retry-After` (in seconds) if the refusal has a retry time, and `WWW-Authenticate` if the status is 401.
  */
 export const refusal = (error: ApiError.ApiError, requestId: string, { docs_url, revision }: Refusals): Answer => {
   const headers: Record<string, string> = { ...apiHeaders, "service-version": error.revision ?? revision }

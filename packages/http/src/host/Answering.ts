@@ -7,7 +7,7 @@ import * as Paths from "./Paths.ts"
 import type { Header, Incoming, Route } from "./Route.ts"
 
 /*
- * What every handler does with a request, regardless of its platform: finds its route, runs it, and answers every
+ * What every handler does with a request, regardless of its platform: finds the route, runs it, and answers every
  * failure.
  */
 
@@ -15,7 +15,7 @@ import type { Header, Incoming, Route } from "./Route.ts"
 export interface Settings {
   /** The address of the documentation, without a trailing slash: the base of every `doc_url`. */
   readonly docs_url: string
-  /** The origins whose web pages may call what a widget key can call, such as `https://shop.example`. */
+  /** The origins, such as `https://shop.example`, whose web pages may call the routes that accept widget keys. */
   readonly cors_origins?: ReadonlyArray<string>
   /** Called after every answer. It must not block. If it throws or its promise rejects, the error is logged. */
   readonly onAnswered?: (answered: Answered) => unknown
@@ -29,31 +29,31 @@ export interface Answered {
   readonly duration_ms: number
 }
 
-/** The services of the routes, and those that log requests without a route. */
+/** The services of the routes, and those needed to log requests without a route. */
 export type Services<R> = R | Pipeline.PipelineServices | Ids.Ids
 
-/** The matched route, with the parameters of its path. */
+/** The matched route, with its path parameters. */
 export type Found<R> = Paths.Match<Pick<Route<R>, "name" | "cors" | "handle">>
 
 /** The outcome of a route. */
 export type Ended = Exit.Exit<Answer.Answer, ApiError.ApiError>
 
-/** Finds routes, runs them, and makes the answers. */
+/** Finds routes, runs them, and creates the answers. */
 export interface Answering<R> {
-  /** Finds the route of a request; null if there is none. A `HEAD` request uses the route of the `GET`. */
+  /** Finds a request's route; null if no route matches. A `HEAD` request uses the `GET` route. */
   readonly find: (method: string, path: string) => Found<R> | null
   /** Answers a request that has no route. */
   readonly notFound: (path: string) => Found<R>
   /** Answers a preflight from an allowed origin; null for any other request. */
   readonly preflight: (method: string, path: string, header: Header) => Answer.Answer | null
-  /** Begins an exchange: assigns its request id and the headers that its answer always has. */
+  /** Begins an exchange: assigns its request ID and the headers that every answer to it has. */
   readonly begin: (route: Found<R>["value"], path: string, header: Header) => Exchange
   /**
-   * Runs a route and reports its outcome. Returns null if it ended synchronously, otherwise a function that interrupts
-   * it.
+   * Runs a route and reports its outcome to `ended`. Returns a function that interrupts the route, or null if the route
+   * has already ended.
    */
   readonly run: (route: Found<R>["value"], incoming: Incoming, ended: (exit: Ended) => void) => (() => void) | null
-  /** Runs a streamed body and calls `ended` at its end. Returns the same as `run`. */
+  /** Writes a streamed body and calls `ended` at its end. Returns the same as `run`. */
   readonly stream: (
     exchange: Exchange,
     streamed: Answer.Streamed,
@@ -61,17 +61,17 @@ export interface Answering<R> {
     ended: () => void
   ) => (() => void) | null
   /**
-   * The answer for the outcome of a route: a failure becomes a refusal; a defect is logged and answered without
-   * details.
+   * Creates the answer from a route's outcome. A failure becomes a refusal. A defect (a bug) is logged and answered
+   * without details.
    */
   readonly answer: (exchange: Exchange, exit: Ended) => Answer.Answer
   /** Reports an answer to `onAnswered`. */
   readonly answered: (exchange: Exchange, status: number) => void
-  /** Calls a function from the settings. If it throws, the error is logged under its name and the request continues. */
+  /** Calls a function from the settings. If it throws, logs the error under its name and returns undefined. */
   readonly guarded: <A>(name: string, call: () => A) => A | undefined
-  /** The answer to a request that never reached a route, with an identifier as `request-id`. */
+  /** Creates the answer to a request that never reached a route, with a new `request-id`. */
   readonly refusal: (error: ApiError.ApiError) => Answer.Answer
-  /** Refuses every new request with `service_unavailable`. Running ones finish. */
+  /** Refuses every new request with `service_unavailable`. Running requests finish. */
   readonly refuse: Effect.Effect<void>
   /** Waits until no request is running. */
   readonly idle: Effect.Effect<void>
@@ -79,13 +79,13 @@ export interface Answering<R> {
   readonly interruptAll: Effect.Effect<void>
 }
 
-/** A request that is being answered. A class rather than an object literal, as explained at `PipelinedRequest`. */
+/** A request that is being answered. A class, not an object literal, for the reason given at `PipelinedRequest`. */
 export class Exchange {
   readonly request_id: Ids.RequestId
-  /** The headers that every answer has, `request-id` first, even if it is a refusal or answers a preflight. */
+  /** The headers that every answer has, even a refusal or a preflight's answer. `request-id` comes first. */
   readonly headers: Readonly<Record<string, string>>
   readonly name: string
-  /** When it arrived, by `performance.now()`; 0 if not measured. */
+  /** When the request arrived, by `performance.now()`; 0 if not measured. */
   readonly began_ms: number
 
   constructor(requestId: Ids.RequestId, headers: Exchange["headers"], name: string, beganMs: number) {
@@ -96,13 +96,15 @@ export class Exchange {
   }
 }
 
-/** Answers requests with these services in this scope. When the scope closes, running requests are interrupted. */
+/**
+ * Creates the answering of requests with these services in this scope. Closing the scope interrupts running requests.
+ */
 export const make = Effect.fnUntraced(function* <R>(
   routes: ReadonlyArray<Route<R>>,
   given: Settings
 ): Effect.fn.Return<Answering<Services<R>>, never, Services<R> | Scope.Scope> {
   const context = yield* Effect.context<Services<R>>()
-  // Closing the scope waits for interrupted requests as briefly as `interruptAll` does.
+  // Closing the scope waits for interrupted requests only as long as `interruptAll` does.
   const scope = yield* Effect.acquireRelease(Scope.make(), (made) => waitBriefly(Scope.close(made, Exit.void)))
   const running = yield* Scope.provide(FiberSet.make<Answer.Answer, ApiError.ApiError>(), scope)
   const [newest] = yield* Revision.ServedRevisions
@@ -112,7 +114,7 @@ export const make = Effect.fnUntraced(function* <R>(
 /** How long interrupted requests may take to end, in milliseconds. */
 const lastCallsMs = 250
 
-/** Runs an effect and waits briefly for its end. If it cannot be interrupted, it continues in the background. */
+/** Runs an effect and waits briefly for its end. An effect that cannot be interrupted continues in the background. */
 const waitBriefly = (effect: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.flatMap(Effect.forkDetach(effect), (fiber) =>
     Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), lastCallsMs))
@@ -150,7 +152,7 @@ const makeExchanges = <R>(
     notFound: (path) => NotFound.match(paths, path),
     preflight: (method, path, header) => cors?.preflight(method, path, header) ?? null,
     begin: (route, path, header) => {
-      // An answer in an older revision replaces `service-version` (api.md, Choosing a revision).
+      // If the answer uses an older revision, the route replaces `service-version` (api.md, Choosing a revision).
       const requestId = ids.request()
       const headers: Record<string, string> = { "request-id": requestId }
       if (path.startsWith("/v1/")) headers["service-version"] = revision
@@ -163,7 +165,7 @@ const makeExchanges = <R>(
 
 type Fork<R> = <A, E>(work: Effect.Effect<A, E, R>) => Fiber.Fiber<A, E>
 
-/** The error with which a failed route is answered. */
+/** Turns the cause of a route's failure into the error that the caller receives. */
 type ErrorOf = (request_id: string, cause: Cause.Cause<ApiError.ApiError>) => ApiError.ApiError
 
 const errorsLoggedBy =
@@ -223,7 +225,7 @@ const makeRuns = <R>(
   }
 }
 
-/** Makes the answers to outcomes and refusals. */
+/** Creates answers from outcomes and refusals. */
 const makeAnswers = (
   settings: Answer.Refusals,
   ids: Ids.Ids["Service"],
@@ -238,7 +240,7 @@ const makeAnswers = (
   }
 })
 
-/** Calls the functions of the settings. What they throw is logged. */
+/** Calls the functions in the settings and logs what they throw. */
 const makeCallbacks = ({ onAnswered }: Settings, fork: Fork<never>): Pick<Answering<never>, "answered" | "guarded"> => {
   const logFailed = (name: string, defect: unknown) => void fork(Effect.logWarning(`${name} failed`, Cause.die(defect)))
   const guarded = <A>(name: string, call: () => A): A | undefined => {
@@ -272,10 +274,10 @@ const isDone = <A, E, R>(work: Effect.Effect<A, E, R>): work is Exit.Exit<A, E> 
 
 type Work<R> = Effect.Effect<Answer.Answer, ApiError.ApiError, R>
 
-/** The work of a route; an `Exit` if it is done immediately. */
+/** A route's work. It is an `Exit` if the route has already finished. */
 type Handled<R> = (route: Pick<Route<R>, "name" | "handle">, incoming: Incoming) => Work<R>
 
-/** With a tracer, the span of a route names the request but contains no data from it. */
+/** If there is a tracer, adds a span that names the route but contains no data from the request. */
 const handledIn = <R>(context: Context.Context<R>): Handled<R> => {
   const handle = (route: Pick<Route<R>, "name" | "handle">, incoming: Incoming) => {
     try {
@@ -292,7 +294,7 @@ const handledIn = <R>(context: Context.Context<R>): Handled<R> => {
   }
 }
 
-/** The host is stopping or has stopped. */
+/** The error of requests that arrive while the host stops. */
 export const closingDown = ApiError.make("service_unavailable", { retry_after_seconds: 1 })
 
 const logDefect = (cause: Cause.Cause<unknown>, request_id: string) =>

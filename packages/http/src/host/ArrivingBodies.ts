@@ -3,12 +3,11 @@ import { Effect } from "effect"
 import * as Body from "./Body.ts"
 import type { Read } from "./Route.ts"
 
-/** Limits the memory for bodies that are still arriving. */
+/** Limits the memory for request bodies that are still arriving. */
 export interface Limits {
   /**
-   * The maximum number of bytes that the arriving bodies of all callers may occupy together. Above that, the body that
-   * began to arrive first is refused with `service_unavailable`. At least 256 KiB, the size of one body; 64 MiB by
-   * default.
+   * The maximum size of all arriving bodies together, in bytes. Above it, the body that began first is refused with
+   * `service_unavailable`. At least 256 KiB, the maximum size of one body; 64 MiB by default.
    */
   readonly max_arriving_bytes?: number
 }
@@ -19,8 +18,8 @@ type Settle = (outcome: Read) => void
 /**
  * The bodies that are arriving at a handler, oldest first.
  *
- * They share one limit. Above it the oldest body is refused: it is the slowest, so slow senders cannot keep out the
- * others.
+ * They share one limit. Above the limit, the oldest body is refused, because it is the slowest. So slow senders cannot
+ * block the others.
  */
 export class ArrivingBodies {
   private readonly bodies = new Set<ArrivingBody>()
@@ -31,14 +30,14 @@ export class ArrivingBodies {
     this.max_bytes = max_arriving_bytes
   }
 
-  /** Begins a body of at most `limit` bytes. `settle` is called once, with the body or a refusal. */
+  /** Starts a body of at most `limit` bytes. `settle` is called once, with the body or a refusal. */
   begin(limit: number, settle: Settle): ArrivingBody {
     const body = new ArrivingBody(limit, this, settle)
     this.bodies.add(body)
     return body
   }
 
-  /** Counts the growth of a body, and refuses the oldest bodies while the total exceeds the limit. */
+  /** Adds to the total, and refuses the oldest bodies while the total exceeds the limit. */
   grow(bytes: number): void {
     this.bytes += bytes
     for (const oldest of this.bodies) {
@@ -60,8 +59,8 @@ const busy = Effect.fail(
 )
 
 /**
- * A body that arrives in pieces. The pieces are copied into one buffer, because a piece of one byte occupies a hundred
- * times its size and may keep its whole chunk in memory.
+ * A body that arrives in chunks. They are copied into one buffer, because a one-byte chunk occupies a hundred times its
+ * size and may keep a larger buffer in memory.
  */
 export class ArrivingBody {
   private readonly limit: number
@@ -77,7 +76,7 @@ export class ArrivingBody {
     this.settle = settle
   }
 
-  /** Adds a piece. Above the limit the body is refused with `request_too_large`. */
+  /** Adds a chunk. If the body then exceeds the limit, it is refused with `request_too_large`. */
   add(piece: Uint8Array): void {
     if (this.isOver) return
     const length = this.length + piece.length
@@ -97,19 +96,19 @@ export class ArrivingBody {
     this.length = length
   }
 
-  /** Ends the body after its last piece. */
+  /** Completes the body after its last chunk. */
   end(): void {
     this.finish(Effect.succeed(this.buffer.subarray(0, this.length)))
   }
 
-  /** Ends the body with this outcome. Later outcomes are ignored. */
+  /** Settles the body with this outcome. Later outcomes are ignored. */
   finish(outcome: Read): void {
     if (this.isOver) return
     this.forget()
     this.settle(outcome)
   }
 
-  /** Drops the body because its reader is gone. */
+  /** Discards the body because its reader was interrupted. */
   forget(): void {
     this.isOver = true
     this.all.remove(this, this.buffer.length)
