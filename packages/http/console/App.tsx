@@ -23,14 +23,14 @@ const sections = [
   { name: "calls", text: "Calls" }
 ] as const
 
-/** The frame of the console: the session, the navigation, and the page. */
+/** The frame around every page of the console: the header, the navigation, and the sandbox's clock. */
 export const App = () => {
   const user = isShared() ? null : session.value
   const { path } = place.value
   const [section = "requests", id] = path
   const heading = `${section}/${id ?? ""}`
-  // Focuses the heading of a new page, so that screen readers start there. Must run before the page is painted: later,
-  // the user may already have moved the focus to a field.
+  // Focuses the heading of a new page, so that screen readers start there. This must happen before the browser paints
+  // the page; afterwards the user may already have focused a field.
   useLayoutEffect(() => {
     document.querySelector<HTMLElement>("h1")?.focus()
     document.title = `${document.querySelector("h1")?.textContent ?? "Console"} · Quotewire`
@@ -61,7 +61,7 @@ export const App = () => {
   )
 }
 
-/** Moves the focus in code, because following a link would change the address, which names the page. */
+/** Moves the focus by code. A link to `#page` would change the address, which names the current page. */
 const skip = (): void => document.getElementById("page")?.focus()
 
 type User = Session | OperatorSession

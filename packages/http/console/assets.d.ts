@@ -1,2 +1,2 @@
-/** The build puts all styles into one file. */
+/** Lets the console import style sheets. The build puts all of them into one file. */
 declare module "*.css"

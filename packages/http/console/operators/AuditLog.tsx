@@ -12,7 +12,7 @@ const outcomes: Readonly<Record<string, State>> = {
   refused: { tone: "bad", text: "Refused" }
 }
 
-/** Who did what, newest first. */
+/** The audit log: which operator did what, newest first. */
 export const AuditLog = ({ call }: { readonly call: Call }) => {
   const page = useLive("audit", { read: (signal) => call("list_audit_log", { limit: 100 }, signal), next: () => 5_000 })
   return (

@@ -12,7 +12,7 @@ const circuits: Readonly<Record<Status["circuit"], State>> = {
   open: { tone: "bad", text: "Not asked" }
 }
 
-/** The carriers, their circuits, their latest outcomes, and how much of their limits is left. */
+/** The carriers, their circuit breakers, their latest outcomes, and how much of their rate limits is left. */
 export const Carriers = ({ call }: { readonly call: Call }) => {
   const page = useLive("carriers", { read: (signal) => call("get_carrier_status", {}, signal), next: () => 5_000 })
   const { busy, error, run } = useAction()

@@ -6,7 +6,7 @@ import { count } from "../words/format.ts"
 
 type Parked = OperatorAnswer<"list_parked_events">["events"][number]
 
-/** The consumers of events in the service's own processes, and the events that they have parked. */
+/** The event consumers in the service's own processes, and the events that they have parked. */
 export const Consumers = ({ call, name }: { readonly call: Call; readonly name: string | undefined }) => {
   const page = useLive("consumers", { read: (signal) => call("list_consumers", {}, signal), next: () => 5_000 })
   return (

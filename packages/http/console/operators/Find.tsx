@@ -11,7 +11,7 @@ import { ofOutcome, ofRequest } from "../words/states.ts"
 type Page = OperatorAnswer<"find_quote_requests">
 type Found = Page["quote_requests"][number]
 
-/** The filters, as they are in the address. */
+/** The names of the filters in the page's query string. */
 const names = [
   "organization_id",
   "environment",
@@ -34,7 +34,7 @@ const questions = [
   { text: "In progress", filter: () => ({ status: "in_progress" }) }
 ] as const
 
-/** Finds requests of all organizations that the token reaches. */
+/** Finds requests of all organizations that the operator's token reaches. */
 export const Find = ({ call, query }: { readonly call: Call; readonly query: URLSearchParams }) => {
   const filter = Object.fromEntries(names.flatMap((name) => (query.has(name) ? [[name, query.get(name) ?? ""]] : [])))
   const page = useOnce(`find ${query}`, (signal) => call("find_quote_requests", { ...filter, limit: 50 }, signal))

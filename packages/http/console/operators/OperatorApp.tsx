@@ -9,7 +9,7 @@ import { SubscriptionRecoveries } from "./SubscriptionRecoveries.tsx"
 import { TimelinePage } from "./TimelinePage.tsx"
 import { Work } from "./Work.tsx"
 
-/** The sections for operators. */
+/** The sections of the navigation for operators. */
 export const operatorSections = [
   { name: "requests", text: "Requests" },
   { name: "carriers", text: "Carriers" },
@@ -18,7 +18,7 @@ export const operatorSections = [
   { name: "audit", text: "Audit log" }
 ] as const
 
-/** The operator's current page. */
+/** The page that an operator currently sees. */
 export const OperatorPage = ({ call, place: { path, query } }: { readonly call: Call; readonly place: Place }) => {
   const [section = "requests", id] = path
   switch (section) {

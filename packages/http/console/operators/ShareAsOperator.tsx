@@ -1,7 +1,7 @@
 import { Share } from "../parts/Share.tsx"
 import type { Call } from "../state/operatorCalls.ts"
 
-/** Creates a partner link for a resource of an organization. Requires the `write` scope. */
+/** Creates a partner link for a resource of any organization. Requires the `write` scope. */
 export const ShareAsOperator = ({
   call,
   of: { environment, organization_id },

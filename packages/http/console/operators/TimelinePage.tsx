@@ -77,7 +77,7 @@ const failureOf = (attempts: unknown): string => {
   return hasFailure && typeof newest.failure === "string" ? ofFailure(newest.failure) : ""
 }
 
-/** The text for an entry. */
+/** The sentence that describes an entry of the timeline. */
 const saysOf = ({ details, what }: Entry): string => {
   const reason = text(details.reason)
   const because = reason === "" ? "" : `: ${words(reason)}`

@@ -86,7 +86,7 @@ const Processes = ({ processes }: { readonly processes: NonNullable<WorkReport["
   </div>
 )
 
-/** Whether each cell can be reached, and which are being moved. */
+/** The state of each cell: whether it can be reached, and whether it is being moved. */
 const Cells = ({ cells }: Pick<WorkReport, "cells">) => (
   <div class="card">
     <h2>Cells</h2>
@@ -101,7 +101,7 @@ const Cells = ({ cells }: Pick<WorkReport, "cells">) => (
   </div>
 )
 
-/** How long data is kept. */
+/** How long each kind of data is kept. */
 const RetentionPeriods = ({ retention }: Pick<WorkReport, "retention">) => (
   <div class="card">
     <h2>How long things are kept</h2>

@@ -81,7 +81,7 @@ const List = ({
   )
 }
 
-/** One call of the log. Bodies are not kept, so none is shown. */
+/** One call from the request log. It shows no bodies, because they are not stored. */
 export const CallPage = ({ id, session }: { readonly session: Session; readonly id: string }) => {
   const call = useOnce(`call ${id}`, (signal) => session.client.get_api_request({ id }, { signal }))
   return (

@@ -4,7 +4,7 @@ import { Recoveries, type RecoveryCalls } from "../parts/Recoveries.tsx"
 import { to } from "../state/route.ts"
 import { idempotently, type Session } from "../state/session.ts"
 
-/** Resends deliveries of one of your endpoints. */
+/** Resends deliveries to one of the organization's endpoints. */
 export const EndpointRecoveries = ({ id, session: { client } }: { readonly session: Session; readonly id: string }) => {
   const calls = useMemo<RecoveryCalls>(
     () => ({

@@ -9,12 +9,12 @@ import { title } from "../words/format.ts"
 
 type Event = AnswerOf<"list_events">["events"][number]
 
-/** How many of the newest events are kept and shown. */
+/** How many events are kept and shown. Older events are dropped. */
 const maxShown = 10_000
 
-/** The feed as read so far. */
+/** The part of the event feed that was read so far. */
 interface Feed {
-  /** Newest first. */
+  /** The newest event comes first. */
   readonly events: ReadonlyArray<Event>
   readonly cursor: string | null
   readonly caughtUp: boolean
@@ -22,7 +22,7 @@ interface Feed {
 
 const begun: Feed = { events: [], cursor: null, caughtUp: false }
 
-/** The newest events, and each later one as it arrives, newest first. */
+/** The latest events, and each new one as it arrives, newest first. */
 export const Events = ({ query, session }: { readonly session: Session; readonly query: URLSearchParams }) => {
   const type = query.get("type") ?? ""
   const feed = useLive(`feed ${bump.value}`, {

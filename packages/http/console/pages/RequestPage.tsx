@@ -15,10 +15,16 @@ import { ofDelivery, ofRequest } from "../words/states.ts"
 export type Answer = AnswerOf<"get_quote_request">
 type Request = Answer["quote_request"]
 
-/** How often a page checks a finished request for late changes, such as retried deliveries and expired quotes. */
+/**
+ * How often a page checks a finished request for later changes, such as retried deliveries and expired quotes, in
+ * milliseconds.
+ */
 export const slowMs = 10_000
 
-/** A request with its quotes, kept up to date. While carriers are asked, the page long-polls the host. */
+/**
+ * Loads a quote request with its quotes and keeps it up to date. While carriers are being asked, it long-polls the
+ * host.
+ */
 export const useRequest = (client: RemoteClient, id: string) =>
   useLive(`request ${id} ${bump.value}`, {
     read: (signal, last: Answer | null) =>
@@ -38,7 +44,7 @@ export const RequestPage = ({ id, session }: { readonly session: Session; readon
         <a href={to(["requests"])}>Requests</a> / <Id id={id} />
       </nav>
       <div class="row">
-        {/* The same heading element before and after loading, so that it keeps the focus. */}
+        {/* The same heading element is used before and after loading, so that it keeps the focus. */}
         <h1 tabIndex={-1}>{request.value === null ? "Request" : title(request.value.quote_request.line)}</h1>
         <span aria-live="polite">
           {request.value !== null && <Tag {...ofRequest(request.value.quote_request.status)} />}
@@ -97,7 +103,7 @@ const Whole = ({
   )
 }
 
-/** The quotes of a request, in the order of their arrival. */
+/** A request's quotes, in the order in which they arrived. */
 export const Quotes = ({ quote_request: request, quotes }: Answer) => (
   <div class="card">
     <div class="spread">
@@ -112,7 +118,7 @@ export const Quotes = ({ quote_request: request, quotes }: Answer) => (
   </div>
 )
 
-/** The state, the subject and the counts of a request. */
+/** A request's state, what it is about, and its counts. */
 export const Head = ({ request }: { readonly request: Request }) => {
   const of = (outcome: string) => request.carriers.filter((one) => one.outcome === outcome).length
   const counts = [
@@ -161,7 +167,7 @@ export const Head = ({ request }: { readonly request: Request }) => {
   )
 }
 
-/** The events of a request, and what became of their deliveries if those are known. */
+/** A request's events, and the state of their deliveries if it is known. */
 export const EventTable = ({
   deliveries,
   events,

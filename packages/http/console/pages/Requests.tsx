@@ -16,7 +16,7 @@ type Request = AnswerOf<"list_quote_requests">["quote_requests"][number]
 const statuses = ["in_progress", "action_required", "completed", "failed"] as const
 const isStatus = (text: string | null): text is (typeof statuses)[number] => statuses.some((one) => one === text)
 
-/** The quote requests of the workspace, newest first. */
+/** The workspace's quote requests, newest first. */
 export const Requests = ({ query, session }: { readonly session: Session; readonly query: URLSearchParams }) => {
   const asked = query.get("status")
   const status = isStatus(asked) ? asked : null
@@ -64,7 +64,7 @@ export const Requests = ({ query, session }: { readonly session: Session; readon
   )
 }
 
-/** Opens what an id names: a request, a call or an endpoint. */
+/** A search field that opens the request, call or endpoint with a given ID. */
 const Find = () => {
   const [id, setId] = useState("")
   const [wrong, setWrong] = useState(false)
@@ -108,7 +108,7 @@ const Find = () => {
 
 const idOf = ({ id }: Request): string => id
 
-/** The newest page, kept up to date, and the older ones that the user has loaded. */
+/** The newest page of the list, kept up to date, and the older pages that the user has loaded. */
 const List = ({
   cursor,
   filter,

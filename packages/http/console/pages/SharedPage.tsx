@@ -31,7 +31,7 @@ const NoLink = ({ says }: { readonly says: string }) => (
   </section>
 )
 
-/** Why a link shows nothing; null if it works, or if the error has nothing to do with the link. */
+/** Explains why a link does not work; null if it works or the error has nothing to do with the link. */
 const refusalOf = ({ error }: Loaded<unknown>): string | null => {
   if (!isApiError(error)) return null
   if (error.code === "authentication_failed") return "The link has expired, or was altered."

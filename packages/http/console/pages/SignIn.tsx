@@ -2,7 +2,7 @@ import { useState } from "preact/hooks"
 import { Failure } from "../parts/basics.tsx"
 import { signIn, signInError } from "../state/session.ts"
 
-/** Asks for a key. */
+/** The sign-in page, which asks for a key. */
 export const SignIn = () => {
   const [key, setKey] = useState("")
   const [busy, setBusy] = useState(false)

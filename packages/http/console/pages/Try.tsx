@@ -8,7 +8,7 @@ import type { Session } from "../state/session.ts"
 import { applications } from "../words/examples.ts"
 import { title, words } from "../words/format.ts"
 
-/** Starts a request in the sandbox: a line, an outcome to play, and the facts. */
+/** Starts a request in the sandbox. The user chooses an insurance line and the outcome to play, and edits the facts. */
 export const Try = ({ session }: { readonly session: Session }) => {
   const scenarios = useOnce(
     "scenarios",
@@ -104,7 +104,7 @@ const Start = ({ scenarios, session }: { readonly session: Session; readonly sce
 
 const written = (line: string): string => JSON.stringify(applications[line] ?? {}, null, 2)
 
-/** The body of the start, or null if the facts are not JSON. */
+/** The body of the call that starts the request; null if the facts are not JSON. */
 const bodyOf = (line: string, scenario: string | null, facts: string): object | null => {
   try {
     return {
@@ -119,7 +119,7 @@ const bodyOf = (line: string, scenario: string | null, facts: string): object | 
   }
 }
 
-/** The call as code to paste elsewhere. The key comes from an environment variable. */
+/** Shows the call as code to copy. The code reads the key from an environment variable. */
 const Copies = ({ body }: { readonly body: object }) => {
   const json = JSON.stringify(body, null, 2)
   const quoted = json.replaceAll("'", "'\\''")

@@ -13,7 +13,7 @@ import { ofDelivery, ofEndpoint, ofHttp } from "../words/states.ts"
 type Subscription = AnswerOf<"list_event_subscriptions">["event_subscriptions"][number]
 type Delivery = AnswerOf<"get_event_delivery">
 
-/** The endpoints of the workspace. */
+/** The workspace's webhook endpoints. */
 export const Webhooks = ({ session }: { readonly session: Session }) => {
   const [secret, setSecret] = useState<string | null>(null)
   const page = useLive(`endpoints ${bump.value}`, {
@@ -77,7 +77,7 @@ const Endpoint = ({ session, subscription }: { readonly session: Session; readon
   )
 }
 
-/** The health of an endpoint, live. */
+/** Loads an endpoint's health and keeps it up to date. */
 export const useHealth = ({ client }: Pick<Session, "client">, id: string) =>
   useLive(`health ${id} ${bump.value}`, {
     read: (signal) => client.get_event_subscription_health({ id }, { signal }),
@@ -128,7 +128,7 @@ const Create = ({
   )
 }
 
-/** One endpoint: its health, its deliveries and the attempts of one of them. */
+/** The page of one endpoint: its health, its deliveries, and the attempts of the selected delivery. */
 export const EndpointPage = ({
   event,
   id,
@@ -189,7 +189,7 @@ const Whole = ({
   )
 }
 
-/** The address and the health of an endpoint, and a button that tests it. */
+/** An endpoint's address and health, and a button that sends a test event. */
 const Overview = ({ session, subscription }: { readonly session: Session; readonly subscription: Subscription }) => {
   const { event_types, id, url } = subscription
   const health = useHealth(session, id)
@@ -239,7 +239,7 @@ const Overview = ({ session, subscription }: { readonly session: Session; readon
   )
 }
 
-/** The newest deliveries of an endpoint, live. */
+/** An endpoint's latest deliveries, kept up to date. */
 const RecentDeliveries = ({
   id,
   session,
@@ -285,7 +285,7 @@ const Recipe = () => (
   </>
 )
 
-/** The deliveries of an endpoint, each with a link below the path of its page. */
+/** An endpoint's deliveries. Each links to a page below the endpoint's own. */
 export const Deliveries = ({
   deliveries,
   path,
@@ -316,7 +316,7 @@ export const Deliveries = ({
   />
 )
 
-/** The attempts of one delivery, newest first, and a button that resends it, which partners do not get. */
+/** The attempts of one delivery, newest first. Partners do not get the button that resends it. */
 export const Attempts = ({
   event,
   path,

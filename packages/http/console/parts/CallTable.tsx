@@ -5,10 +5,10 @@ import { ofHttp } from "../words/states.ts"
 import { Id, Tag, Time } from "./basics.tsx"
 import { ListTable } from "./ListTable.tsx"
 
-/** A call of the request log. */
+/** An entry of the request log: one call of the API. */
 export type Call = AnswerOf<"list_api_requests">["requests"][number]
 
-/** Calls, newest first. */
+/** A table of calls, newest first. */
 export const CallTable = ({ calls }: { readonly calls: ReadonlyArray<Call> }) => (
   <ListTable
     label="Calls"

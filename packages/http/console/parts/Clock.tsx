@@ -14,10 +14,13 @@ const steps = [
   { seconds: 86_400, text: "+1 day" }
 ] as const
 
-/** The longest time between two reads of the clock. */
+/** The longest time between two reads of the clock, in milliseconds. */
 const longestMs = 10_000
 
-/** How long until the next read of the clock: at most until a second after the next job is due. */
+/**
+ * How long to wait before the next read of the clock, in milliseconds: at most until one second after the next job is
+ * due.
+ */
 const untilNextLook = ({ next_due, workspace_time }: AnswerOf<"get_sandbox">): number =>
   next_due === null ? longestMs : Math.min(longestMs, Date.parse(next_due.at) - Date.parse(workspace_time) + 1_000)
 
@@ -54,7 +57,7 @@ export const Clock = ({ session }: { readonly session: Session }) => {
         {next_due === null ? (
           <span class="minor">Nothing is due.</span>
         ) : (
-          // The clock moves by whole seconds, so round up: it must not stop just before the due time.
+          // The clock moves by whole seconds, so round up. Otherwise it would stop just before the due time.
           <button type="button" class="next" disabled={busy} onClick={() => advance(Math.ceil(dueMs / 1_000) || 1)}>
             {ofDue(next_due.what)} in {duration(Math.ceil(dueMs / 1_000) * 1_000)}
           </button>
@@ -70,7 +73,7 @@ export const Clock = ({ session }: { readonly session: Session }) => {
   )
 }
 
-/** The time of this machine, each second. */
+/** This machine's time in milliseconds, updated every second. */
 const useNow = (): number => {
   const [now, setNow] = useState(Date.now())
   useEffect(() => {

@@ -10,7 +10,7 @@ type Request = AnswerOf<"get_quote_request">["quote_request"]
 type Carrier = Request["carriers"][number]
 type Event = AnswerOf<"list_events">["events"][number]
 
-/** What happened to a request, carrier by carrier, on one axis of the workspace's clock. */
+/** Shows what happened to a request, one row for each carrier, on a shared time axis in workspace time. */
 export const Happened = ({
   deliveries,
   events,

@@ -3,18 +3,18 @@ import { duration } from "../words/format.ts"
 import type { Tone } from "../words/states.ts"
 import { usePlaced } from "./basics.tsx"
 
-/** A mark on a lane, in milliseconds since the start. Without an end it is a point. */
+/** A mark on a lane. Its times are in milliseconds since the start of the axis. A mark without an end is a point. */
 export interface Mark {
   readonly from: number
   readonly to?: number
   readonly tone: Tone
-  /** Its tooltip. */
+  /** The text of its tooltip. */
   readonly label: string
-  /** Its style, apart from its tone. */
+  /** Its shape, apart from its color. */
   readonly kind: "bar" | "open" | "silent" | "tick" | "dot"
 }
 
-/** One lane: a name, its marks, and a text that says what they show. */
+/** One row of the diagram: a name, its marks, and a text that says what the marks show. */
 export interface Lane {
   readonly name: ComponentChildren
   readonly marks: ReadonlyArray<Mark>
@@ -27,7 +27,7 @@ const steps = [
   86_400_000
 ]
 
-/** The labeled moments of the axis: at most six. */
+/** The labeled times on the axis, at most six. */
 const ticksOf = (spanMs: number): ReadonlyArray<number> => {
   const step = steps.find((one) => spanMs / one <= 6) ?? spanMs / 4
   return Array.from({ length: Math.floor(spanMs / step) + 1 }, (_, index) => index * step)
@@ -58,7 +58,7 @@ const Line = ({ at, span }: { readonly at: number; readonly span: number }) => {
   return <span ref={ref} class="mark line" />
 }
 
-/** Lanes on a shared time axis. The text of each lane says everything that its marks show. */
+/** A diagram of lanes on a shared time axis. The text of each lane says everything that its marks show. */
 export const Lanes = ({
   deadline,
   lanes,
@@ -81,7 +81,7 @@ export const Lanes = ({
         <span />
       </div>
       {lanes.map(({ marks, name, says, tone }, index) => (
-        // A request's lanes never change their order, so the index is a stable key.
+        // The lanes of a request never change their order, so the index is a stable key.
         <div class="lane" key={index}>
           <span class="name">{name}</span>
           <span class="track" aria-hidden="true">

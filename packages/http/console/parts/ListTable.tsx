@@ -4,15 +4,12 @@ import { usePlaced, Wide } from "./basics.tsx"
 
 /** How many rows are shown or hidden together. */
 const chunkRows = 50
-/** Shorter lists are in the page as a whole, so that the browser's own search finds everything. */
+/** Lists up to this length are rendered as a whole, so that the browser's own search finds everything. */
 const longRows = 1_000
-/** How far outside the viewport rows are rendered. */
+/** How far outside the viewport rows are still rendered. */
 const margin = "1500px"
 
-/**
- * A list as a table. Only the rows of a long list that are near the viewport are in the page, so that scrolling stays
- * smooth.
- */
+/** A list as a table. In a long list, only the rows near the viewport are rendered, so that scrolling stays smooth. */
 export const ListTable = <A,>({
   columns,
   items,
@@ -22,7 +19,7 @@ export const ListTable = <A,>({
   readonly label: string
   readonly columns: ReadonlyArray<string>
   readonly items: ReadonlyArray<A>
-  /** A `tr` with a key. */
+  /** Renders one item as a `tr` with a key. */
   readonly row: (item: A, index: number) => VNode
 }) => (
   <Wide label={label}>
@@ -47,7 +44,7 @@ export const ListTable = <A,>({
   </Wide>
 )
 
-/** A group of rows of a long list: rendered, or replaced by a gap of the same height. */
+/** A group of rows in a long list: either rendered, or replaced by a gap of the same height. */
 const Chunk = <A,>({
   columns,
   first,
@@ -68,7 +65,7 @@ const Chunk = <A,>({
     const observer = new IntersectionObserver(
       (entries) => {
         const isNear = entries.at(-1)?.isIntersecting === true
-        // A row that has the focus stays rendered.
+        // A group stays rendered while one of its rows has the focus.
         if (isNear) setHeight(null)
         else if (!element.contains(document.activeElement)) setHeight(element.getBoundingClientRect().height)
       },
@@ -80,7 +77,7 @@ const Chunk = <A,>({
   return (
     <tbody ref={body}>
       {height === null ? (
-        // The heading is row 1.
+        // The heading counts as row 1, so the first item is row 2.
         its.map((item, index) => cloneElement(row(item, first + index), { "aria-rowindex": first + index + 2 }))
       ) : (
         <Gap columns={columns} height={height} />

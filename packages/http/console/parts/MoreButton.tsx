@@ -1,7 +1,7 @@
 import type { Older } from "../state/older.ts"
 import { Failure } from "./basics.tsx"
 
-/** A button that reads the next page of a list, and shows why that failed. */
+/** A button that loads the next page of a list. If that fails, it shows why. */
 export const MoreButton = ({
   label,
   of: { busy, error, more }

@@ -22,7 +22,7 @@ const coverLabel = (cover: Quote["coverage"]["subjects"][number]["coverages"][nu
   return cover.included === true ? "covered" : "unknown"
 }
 
-/** The covers of a quote, named by what they insure. */
+/** A quote's amounts of coverage, by the name of what they insure. */
 const coversOf = ({ coverage }: Quote): ReadonlyMap<string, string> =>
   new Map(
     coverage.subjects.flatMap((subject) =>
@@ -55,7 +55,7 @@ const rowsOf = (quotes: ReadonlyArray<Quote>, now: number): ReadonlyArray<Row> =
       )
     },
     ...names.map((name) => ({ name, cells: covers.map((all) => all.get(name) ?? "unknown") })),
-    // Partners do not see assumptions.
+    // Answers to partners contain no assumptions, so their row is left out.
     ...(quotes.some(({ evidence }) => evidence.assumptions.length > 0)
       ? [{ name: "Assumed", cells: quotes.map(({ evidence }) => `${evidence.assumptions.length} facts`) }]
       : []),
@@ -72,10 +72,10 @@ const rowsOf = (quotes: ReadonlyArray<Quote>, now: number): ReadonlyArray<Row> =
 
 const inTime = (ms: number): string => (ms < 0 ? `${duration(-ms)} ago` : `in ${duration(ms)}`)
 
-/** These are always shown: every quote has its own. */
+/** The rows that are always shown, because they differ for every quote. */
 const always: ReadonlyArray<string> = ["Term", "Premium", "Expires"]
 
-/** Whether quotes differ in anything worth comparing. */
+/** Whether the quotes differ in this row in a way that is worth comparing. */
 const differs = ({ cells, name }: Row): boolean => !["Premium", "Expires"].includes(name) && new Set(cells).size > 1
 
 const Rows = ({ rows }: { readonly rows: ReadonlyArray<Row> }) => (
@@ -98,8 +98,8 @@ const Rows = ({ rows }: { readonly rows: ReadonlyArray<Row> }) => (
 )
 
 /**
- * Quotes side by side, in the order of their arrival, which is not a ranking. The price for one month comes first,
- * because terms differ. Rows in which the quotes agree are collapsed.
+ * Quotes side by side, in the order in which they arrived, which is not a ranking. The monthly price comes first,
+ * because the quotes' terms differ. Rows in which all quotes agree are collapsed.
  */
 export const QuoteTable = ({ now, quotes }: { readonly quotes: ReadonlyArray<Quote>; readonly now: number }) => {
   const rows = rowsOf(quotes, now)
@@ -172,7 +172,7 @@ export const QuoteTable = ({ now, quotes }: { readonly quotes: ReadonlyArray<Quo
   )
 }
 
-/** The facts that were not sent, and what was assumed instead. */
+/** The facts that the caller did not send, and what the service assumed instead. */
 const Assumed = ({ quotes }: { readonly quotes: ReadonlyArray<Quote> }) => {
   const all = new Map(quotes.flatMap(({ evidence }) => evidence.assumptions.map((one) => [one.path, one] as const)))
   if (all.size === 0) return null

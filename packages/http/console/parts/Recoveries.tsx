@@ -21,11 +21,11 @@ export interface Choice {
   readonly per_minute: number
 }
 
-/** The calls about the recoveries of one endpoint, by its owner or by an operator. */
+/** The calls about one endpoint's recoveries. The endpoint's owner and an operator use different calls. */
 export interface RecoveryCalls {
-  /** The id of the endpoint. */
+  /** The endpoint's ID. */
   readonly id: string
-  /** The fastest rate that the caller may choose. */
+  /** The maximum rate that the user may choose, in deliveries per minute. */
   readonly maxPerMinute: number
   readonly list: (signal: AbortSignal) => Promise<{ readonly recoveries: ReadonlyArray<Recovery> }>
   readonly preview: (choice: Choice) => Promise<Preview>
@@ -33,7 +33,7 @@ export interface RecoveryCalls {
   readonly change: (recovery_id: string, action: Action) => Promise<unknown>
 }
 
-/** Resends an endpoint's deliveries: choose, preview, start, and watch. */
+/** Resends an endpoint's deliveries. The user chooses which, previews and starts the recovery, and watches it run. */
 export const Recoveries = ({ calls }: { readonly calls: RecoveryCalls }) => {
   const page = useLive(`recoveries ${calls.id} ${bump.value}`, {
     read: async (signal) => (await calls.list(signal)).recoveries,
@@ -142,7 +142,9 @@ const choiceOf = (form: FormData): Choice => {
   }
 }
 
-/** A date and time field returns `2026-11-27T12:30`, sometimes with seconds. */
+/**
+ * Parses the value of a date and time field, such as `2026-11-27T12:30`, sometimes with seconds. The value is in UTC.
+ */
 const timeOf = (value: FormDataEntryValue | null): string | null =>
   typeof value === "string" && value !== "" ? `${value.length === 16 ? `${value}:00` : value}Z` : null
 

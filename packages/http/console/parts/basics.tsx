@@ -6,20 +6,20 @@ import { to } from "../state/route.ts"
 import { moment, shortId, visible } from "../words/format.ts"
 import type { State } from "../words/states.ts"
 
-/** A state: a word on a colored background. */
+/** A state, shown as a word on a colored background. */
 export const Tag = ({ text, tone }: State) => <span class={`state ${tone}`}>{visible(text)}</span>
 
-/** Untrusted text, isolated from the text around it. */
+/** Text from an untrusted source, isolated so that its writing direction does not affect the text around it. */
 export const Outside = ({ text }: { readonly text: string }) => <bdi>{visible(text)}</bdi>
 
-/** A time, with the full date in its `datetime` attribute and on hover. */
+/** A time. Its `datetime` attribute and its tooltip contain the full date. */
 export const Time = ({ at, children }: { readonly at: string; readonly children?: ComponentChildren }) => (
   <time dateTime={at} title={moment(at)}>
     {children ?? moment(at)}
   </time>
 )
 
-/** Copies text, and briefly confirms it, to screen readers too. */
+/** A button that copies text and briefly confirms it, to screen readers too. */
 export const Copy = ({ label, text }: { readonly label: string; readonly text: string }) => {
   const [copied, setCopied] = useState(false)
   useEffect(() => {
@@ -39,7 +39,7 @@ export const Copy = ({ label, text }: { readonly label: string; readonly text: s
   )
 }
 
-/** A shortened id, with a button that copies all of it. */
+/** A shortened ID with a button that copies the whole ID. */
 export const Id = ({ id }: { readonly id: string }) => (
   <span class="row tight">
     <code title={id}>{shortId(id)}</code>
@@ -47,7 +47,7 @@ export const Id = ({ id }: { readonly id: string }) => (
   </span>
 )
 
-/** The API's reason for a failure, and what to do. */
+/** An API error: the reason, and what to do next. */
 export const Failure = ({ error, retry }: { readonly error: unknown; readonly retry?: (() => void) | undefined }) => {
   if (error === null || error === undefined) return null
   const message = error instanceof Error ? error.message : String(error)
@@ -86,12 +86,12 @@ export const Failure = ({ error, retry }: { readonly error: unknown; readonly re
   )
 }
 
-/** An empty state: says that nothing is here yet, and what to do. */
+/** A message for an empty list: nothing is here yet, and what to do. */
 export const Empty = ({ children }: { readonly children: ComponentChildren }) => <p class="empty">{children}</p>
 
 /**
- * Shows what was read. Before the first answer it shows a loading state; after a failure it keeps the last data and says how
- * old it is.
+ * Shows loaded data. Until the first answer arrives, it shows a loading state. After a failure, it keeps the last data
+ * and says how old that data is.
  */
 export const Show = <A,>({
   children,
@@ -114,7 +114,7 @@ export const Show = <A,>({
   </>
 )
 
-/** Sets style properties from data, because the content security policy forbids style attributes. */
+/** Sets style properties by code, because the content security policy forbids style attributes. */
 export const usePlaced = <E extends HTMLElement>(properties: Readonly<Record<string, string>>) => {
   const ref = useRef<E>(null)
   useLayoutEffect(() => {
@@ -123,7 +123,7 @@ export const usePlaced = <E extends HTMLElement>(properties: Readonly<Record<str
   return ref
 }
 
-/** Names and values, side by side. */
+/** A list of names and values, side by side. */
 export const Facts = ({
   of: rows
 }: {
@@ -139,7 +139,7 @@ export const Facts = ({
   </dl>
 )
 
-/** A wide table, which scrolls sideways on narrow screens. */
+/** A wrapper for wide tables, which lets them scroll sideways on narrow screens. */
 export const Wide = ({ children, label }: { readonly label: string; readonly children: ComponentChildren }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: without a mouse, only what has the focus can be scrolled
   <section class="scroll" tabIndex={0} aria-label={label}>

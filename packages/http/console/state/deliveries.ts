@@ -8,10 +8,12 @@ export interface DeliveryTo {
   readonly delivery: AnswerOf<"list_event_deliveries">["deliveries"][number]
 }
 
-/** How many endpoints are asked: up to ten are active, and earlier ones may also have received deliveries. */
+/**
+ * How many endpoints are asked for deliveries. Up to ten can be active, and disabled ones may also have received some.
+ */
 const maxEndpoints = 20
 
-/** The deliveries of a request's events, endpoint by endpoint. */
+/** Loads the deliveries of a request's events from every endpoint. */
 export const deliveriesOf = async (
   { client }: Session,
   quote_request_id: string,

@@ -5,9 +5,9 @@ import { isShared } from "./shared.ts"
 
 /** The state of the data that a page loads. */
 export interface Loaded<A> {
-  /** The latest answer; null before the first one. */
+  /** The latest answer; null before the first answer. */
   readonly value: A | null
-  /** Why the last call failed; null if it did not. The previous value stays. */
+  /** Why the last call failed; null if it succeeded. After a failure, `value` keeps the last answer. */
   readonly error: unknown
   /** When the value was read, in milliseconds; null before the first answer. */
   readonly at: number | null
@@ -15,7 +15,7 @@ export interface Loaded<A> {
   readonly reload: () => void
 }
 
-/** Waits until the tab is visible. Hidden tabs make no calls. */
+/** Waits until the tab is visible, because hidden tabs make no calls. */
 const whenShown = (signal: AbortSignal): Promise<void> =>
   document.visibilityState === "visible"
     ? Promise.resolve()
@@ -33,7 +33,7 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer)
-      // Without this, a page that is open for hours would collect thousands of listeners on the same signal.
+      // Without this, a page that stays open for hours would add thousands of listeners to the same signal.
       signal.removeEventListener("abort", end)
       resolve()
     }
@@ -42,12 +42,15 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   })
 
 const longestPauseMs = 15_000
-/** The shortest pause, even after a long poll: a host that is shutting down answers long polls immediately. */
+/**
+ * The shortest pause between reads, in milliseconds, even after a long poll: a host that is shutting down answers long
+ * polls immediately.
+ */
 const shortestPauseMs = 200
 
 /** How to load data, and when to load it again. */
 export interface Reading<A> {
-  /** Reads the data. `last` is the previous value; a read that waits for a change needs its version. */
+  /** Reads the data. `last` is the previous value; a long poll needs its version. */
   readonly read: (signal: AbortSignal, last: A | null) => Promise<A>
   /** How long to wait before the next read, in milliseconds; null to stop reading. A long poll needs no pause. */
   readonly next: (value: A) => number | null
@@ -56,8 +59,8 @@ export interface Reading<A> {
 /**
  * Loads data, and keeps it up to date while the page is shown.
  *
- * After a failure it retries, with pauses that grow up to fifteen seconds. It restarts when `key` changes. A refused
- * key signs out. A partner's page shows the refusal instead.
+ * After a temporary failure it retries, with pauses that grow to at most fifteen seconds. It restarts when `key`
+ * changes. If the API key is refused, it signs the user out; a partner's page shows the refusal instead.
  */
 export const useLive = <A>(key: string, { next, read }: Reading<A>): Loaded<A> => {
   const [state, setState] = useState<Omit<Loaded<A>, "reload">>({ value: null, error: null, at: null })
@@ -75,7 +78,7 @@ export const useLive = <A>(key: string, { next, read }: Reading<A>): Loaded<A> =
     }
     const run = async () => {
       let failures = 0
-      // The first read must return immediately instead of waiting for a change.
+      // Null, so that the first read returns immediately instead of waiting for a change.
       let known: A | null = null
       while (!signal.aborted) {
         await whenShown(signal)
@@ -107,7 +110,7 @@ export const useLive = <A>(key: string, { next, read }: Reading<A>): Loaded<A> =
   return { ...state, reload }
 }
 
-/** Loads data once, and again when `key` changes or on `reload`. */
+/** Loads data once, and again when `key` changes or `reload` is called. */
 export const useOnce = <A>(key: string, read: (signal: AbortSignal) => Promise<A>): Loaded<A> =>
   useLive(key, { read, next: () => null })
 
@@ -118,10 +121,10 @@ export interface Acting {
   readonly run: (action: () => Promise<void>) => void
 }
 
-/** Runs one action at a time, and keeps the error of the last one. */
+/** Runs one action at a time, and keeps the last action's error. */
 export const useAction = (): Acting => {
   const [state, setState] = useState<Omit<Acting, "run">>({ busy: false, error: null })
-  // The state changes only at the next render, and a double click can arrive sooner.
+  // A ref, because state changes only at the next render, and a double click can come sooner.
   const isBusy = useRef(false)
   const run = useCallback((action: () => Promise<void>) => {
     if (isBusy.current) return

@@ -4,20 +4,20 @@ import { type Acting, useAction } from "./loading.ts"
 /** A page of a list. */
 export interface Page<A> {
   readonly items: ReadonlyArray<A>
-  /** Where the next page begins; null on the last one. */
+  /** The cursor of the next page; null on the last page. */
   readonly next: string | null
 }
 
 /** A list with its older pages, as far as the user has loaded them. */
 export interface Older<A> extends Pick<Acting, "busy" | "error"> {
   readonly items: ReadonlyArray<A>
-  /** Reads the next page; null if there is none. */
+  /** Loads the next page; null if there is no next page. */
   readonly more: (() => void) | null
 }
 
 /**
- * Adds older pages to a first page, which may change meanwhile. Keeps items that newer ones push off the first page, so
- * that the list has no gap.
+ * Adds older pages to the first page, which is reloaded meanwhile. Keeps the items that newer items push off the first
+ * page, so that the list has no gap.
  */
 export const useOlder = <A>(
   first: Page<A>,
@@ -26,7 +26,7 @@ export const useOlder = <A>(
 ): Older<A> => {
   const [kept, setKept] = useState<Page<A> | null>(null)
   const { busy, error, run } = useAction()
-  // A page can be empty even if more follow.
+  // A page can be empty even if more pages follow.
   const next = kept === null ? first.next : kept.next
   const more = (cursor: string) => () =>
     run(async () => {

@@ -5,7 +5,7 @@ import { hostUrl } from "./host.ts"
 type Operation = (typeof operatorOperations)[number]
 type Named<Name> = Extract<Operation, { readonly name: Name }>
 
-/** The answer of an operation for operators. */
+/** An answer of the operators' API. */
 export type OperatorAnswer<Name extends RouteName> =
   Named<Name> extends OperatorOperation.OperatorOperation<string, infer Output, infer _R, infer _Input> ? Output : never
 
@@ -36,14 +36,14 @@ type RouteName = keyof typeof routes
 
 type Input = Readonly<Record<string, string | number | ReadonlyArray<string> | undefined>>
 
-/** Calls an operation for operators with a token. Rejects as `connect` does. */
+/** Calls an operation of the operators' API with a token. Rejects with the same errors as a client from `connect`. */
 export type Call = <Name extends RouteName>(
   name: Name,
   input?: Input,
   signal?: AbortSignal
 ) => Promise<OperatorAnswer<Name>>
 
-/** Makes the function that calls operations with a token. */
+/** Creates the function that calls operations with a token. */
 export const withToken =
   (token: string): Call =>
   async (name, input = {}, signal) => {
@@ -58,7 +58,7 @@ export const withToken =
       ...(method === "POST" && { body: JSON.stringify(Object.fromEntries(rest)) }),
       ...(signal !== undefined && { signal })
     })
-    // The error envelope is the same as for any other call.
+    // Throws the refusal, because the operators' API uses the same error envelope.
     if (!response.ok) await read(response, hostUrl)
     return response.json()
   }

@@ -2,11 +2,11 @@ import { signal } from "@preact/signals"
 import { basePath } from "./host.ts"
 
 /*
- * Each page has its own address below `/console`, such as `/console/requests/qreq_…`, which users can share and
- * bookmark.
+ * Routing: each page has its own address below `/console`, such as `/console/requests/qreq_…`, which users can share
+ * and bookmark.
  */
 
-/** A place in the console. */
+/** A page of the console: its path and its query. */
 export interface Place {
   /** The parts of the path, such as `["requests", "qreq_…"]`. */
   readonly path: ReadonlyArray<string>
@@ -28,16 +28,16 @@ const decoded = (part: string): string => {
   }
 }
 
-/** The place that the console shows now. */
+/** The page that the console currently shows. */
 export const place = signal<Place>(read(location))
 
-/** The address of a page, for links. */
+/** A page's address, for links. */
 export const to = (path: ReadonlyArray<string>, query: Readonly<Record<string, string>> = {}): string => {
   const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== "")).toString()
   return `${[root, ...path.map(encodeURIComponent)].join("/")}${search === "" ? "" : `?${search}`}`
 }
 
-/** Goes to a page. */
+/** Opens a page. */
 export const go = (path: ReadonlyArray<string>, query: Readonly<Record<string, string>> = {}): void =>
   show(new URL(to(path, query), location.origin))
 
@@ -46,7 +46,7 @@ const show = (url: URL): void => {
   place.value = read(url)
 }
 
-/** Follows links to pages of the console without reloading it. */
+/** Opens the console's own links without reloading the page. */
 export const followLinks = (): void => {
   addEventListener("popstate", () => {
     place.value = read(location)

@@ -4,14 +4,14 @@ import { keptKey } from "../../src/documents/Scalar.ts"
 import { hostUrl } from "./host.ts"
 import { type Call, withToken } from "./operatorCalls.ts"
 
-/** Who uses the console, in this tab only: an integrator with a server key. */
+/** A session of an integrator with a server key. It exists in this tab only. */
 export interface Session {
   readonly _tag: "integrator"
   readonly client: RemoteClient
   readonly environment: "sandbox" | "live"
 }
 
-/** An operator, with a token. */
+/** A session of an operator with a token. */
 export interface OperatorSession {
   readonly _tag: "operator"
   readonly call: Call
@@ -19,10 +19,10 @@ export interface OperatorSession {
 
 const current = signal<Session | OperatorSession | null>(null)
 
-/** The session; null until the user signs in. */
+/** The current session; null until the user signs in. */
 export const session = computed(() => current.value)
 
-/** Why the last sign-in failed; null if it did not. */
+/** Why the last sign-in failed; null if it succeeded. */
 export const signInError = signal<string | null>(null)
 
 const isOperatorToken = (key: string): boolean => key.startsWith("operator_")
@@ -33,7 +33,7 @@ const open = (key: string): Session => ({
   environment: key.startsWith("live_") ? "live" : "sandbox"
 })
 
-/** Opens a session, and checks whether the host accepts it. */
+/** Opens a session for a key or a token. Throws if the host refuses the key or token. */
 const tried = async (key: string): Promise<Session | OperatorSession> => {
   if (isOperatorToken(key)) {
     const call = withToken(key)
@@ -45,7 +45,7 @@ const tried = async (key: string): Promise<Session | OperatorSession> => {
   return opened
 }
 
-/** Signs in with a server key or an operator's token, if the host accepts it. */
+/** Signs in with a server key or an operator's token. If the host refuses it, sets `signInError`. */
 export const signIn = async (given: string): Promise<void> => {
   signInError.value = null
   const key = given.trim()
@@ -58,13 +58,13 @@ export const signIn = async (given: string): Promise<void> => {
   }
 }
 
-/** Forgets the key. */
+/** Signs out: removes the stored key and the session. */
 export const signOut = (): void => {
   sessionStorage.removeItem(keptKey)
   current.value = null
 }
 
-/** Exchanges a link for a key. A link works once. */
+/** Exchanges a sign-in link's code for a key. A link works once. */
 const redeem = async (link: string): Promise<void> => {
   const answer = await fetch(`${hostUrl}/console/session`, {
     method: "POST",
@@ -77,17 +77,17 @@ const redeem = async (link: string): Promise<void> => {
   else signInError.value = "This link has been used or has expired. Sign in with a key instead."
 }
 
-/** Signs in with the link code in the address, or with the key that this tab has stored. */
+/** Signs in at startup, with the link code in the address or the key that this tab has stored. */
 export const begin = async (): Promise<void> => {
   const [, link] = /^#link=([\w-]+)$/.exec(location.hash) ?? []
   const kept = sessionStorage.getItem(keptKey)
   if (link !== undefined) {
-    // Removes the code from the address before anything else happens, so that nobody copies it from there.
+    // Removes the code from the address first, so that nobody copies it from there.
     history.replaceState(null, "", location.pathname)
     if (kept === null) return redeem(link).catch(() => {})
   }
   if (kept !== null) current.value = isOperatorToken(kept) ? { _tag: "operator", call: withToken(kept) } : open(kept)
 }
 
-/** The options of a call with its own idempotency key, so that a retry does not act twice. */
+/** Options that give a call its own idempotency key, so that retries do not repeat its effect. */
 export const idempotently = () => ({ idempotency_key: crypto.randomUUID() })

@@ -4,7 +4,8 @@ import { hostUrl } from "./host.ts"
 import { place, to } from "./route.ts"
 
 /*
- * A partner link: its path names the resource, and its fragment holds the token, which browsers never send.
+ * Partner links. A link's path names the resource, and its fragment holds the token, because browsers never send the
+ * fragment.
  */
 
 /** Whether this is a page for partners, who have no key. */
@@ -13,18 +14,18 @@ export const isShared = (): boolean => place.value.path[0] === "link"
 /** The client of a partner link; null if the address is not a partner link or lacks the token. */
 export const sharedClient = signal<RemoteClient | null>(null)
 
-/** The whole address of a link. */
+/** A partner link's full address. */
 export const addressOf = (sharedId: string, token: string): string =>
   `${location.origin}${to(["link", sharedId])}#${token}`
 
-/** Takes the token from the address, or the one that this tab stored for the same resource. */
+/** Takes the token from the address, or the token that this tab stored for the same resource. */
 export const beginShared = (): void => {
   const { path } = place.value
   if (!isShared()) return
   const stored = `quotewire-console-link ${path[1]}`
   const [, sent] = /^#(link_[\w-]+)$/.exec(location.hash) ?? []
   if (sent !== undefined) {
-    // Removes the token from the address before anything else happens, so that nobody copies it from there.
+    // Removes the token from the address first, so that nobody copies it from there.
     history.replaceState(null, "", location.pathname)
     sessionStorage.setItem(stored, sent)
   }
@@ -32,7 +33,7 @@ export const beginShared = (): void => {
   sharedClient.value = token === null ? null : clientOf(token)
 }
 
-/** A client with a token; null if the token was altered so that it cannot be sent. */
+/** Creates a client with a token; null if the token contains characters that cannot be sent. */
 const clientOf = (key: string): RemoteClient | null => {
   try {
     return connect({ base_url: hostUrl, key, max_retries: 2 })

@@ -2,5 +2,5 @@ import { example as personal_auto } from "../../../core/src/lines/personal_auto/
 import { example as pet } from "../../../core/src/lines/pet/example.ts"
 import { example as renters } from "../../../core/src/lines/renters/example.ts"
 
-/** Small applications of the standard lines, to start with. */
+/** Small example applications of the standard insurance lines, for the user to start with. */
 export const applications: Readonly<Record<string, object>> = { personal_auto, pet, renters }

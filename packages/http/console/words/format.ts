@@ -1,11 +1,11 @@
 /*
- * Formats numbers and times for people. Times are those of the workspace, marked as UTC.
+ * Formats numbers and times for people. Times are in workspace time, marked as UTC.
  */
 
 const dollars = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" })
 const wholeDollars = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumFractionDigits: 0 })
 
-/** An amount of money. Null is unknown, never zero. */
+/** An amount of money. Null means that the amount is unknown, not zero. */
 export const money = (amount: { readonly amount_minor: number } | null | undefined): string => {
   if (amount === null || amount === undefined) return "unknown"
   const { amount_minor: cents } = amount
@@ -41,12 +41,12 @@ export const duration = (ms: number): string => {
 export const count = (number: number, noun: string, plural = `${noun}s`): string =>
   `${number.toLocaleString("en-US")} ${number === 1 ? noun : plural}`
 
-/** The beginning and the end of an id, which people compare. */
+/** The first and last characters of an ID, because people compare those. */
 export const shortId = (id: string): string => (id.length <= 18 ? id : `${id.slice(0, 10)}…${id.slice(-4)}`)
 
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** Text from outside, with control, bidirectional and other hidden characters made visible. */
+/** Text from an untrusted source. Makes control characters, bidirectional marks and other hidden characters visible. */
 export const visible = (text: string): string =>
   text.replaceAll(hidden, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ""}}`)
 

@@ -1,8 +1,8 @@
 /*
- * The label and the color of each state. A color always comes with a word.
+ * The label and the color of each state. A color never appears without a label.
  */
 
-/** How a state looks: good, odd (waiting, or worth a look), bad, or neither. */
+/** How a state looks: good, odd (waiting, or worth a look), bad, or neutral. */
 export type Tone = "good" | "odd" | "bad" | "none"
 
 /** How to show a state: its tone and its text. */
@@ -30,7 +30,7 @@ const outcomes: Readonly<Record<string, State>> = {
   not_asked: { tone: "none", text: "Not asked" }
 }
 
-/** The outcome of a carrier. */
+/** The outcome of asking a carrier. */
 export const ofOutcome = (outcome: string): State => outcomes[outcome] ?? { tone: "none", text: outcome }
 
 /** The state of a quote. */
@@ -45,7 +45,7 @@ const deliveries: Readonly<Record<string, State>> = {
   cancelled: { tone: "none", text: "Cancelled" }
 }
 
-/** The state of a delivery, or of one attempt. */
+/** The state of a delivery or of one attempt. */
 export const ofDelivery = (status: string): State => deliveries[status] ?? { tone: "none", text: status }
 
 const failures: Readonly<Record<string, string>> = {
@@ -59,7 +59,7 @@ const failures: Readonly<Record<string, string>> = {
   bad_response: "its answer is not HTTP"
 }
 
-/** Why an endpoint gave no complete answer. */
+/** Why an attempt to reach an endpoint got no complete response. */
 export const ofFailure = (failure: string): string => failures[failure] ?? failure.replaceAll("_", " ")
 
 const recoveries: Readonly<Record<string, State>> = {
@@ -82,7 +82,7 @@ const endpoints: Readonly<Record<string, State>> = {
 /** The health of an endpoint. */
 export const ofEndpoint = (state: string): State => endpoints[state] ?? { tone: "none", text: state }
 
-/** The status of an HTTP answer; null for no answer. */
+/** The status of an HTTP response; null if there was no response. */
 export const ofHttp = (status: number | null): State => {
   if (status === null) return { tone: "bad", text: "no answer" }
   return { tone: status < 300 ? "good" : status < 500 ? "odd" : "bad", text: `${status}` }
@@ -98,5 +98,5 @@ const dues: Readonly<Record<string, string>> = {
   webhook_attempt: "Next webhook attempt"
 }
 
-/** What the sandbox's clock reaches next. */
+/** What happens when the sandbox's clock reaches its next job. */
 export const ofDue = (what: string): string => dues[what] ?? "Next thing due"

@@ -3,13 +3,13 @@ import { Effect, Result } from "effect"
 import type { Header, Read } from "./Route.ts"
 
 /*
- * The size limit and the parsing of bodies. How they are read depends on the platform.
+ * The size limit and the parsing of request bodies. Platform-specific code reads them.
  */
 
-/** The largest body of an operation or a message, in bytes (api.md, Requests and answers). */
+/** The maximum size of the body of an operation or a message, in bytes (api.md, Requests and answers). */
 export const maxBytes = 256 * 1024
 
-/** An empty or missing body. */
+/** The bytes of an empty or missing body. */
 export const nothing = new Uint8Array(0)
 
 /** Refuses a body that is larger than the limit, in bytes. */
@@ -17,15 +17,16 @@ export const tooLarge = (limit: number): Read =>
   Effect.fail(ApiError.make("request_too_large", { message: `The body is larger than ${limit / 1024} KiB.` }))
 
 /**
- * Something in front of the service has already consumed the body. That is not the caller's fault, so it is a defect.
+ * The failure of reading a body that other code in front of the service has already consumed. The caller is not at
+ * fault, so the effect dies.
  */
 export const consumed = (message: string): Effect.Effect<never> => Effect.die(new Error(message))
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 /**
- * Parses a body as JSON. It must be uncompressed JSON in UTF-8, and no header may say otherwise. If not, it is refused
- * with `invalid_json`, which names the header at fault.
+ * Parses a body as JSON. The body must be uncompressed UTF-8, and no header may contradict that. Otherwise it is
+ * refused with `invalid_json`, and the error names a header that is at fault.
  *
  * A body without a content type counts as JSON, because the API accepts nothing else.
  */

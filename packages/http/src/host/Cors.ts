@@ -6,24 +6,27 @@ import type { Header, Route } from "./Route.ts"
 export interface Origins {
   /** Origins such as `https://agent.example`. */
   readonly allowed: ReadonlyArray<string>
-  /** Whether pages from this machine may call, on any port: for a sandbox on the loopback address. */
+  /** Whether pages from this machine may call, from any port. For sandboxes on the loopback address. */
   readonly loopback: boolean
 }
 
-/** Whether a page of this origin may call. */
+/** Whether a page from this origin may call. */
 export const isAllowed = ({ allowed, loopback }: Origins, origin: string): boolean =>
   allowed.includes(origin) || (loopback && isLoopback(origin))
 
 const isLoopback = (origin: string): boolean =>
   /^https?:\/\/(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/.test(origin)
 
-/** The headers that let a page of this origin read an answer. `exposed` lists the answer headers that it may read. */
+/**
+ * The headers that let a page from this origin read an answer. `exposed` lists the response headers that the page may
+ * read.
+ */
 export const readableBy = (origin: string, exposed: string): Readonly<Record<string, string>> => ({
   ...allowing(origin),
   "access-control-expose-headers": exposed
 })
 
-/** The headers of a preflight's answer: the allowed methods and request headers. */
+/** The headers of a preflight's answer, which list the allowed methods and request headers. */
 export const permitting = (methods: string, headers: string): Readonly<Record<string, string>> => ({
   "access-control-allow-methods": methods,
   "access-control-allow-headers": headers,
@@ -32,7 +35,7 @@ export const permitting = (methods: string, headers: string): Readonly<Record<st
 
 const allowing = (origin: string) => ({ vary: "Origin", "access-control-allow-origin": origin })
 
-/** The headers that pages from other origins may read, and those that they may send. */
+/** The response headers that pages from other origins may read. */
 const exposedHeaders = "Request-Id, Service-Version, Location, Retry-After, Idempotent-Replayed"
 const allowedHeaders = "Authorization, Content-Type, Idempotency-Key, Read-Handle, Service-Version"
 
@@ -42,11 +45,14 @@ const allowedHeaders = "Authorization, Content-Type, Idempotency-Key, Read-Handl
 export interface Cors {
   /** The CORS headers for an answer of this route. */
   readonly headers: (sent: Header, isOpen: boolean) => Readonly<Record<string, string>>
-  /** Answers a preflight; null if the request is not one, or if its origin or route is not allowed. */
+  /** Answers a preflight request; null for any other request, or if the origin or route is not allowed. */
   readonly preflight: (method: string, path: string, sent: Header) => Answer.Answer | null
 }
 
-/** Allows these origins, at least one, spelled as browsers spell them. `*` allows every origin. */
+/**
+ * Creates the rules for these origins. There must be at least one origin, spelled as browsers spell it. `*` allows
+ * every origin.
+ */
 export const make = <R>(origins: ReadonlyArray<string>, paths: Paths<Route<R>>): Cors => {
   const isOpenTo = (origin: string | null): origin is string =>
     origin !== null && (origins.includes("*") || isAllowed({ allowed: origins, loopback: false }, origin))

@@ -3,7 +3,9 @@ import type { Match, Paths } from "./Paths.ts"
 import * as RequestInfo from "./RequestInfo.ts"
 import type { Incoming, Route } from "./Route.ts"
 
-/** The route in the request log if no path matched. The sent path is not logged, because it may contain anything. */
+/**
+ * The route name in the request log if no path matched. The path itself is not logged, because it may contain anything.
+ */
 const unknownRoute = "*"
 
 const methods = ["GET", "POST", "PATCH", "DELETE", "PUT"]
@@ -11,8 +13,8 @@ const methods = ["GET", "POST", "PATCH", "DELETE", "PUT"]
 /**
  * Refuses a request without a route.
  *
- * With a valid key, the request counts toward the rate limit and is logged: under the path of its route if only the
- * method is wrong.
+ * If the key is valid, the request counts toward the rate limit and is logged. If only the method is wrong, the log
+ * shows the route's path.
  */
 export const match = <R>(paths: Paths<Route<R>>, path: string): Match<Handles> => {
   const other = methods.map((method) => paths.find(method, path)).find((found) => found !== null)

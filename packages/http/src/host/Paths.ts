@@ -1,26 +1,26 @@
 import { Result } from "effect"
 
 /*
- * The path of a request: where it is below the path that the host is mounted at, and what it leads to.
+ * Request paths: where a path is below the path that the host is mounted at, and which route it matches.
  */
 
-/** The target of a request, below the path that the host is mounted at. */
+/** A request's target, relative to the path that the host is mounted at. */
 export interface Target {
   readonly path: string
-  /** The text after the `?`, still encoded. */
+  /** The query string after the `?`, still percent-encoded. */
   readonly query: string
-  /** The path that the host is mounted at, as callers see it; an empty text at the root. */
+  /** The path that the host is mounted at, as callers see it; an empty string if it is the root. */
   readonly mount_path: string
 }
 
 /**
- * Finds the target of a request; null if it is not below `base_path`.
+ * Finds a request's target; null if the URL is not below `base_path`.
  *
  * `stripped` is the part that a framework such as Express has already removed from the beginning of the URL.
  */
 export type Locate = (url: string, stripped: string) => Target | null
 
-/** Locates targets below a base path, which `readBasePath` has parsed. */
+/** Creates a function that locates targets below a base path. `basePath` is a result of `readBasePath`. */
 export const locate = (basePath: string): Locate => {
   const below = pathBelow(basePath)
   return (url, stripped) => {
@@ -31,14 +31,14 @@ export const locate = (basePath: string): Locate => {
     const path = below(whole)
     if (path !== null) return { path, query, mount_path: stripped + basePath }
     if (stripped === "") return null
-    // The framework has removed the base path too. With a pattern such as `/insurance/*path`, Express removes
-    // everything.
+    // Without `stripped`, the path is not below the base path, so the framework has removed the base path too. With a
+    // pattern such as `/insurance/*path`, Express removes everything.
     const sent = basePath === "" ? null : below(whole === "/" ? stripped : stripped + whole)
     return sent === null ? { path: whole, query, mount_path: stripped } : { path: sent, query, mount_path: basePath }
   }
 }
 
-/** Proxies may send a full URL. Only its path and query count. */
+/** Removes the origin from a URL. Proxies may send a full URL, but only its path and query count. */
 const withoutOrigin = (url: string): string => {
   if (url.startsWith("/")) return url
   const rest = url.replace(/^https?:\/\/[^/?]*/i, "")
@@ -48,13 +48,13 @@ const withoutOrigin = (url: string): string => {
 /** The target of a request that is not below the base path. No route matches it. */
 export const elsewhere: Target = { path: "", query: "", mount_path: "" }
 
-/** The rule for a base path, phrased to complete a sentence that begins with the setting's name. */
+/** The rule for a base path, as the second half of a sentence. The sentence begins with the setting's name. */
 const basePathRule =
   "must be a path that begins with /, without query, fragment and empty segments, and with a percent sign written as %25"
 
 /**
- * Parses a path such as `/api/insurance/`. The result is percent-encoded and has no trailing slash; it is empty for the
- * root.
+ * Parses a base path such as `/api/insurance/`. The result is percent-encoded and has no trailing slash. For the root
+ * it is an empty string.
  */
 export const readBasePath = (text: string): Result.Result<string, typeof basePathRule> => {
   if (text === "") return Result.succeed("")
@@ -67,9 +67,10 @@ export const readBasePath = (text: string): Result.Result<string, typeof basePat
 }
 
 /**
- * Returns the part of a path below the base path; null if the path is not below it. The base path itself gives `/`.
+ * Creates a function that returns the part of a path below the base path, or null if the path is not below it. The base
+ * path itself gives `/`.
  *
- * Segments are compared decoded, because the same segment can be encoded in several ways.
+ * Segments are decoded before they are compared, because the same segment can be encoded in several ways.
  */
 const pathBelow = (basePath: string): ((path: string) => string | null) => {
   if (basePath === "") return (path) => path
@@ -85,14 +86,14 @@ const pathBelow = (basePath: string): ((path: string) => string | null) => {
 }
 
 /**
- * A node in the tree of paths. Literal segments take precedence over a parameter, and a parameter over the rest of a
- * path.
+ * A node in the tree of paths. A literal segment takes precedence over a parameter, and a parameter over a `{name...}`
+ * that matches the rest of the path.
  */
 interface Branch<A> {
   readonly literals: Map<string, Branch<A>>
   parameter: Branch<A> | null
   readonly leaves: Map<string, Leaf<A>>
-  /** Values of paths that end with `{name...}` here. */
+  /** The values of paths that end here with `{name...}`. */
   readonly rests: Map<string, Leaf<A>>
 }
 
@@ -109,7 +110,7 @@ export interface Match<A> {
 
 /** Finds values by method and path. */
 export interface Paths<A> {
-  /** Null if the path has no value for this method, or if its percent encoding is broken. */
+  /** Finds the value for a method and a path; null if there is none, or if the path's percent encoding is broken. */
   readonly find: (method: string, path: string) => Match<A> | null
 }
 
@@ -121,7 +122,7 @@ const isRest = (segment: string | undefined): boolean => segment?.endsWith("...}
  * Builds the tree of paths.
  *
  * Paths must match exactly, including case, double slashes and trailing slashes (api.md, Requests and answers). Only a
- * last segment `{name...}` matches everything below, even several segments.
+ * final `{name...}` matches one or more segments.
  */
 export const make = <A>(entries: ReadonlyArray<{ method: string; path: string; value: A }>): Paths<A> => {
   const root = branch<A>()
@@ -164,7 +165,7 @@ const grow = <A>(from: Branch<A>, segment: string): Branch<A> => {
   return next
 }
 
-/** Finds the leaf of a path. Puts the value of each parameter, still encoded, into `texts`. */
+/** Finds the leaf for a path. Appends the value of each parameter, still encoded, to `texts`. */
 const descend = <A>(
   from: Branch<A>,
   method: string,

@@ -7,10 +7,11 @@ import type { Proxies, TrustedProxies } from "./TrustedProxies.ts"
 export { type Proxies, type ProxyHeader, proxyHeaders, readTrusted, type TrustedProxies } from "./TrustedProxies.ts"
 
 /*
- * What the host knows about a request before its body: the caller, its address, the revision and the route.
+ * What the host knows about a request before it reads the body: the caller, the caller's address, the revision and the
+ * route.
  */
 
-/** Makes a `Pipeline.Request` without its input: the caller, the transport and the revision. */
+/** Creates a `Pipeline.Request` without its input. */
 export const of = (incoming: Incoming, reached: FinishedCall.Transport): Omit<Pipeline.Request, "input"> => ({
   request_id: incoming.request_id,
   credentials: {
@@ -25,8 +26,8 @@ export const of = (incoming: Incoming, reached: FinishedCall.Transport): Omit<Pi
 })
 
 /**
- * How a request reached a route. Contains the pattern of its path, with `{id}` in place of each identifier, never the
- * path itself.
+ * How a request reached a route. It contains the pattern of the path, with `{id}` in place of each identifier, never
+ * the path itself.
  */
 export const transport = (incoming: Incoming, route: string): FinishedCall.Transport => ({
   method: incoming.method,
@@ -38,10 +39,10 @@ export const transport = (incoming: Incoming, route: string): FinishedCall.Trans
 })
 
 /**
- * Transports of requests to one route, cached.
+ * Creates a cache for the transports of requests to one route.
  *
- * Programs call repeatedly. A call with the same transport as the one before shares its object, which the request log
- * keeps.
+ * A program usually calls the same route many times. A call with the same transport as the previous one reuses its
+ * object, which saves memory because the request log keeps transports.
  */
 export const cachedTransports = (route: string): ((incoming: Incoming) => FinishedCall.Transport) => {
   let last: FinishedCall.Transport | null = null
@@ -53,7 +54,7 @@ export const cachedTransports = (route: string): ((incoming: Incoming) => Finish
   }
 }
 
-/** Reads headers from an object. Repeated headers are joined with commas, which makes them invalid. */
+/** Creates a reader for headers in an object. Repeated headers are joined with commas, so their value is not valid. */
 export const headerIn =
   (headers: Headers): Header =>
   (name) => {
@@ -64,8 +65,8 @@ export const headerIn =
 /**
  * The key in an `Authorization` header (api.md, Headers).
  *
- * Null if the header was not sent. An empty text, which is never a valid key, for a different scheme or a header
- * without a key.
+ * Null if the header was not sent. If the header has a different scheme or no key, the result is an empty string, which
+ * is never a valid key.
  */
 export const key = (authorization: string | null): string | null => {
   if (authorization === null) return null
@@ -75,12 +76,12 @@ export const key = (authorization: string | null): string | null => {
 const bearer = /^bearer +([^\s,]+) *$/i
 
 /**
- * The address under which a request's caller is counted. For IPv6 it is the 64-bit network, because one caller owns all
- * of it.
+ * Creates a function that finds the address under which a caller is counted. For IPv6 it returns the 64-bit network,
+ * because one caller can own all of its addresses.
  *
- * `remote` is the address of the connection, or an empty text if it has none. Without proxies, that address is used and
- * headers are ignored. With proxies, it is the last address in the header that does not belong to a trusted proxy.
- * Earlier entries may be forged.
+ * `remote` is the connection's address, or an empty string if it has none. Without trusted proxies, the function uses
+ * that address and ignores headers. With proxies, it uses the last address in the header that does not belong to a
+ * trusted proxy. Earlier entries may be forged.
  */
 export const addressOf = (proxies: Proxies | null): ((remote: string, header: Header) => string) =>
   proxies === null
@@ -110,7 +111,7 @@ const isTrusted = (trusted: TrustedProxies, address: string, hop: number): boole
 /** The value of `for` in one element of a Forwarded header (RFC 7239). */
 const forOf = (element: string): string => /(?:^|;)\s*for=("?)([^";]*)\1\s*(?:;|$)/i.exec(element)?.[2] ?? ""
 
-/** The address in an entry, without port and brackets. */
+/** The IP address in a header entry, without port and brackets. */
 const addressIn = (entry: string): string | null => {
   const text = entry.trim()
   const [, bracketed] = /^\[([^\]]*)\](?::[0-9]*)?$/.exec(text) ?? []

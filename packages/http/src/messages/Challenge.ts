@@ -1,23 +1,23 @@
 import type { ApiError } from "@quotewire/core"
 import { Data } from "effect"
 
-/** The parameters of a challenge, besides the address of the metadata (RFC 6750, RFC 9728). */
+/** The parameters of a challenge, besides the metadata's address (RFC 6750, RFC 9728). */
 export interface Challenge {
-  /** Omitted if the request had no token and no key. */
+  /** Omitted if the request had neither a token nor a key. */
   readonly error?: "invalid_token" | "insufficient_scope"
   readonly description?: string
-  /** The scope that the client must request; null if none is needed. */
+  /** The scope that the client must request; null if no scope is needed. */
   readonly scope: string | null
 }
 
-/** A refusal with a challenge: the `WWW-Authenticate` header tells the client how to sign in. */
+/** A refusal whose `WWW-Authenticate` header tells the client how to sign in. */
 export class Challenged extends Data.TaggedError("Challenged")<{
   readonly error: ApiError.ApiError
   /** The value of `WWW-Authenticate`. */
   readonly header: string
 }> {}
 
-/** Writes the value of `WWW-Authenticate`. No parameter may contain a double quote. */
+/** Formats the value of `WWW-Authenticate`. No parameter may contain a double quote. */
 export const write = ({ description, error, scope }: Challenge, resourceMetadata: string): string => {
   const parameters = [
     ["error", error],

@@ -7,7 +7,7 @@ export interface Admitted {
   readonly caller: Caller.Caller
   /** The credentials for everything that the request does. */
   readonly credentials: Pipeline.RequestHead["credentials"]
-  /** The kinds of caller that the sender could become by signing in; none if it cannot sign in. */
+  /** The kinds of caller that the sender could become by signing in; empty if the sender cannot sign in. */
   readonly obtainable_kinds: ReadonlyArray<Caller.CallerKind>
 }
 
@@ -17,11 +17,14 @@ export interface Gate {
   readonly admit: (
     request: Pipeline.RequestHead
   ) => Effect.Effect<Admitted, ApiError.ApiError | Challenged, Pipeline.PipelineServices>
-  /** The refusal of an admitted sender that lacks authority it could get by signing in. */
+  /**
+   * Creates the refusal for an admitted sender that lacks authority. It is a challenge if signing in could give the
+   * sender that authority.
+   */
   readonly refuse: (admitted: Admitted, error: ApiError.ApiError) => ApiError.ApiError | Challenged
 }
 
-/** Admits callers with a key, and callers without one if the service has a workspace for them. */
+/** Admits callers with an API key. Admits callers without a key only if the service has a workspace for them. */
 export const keysOnly: Gate = {
   admit: (request) =>
     Effect.map(Pipeline.identify(request), (caller) => ({

@@ -11,51 +11,53 @@ import * as Gate from "./Gate.ts"
 export type { Origins } from "../host/Cors.ts"
 export type { Gate } from "./Gate.ts"
 
-/** What the host passes to the endpoint: the body of a `POST` request and its sender. */
+/** What the host passes to the endpoint: a `POST` request's body and its sender. */
 export interface Posted extends Pipeline.RequestHead {
   readonly caller: Caller.Caller
-  /** The kinds of caller that the sender could become by signing in; none if it cannot. */
+  /** The kinds of caller that the sender could become by signing in; empty if the sender cannot sign in. */
   readonly obtainable_kinds: ReadonlyArray<Caller.CallerKind>
   /** The address of the documentation, without a trailing slash. */
   readonly docs_url: string
   /** How the request arrived, for the request log. */
   readonly transport: FinishedCall.Transport
-  /** The `request_headers` of the endpoint by lower-case name; null for one that was not sent. */
+  /** The headers that `request_headers` lists, by lower-case name; null for a header that was not sent. */
   readonly headers: Readonly<Record<string, string | null>>
-  /** The body as JSON. If it is not JSON, the endpoint answers with an error of its protocol. */
+  /** The body as JSON. If the body is not JSON, the endpoint answers with an error of its own protocol. */
   readonly body: Result.Result<unknown, ApiError.ApiError<"invalid_json">>
 }
 
 /** The answer to a message. */
 export interface Reply {
   readonly status: number
-  /** The `answer_headers` of the endpoint by lower-case name. */
+  /** The headers that `answer_headers` lists, by lower-case name. */
   readonly headers: Readonly<Record<string, string>>
   /** Encoded JSON; null for an answer without a body. */
   readonly text: string | null
   /**
-   * Instead of `text`: sends several JSON texts as server-sent events. If the caller disconnects, it is interrupted.
-   * The host sends comments to keep a silent stream open.
+   * Sends several JSON texts as server-sent events, instead of `text`. It is interrupted if the caller disconnects. The
+   * host sends comments to keep a silent stream open.
    */
   readonly events?: (send: (text: string) => void) => Effect.Effect<void>
 }
 
-/** A protocol of messages over `POST`, such as JSON-RPC. The endpoint knows messages; the host knows HTTP. */
+/**
+ * A protocol of messages over `POST`, such as JSON-RPC. The endpoint handles the messages, and the host handles HTTP.
+ */
 export interface MessageEndpoint<out R = never> {
   /** The paths of the endpoint. The first one names it in metrics, traces and the request log. */
   readonly paths: readonly [string, ...ReadonlyArray<string>]
-  /** The request headers of its protocol. */
+  /** The request headers that the protocol uses. */
   readonly request_headers: ReadonlyArray<string>
-  /** The answer headers of its protocol. */
+  /** The response headers that the protocol uses. */
   readonly answer_headers: ReadonlyArray<string>
-  /** The JSON text of the 405 answer to methods other than `POST`. */
+  /** The JSON body of the 405 answer to methods other than `POST`. */
   readonly only_post: string
   /**
    * Answers the body of one request, and logs the request. Interrupting it cancels the call.
    *
-   * Fails if the caller turns out not to be admitted: the host then sends the envelope and logs the request. Fails with
-   * `forbidden` if the caller lacks authority that one of `obtainable_kinds` has: the endpoint has then logged the
-   * request itself.
+   * If this fails because the caller is not admitted, the host sends the error envelope and logs the request. If it
+   * fails with `forbidden` because the caller lacks authority that one of `obtainable_kinds` has, the endpoint has
+   * already logged the request.
    */
   readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R>
 }
@@ -63,8 +65,8 @@ export interface MessageEndpoint<out R = never> {
 /**
  * Serves a message endpoint to web pages from these origins and to callers that the gate admits.
  *
- * Refusals before a message is read use the envelope: `forbidden` for pages from other origins, the refusals of the
- * gate, and `request_too_large` above 256 KiB.
+ * Requests that are refused before the endpoint reads a message get the error envelope: `forbidden` for pages from
+ * other origins, the gate's refusals, and `request_too_large` above 256 KiB.
  */
 export const make = <R>(
   endpoint: MessageEndpoint<R>,
@@ -102,7 +104,7 @@ export const make = <R>(
       name,
       method,
       path,
-      // The endpoint's allowed origins differ from those of the operations.
+      // The route checks origins itself, because the endpoint allows other origins than the operations do.
       cors: false,
       handle: (incoming: Incoming) => handle(method, incoming)
     }))
@@ -129,7 +131,7 @@ const requestOf = (incoming: Incoming, transport: FinishedCall.Transport): Reque
   return { incoming, request_id, credentials, transport, origin: header("origin") }
 }
 
-/** Makes the handler of `POST`, which checks the sender, reads the body and passes it to the endpoint. */
+/** Creates the handler for `POST`, which checks the sender, reads the body and passes it to the endpoint. */
 const postHandler = <R>({ answer, request_headers }: MessageEndpoint<R>, gate: Gate.Gate): Answers<R> => {
   const names = request_headers.map((name) => name.toLowerCase())
   return Effect.fnUntraced(function* (request: Request) {
@@ -158,13 +160,16 @@ const forbiddenOrigin = ApiError.make("forbidden", { message: "Pages of this ori
 
 const none: Readonly<Record<string, string>> = {}
 
-/** The headers of an event stream. They tell proxies not to buffer events. */
+/** The headers of an event stream. They tell proxies not to buffer the events. */
 const eventHeaders = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" }
 
-/** How often a comment is sent in a stream of events, in milliseconds: proxies close connections that are silent for a minute. */
+/**
+ * How often a comment is sent in an event stream, in milliseconds. Proxies close connections that are silent for a
+ * minute.
+ */
 const commentMs = 15_000
 
-/** Sends comments, which callers ignore, while a stream is open. */
+/** Sends comments while a stream is open. Clients ignore them. */
 const keepOpen = (write: (text: string) => void): Effect.Effect<never> =>
   Effect.forever(
     Effect.delay(
@@ -173,7 +178,7 @@ const keepOpen = (write: (text: string) => void): Effect.Effect<never> =>
     )
   )
 
-/** All answers are in the current revision (api.md, Choosing a revision). */
+/** Creates the HTTP answer from a reply. All answers use the current revision (api.md, Choosing a revision). */
 const answerOf = ({ events, headers, status, text }: Reply, readable: Readonly<Record<string, string>>) => {
   const all = { ...headers, ...readable }
   if (events !== undefined) {
@@ -189,7 +194,7 @@ const answerOf = ({ events, headers, status, text }: Reply, readable: Readonly<R
     : Effect.map(Revision.ServedRevisions, ([{ date }]) => Answer.json(status, text, date, all))
 }
 
-/** The answer with a challenge, which tells the client how to sign in. */
+/** Creates the answer for a challenge, which tells the client how to sign in. */
 const challengeOf = (
   { error, header }: Challenged,
   { docs_url, request_id }: Incoming,
@@ -200,7 +205,10 @@ const challengeOf = (
     return { ...answer, headers: { ...answer.headers, ...readable, "www-authenticate": header } }
   })
 
-/** Whether the caller's key was refused. The refusal is already counted, and the key must not be looked up again. */
+/**
+ * Whether the refusal is about the caller's key. It has then already been counted, and the key must not be looked up
+ * again.
+ */
 const isCountedAlready = ({ _tag }: ApiError.ApiError): boolean =>
   _tag === "authentication_failed" || _tag === "rate_limited"
 

@@ -4,46 +4,49 @@ import { performance } from "node:perf_hooks"
 import * as NodeMessages from "./NodeMessages.ts"
 import * as Slices from "./Slices.ts"
 
-/** How much data callers may leave unread, and for how long. */
+/** Limits how much data callers may leave unread, and for how long. */
 export interface Limits {
   /**
-   * How long a caller may take to read the next 64 KiB of its answer, or the rest of it, in milliseconds. A slower
-   * connection is closed. 30,000 by default.
+   * How long a caller may take to read the next 64 KiB of its answer, or the rest if it is smaller, in milliseconds. A
+   * slower caller's connection is closed. 30,000 by default.
    */
   readonly read_timeout_ms?: number
   /**
-   * The maximum number of bytes that all callers together may leave unread: answers that they have not read, and
-   * requests that wait for that. Above it, the connections with the most unread bytes are closed. 256 MiB by default.
+   * The maximum number of bytes that all callers together may leave unread. It counts answers that callers have not
+   * read, and requests that wait behind those answers. Above it, the connections with the most unread bytes are closed.
+   * 256 MiB by default.
    */
   readonly max_unread_bytes?: number
 }
 
-/** How many requests of one connection are answered at a time. The next ones start when the caller has read answers. */
+/**
+ * How many requests of one connection are answered at a time. The next one starts when the caller has read an answer.
+ */
 const maxInFlight = 4
 
-/** How many requests that wait behind others on their connections start in one turn of the event loop. */
+/** How many waiting requests start in one turn of the event loop, across all connections. */
 const maxStartedInTurn = 4
 
 /** A connection with this many unread answers is closed. */
 const maxUnanswered = 32
 
-/** The memory that a waiting request takes in `node:http`, including its garbage. */
+/** The memory that a waiting request takes in `node:http`, including its garbage, in bytes. */
 const waitingBytes = 16 * 1024
 
 /**
- * A request and its answer, from arrival until the caller has read the answer or disconnected. A handler extends it with
- * what it knows about the request.
+ * A request and its answer, from arrival until the caller has read the answer or disconnected. Handlers extend it with
+ * what they know about the request.
  *
- * A class, because once many object literals have survived, V8 allocates all later ones in the old generation, where
- * they keep every answered request in memory until a full collection. With callers that read nothing, p99 was then 2.5
- * times as long.
+ * This is a class, because once many object literals have survived, V8 allocates all later ones in the old generation,
+ * where they keep every answered request in memory until a full collection. With object literals and callers that read
+ * nothing, p99 latency was 2.5 times as high.
  */
 export class PipelinedRequest {
   /** Called if the caller disconnects before the answer is sent. */
   onHangUp: (() => void) | null = null
   /** How many bytes the caller has not read. */
   bytes = 0
-  /** Since when the caller can read data, by `performance.now()`; null before the answer. */
+  /** Since when the caller can read data, by `performance.now()`; null before the answer is sent. */
   offered_ms: number | null = null
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -59,23 +62,23 @@ interface Connection<P extends PipelinedRequest> {
   readonly socket: Socket
   readonly started: Array<P>
   readonly waiting: Array<P>
-  /** The request that arrived last, even if it is answered. */
+  /** The request that arrived last, even if it was already answered. */
   newest: P
   unread_bytes: number
   isHeld: boolean
   /** Records that the caller has read an answer. One function listens to all answers of the connection. */
   readonly onRead: (this: ServerResponse) => void
-  /** Called once every request that has fully arrived is answered. */
+  /** Called when every request that has fully arrived is answered. */
   onAnswered: ((isAnsweredEarly: boolean) => void) | null
 }
 
 /**
  * Backpressure for callers that send requests but do not read the answers.
  *
- * Answers four requests of each connection at a time. The first one starts immediately; those behind it take turns with
- * those of other connections, so that callers who pipeline do not delay those who do not. While requests wait, a server
- * that reads in slices parses nothing more of their connection. A connection is closed if its caller reads almost
- * nothing, or if 32 requests on it are unanswered.
+ * Answers at most four requests of each connection at a time. The first request starts immediately. The requests behind
+ * it take turns with those of other connections, so that callers who pipeline do not delay callers who do not. If more
+ * than four requests are open and the server reads in slices, it parses nothing more from their connection. A
+ * connection is closed if its caller reads almost nothing, or if 32 requests on it are unanswered.
  */
 export class Backpressure<P extends PipelinedRequest> {
   private readonly connections = new Map<Socket, Connection<P>>()
@@ -85,7 +88,7 @@ export class Backpressure<P extends PipelinedRequest> {
   private readonly read_timeout_ms: number
   private readonly max_unread_bytes: number
   private unread_bytes = 0
-  /** The function that answers a request. */
+  /** Answers a request. */
   private readonly start: (pipelined: P) => void
 
   constructor(
@@ -97,7 +100,7 @@ export class Backpressure<P extends PipelinedRequest> {
     this.start = start
   }
 
-  /** How often to sweep, in milliseconds. */
+  /** How often `sweep` must be called, in milliseconds. */
   get sweep_interval_ms(): number {
     return Math.min(this.read_timeout_ms / 4, 1_000)
   }
@@ -130,7 +133,7 @@ export class Backpressure<P extends PipelinedRequest> {
     }
   }
 
-  /** Records that the caller can read more, and how many bytes were added. */
+  /** Records that the caller can now read data, and how many bytes were added. */
   offer(pipelined: P, bytes: number): void {
     pipelined.offered_ms = performance.now()
     if (bytes === 0) return
@@ -139,8 +142,8 @@ export class Backpressure<P extends PipelinedRequest> {
   }
 
   /**
-   * Runs an action once every request that has fully arrived on this connection is answered. Tells it whether the newest
-   * request was answered before it had fully arrived.
+   * Runs an action when every request that has fully arrived on this connection is answered. The action's argument says
+   * whether the newest request was answered before it had fully arrived.
    */
   whenAnswered(socket: Socket, act: (isAnsweredEarly: boolean) => void): void {
     const connection = this.connections.get(socket)
@@ -184,7 +187,7 @@ export class Backpressure<P extends PipelinedRequest> {
     this.start(pipelined)
   }
 
-  /** Records that the caller has read an answer, or is gone. */
+  /** Records that the caller has read an answer or disconnected. */
   private end(connection: Connection<P>, response: ServerResponse): void {
     const { started, waiting } = connection
     const index = started.findIndex((each) => each.response === response)
@@ -192,7 +195,7 @@ export class Backpressure<P extends PipelinedRequest> {
     if (pipelined === undefined) return
     this.addUnread(connection, pipelined, -pipelined.bytes)
     hangUp(pipelined)
-    // Only now can the caller read the next answer.
+    // The next answer's time to be read starts only now.
     const [first] = started
     if (first !== undefined && first.offered_ms !== null) first.offered_ms = performance.now()
     if (waiting.length > 0) this.awaitTurn(connection)
@@ -203,7 +206,7 @@ export class Backpressure<P extends PipelinedRequest> {
     }
   }
 
-  /** Queues a connection for its turn, if it has a request that may start. */
+  /** Queues a connection for its turn if one of its requests may start. */
   private awaitTurn(connection: Connection<P>): void {
     if (connection.waiting.length === 0 || connection.started.length >= maxInFlight) return
     this.turns.add(connection)
@@ -222,7 +225,7 @@ export class Backpressure<P extends PipelinedRequest> {
       started += 1
       this.addUnread(connection, next, -waitingBytes)
       this.begin(connection, next)
-      // The rest of its body must arrive.
+      // The rest of the request's body can arrive only if parsing continues.
       if (!next.request.complete) this.release(connection)
       this.awaitTurn(connection)
     }
@@ -247,7 +250,7 @@ export class Backpressure<P extends PipelinedRequest> {
     this.turns.delete(connection)
     this.unread_bytes -= connection.unread_bytes
     connection.waiting.length = 0
-    // Node does not close responses that are queued behind an earlier one.
+    // Node does not emit `close` for responses that are queued behind an earlier one.
     for (const pipelined of connection.started.splice(0)) hangUp(pipelined)
   }
 
@@ -258,7 +261,10 @@ export class Backpressure<P extends PipelinedRequest> {
     if (this.unread_bytes > this.max_unread_bytes) this.closeLargest()
   }
 
-  /** Closes connections until a tenth of the limit is free, so that the next request does not have to search again. */
+  /**
+   * Closes connections until a tenth of the limit is free, so that the next request does not have to look for
+   * connections again.
+   */
   private closeLargest(): void {
     const largest = Array.from(this.connections.values()).sort((a, b) => b.unread_bytes - a.unread_bytes)
     for (const connection of largest) {
@@ -273,7 +279,7 @@ export class Backpressure<P extends PipelinedRequest> {
   }
 }
 
-/** A request with more header fields takes long to parse. Browsers send about twenty. */
+/** Requests with more header fields than this take long to parse. Browsers send about twenty. */
 const usualHeaders = 100
 
 /** Whether a request has a chunked body or many headers, which take long to parse. */
@@ -283,7 +289,7 @@ const isSlowToParse = ({ headers, rawHeaders }: IncomingMessage): boolean =>
 const owesAnswer = ({ started, waiting }: Connection<PipelinedRequest>): boolean =>
   waiting.length > 0 || started.some(({ request, response }) => request.complete && !response.writableFinished)
 
-/** Whether a caller's time to read is over. It has not started while an earlier answer is unread. */
+/** Whether a caller has taken too long to read. The time does not run while an earlier answer is unread. */
 const isOverdue = ({ offered_ms, response }: PipelinedRequest, latestMs: number): boolean =>
   offered_ms !== null && offered_ms < latestMs && response.socket !== null
 

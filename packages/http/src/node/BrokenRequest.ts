@@ -6,12 +6,12 @@ import type { Answer } from "../host/Answer.ts"
 type Refuse = (error: ApiError.ApiError) => Answer
 
 /**
- * Answers a request that is not HTTP, is too long or did not arrive in time. Sends the envelope and ends the
+ * Answers a request that is not HTTP, is too long or did not arrive in time: sends the error envelope and closes the
  * connection.
  *
- * These cases have no specific error codes. A URL or headers above Node's limit of 16 KiB are refused with
- * `request_too_large`. A request that did not arrive in time gets `service_unavailable`, because it may be valid: a
- * paused host looks the same as a slow caller. Everything else gets `invalid_json`.
+ * These cases have no error codes of their own. If the URL or the headers exceed Node's limit of 16 KiB, the code is
+ * `request_too_large`. If the request did not arrive in time, it is `service_unavailable`, because the request may be
+ * valid: a paused host looks the same as a slow caller. In all other cases it is `invalid_json`.
  */
 export const answer = (error: Error, socket: Duplex, refusal: Refuse): void => {
   const code = Predicate.hasProperty(error, "code") ? error.code : undefined
@@ -29,10 +29,10 @@ const reasons: Readonly<Record<number, string>> = {
   503: "Service Unavailable"
 }
 
-/** How long the caller may take to close its side, in milliseconds. */
+/** How long the caller may take to close its side of the connection, in milliseconds. */
 const lingerMs = 1_000
 
-/** Writes a refusal to a raw socket and ends the connection, even if the caller keeps its side open. */
+/** Writes a refusal to a raw socket and closes the connection, even if the caller keeps its side open. */
 export const refuse = ({ status, headers, body }: Answer, socket: Duplex): void => {
   const text = String(body)
   const timer = setTimeout(() => socket.destroy(), lingerMs)

@@ -16,15 +16,15 @@ export type { Answered } from "../host/Answering.ts"
 /** Settings of a handler besides its routes. */
 export interface Settings extends Answering.Settings, Backpressure.Limits, ArrivingBodies.Limits {
   /**
-   * The path that requests arrive below, such as `/insurance`; by default the prefix that the framework reports as
-   * removed.
+   * The path below which requests arrive, such as `/insurance`; by default the prefix that the framework has removed
+   * from the URL.
    */
   readonly base_path?: string
-  /** The path below which callers reach the host; by default the one that the request arrived below. */
+  /** The path below which callers reach the host; by default the path below which the request arrived. */
   readonly public_path?: string
   /** The proxies that are trusted to report a caller's address; none by default. */
   readonly proxies?: RequestInfo.Proxies
-  /** Returns a caller's address if the connection has none, as on a Unix socket. */
+  /** Returns a caller's address if the connection has no address, as on a Unix socket. */
   readonly address?: (request: IncomingMessage) => string | undefined
 }
 
@@ -33,20 +33,20 @@ export interface Handler {
   /**
    * Answers one request.
    *
-   * With `next`, as in Express, requests outside its mount path are passed on; at the root of a site, requests to
-   * unknown paths are.
+   * If `next` is given, as in Express, the handler calls it for requests outside its mount path. If it is mounted at
+   * the root of a site, it calls `next` for requests to unknown paths.
    */
   readonly handle: (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
-  /** The answer to a request that could not be parsed, with an identifier as `request-id`. */
+  /** Creates the answer to a request that could not be parsed, with a new `request-id`. */
   readonly refusal: (error: ApiError.ApiError) => Answer.Answer
   /**
-   * Runs an action once every request that has fully arrived on this connection is answered. Tells it whether the newest
-   * request was answered before it had fully arrived.
+   * Runs an action when every request that has fully arrived on this connection is answered. The action's argument says
+   * whether the newest request was answered before it had fully arrived.
    */
   readonly whenAnswered: (socket: Socket, act: (isAnsweredEarly: boolean) => void) => void
-  /** Ends each connection with its next answer. */
+  /** From now on, closes each connection after its next answer. */
   readonly close: Effect.Effect<void>
-  /** Refuses every new request with `service_unavailable`. Running ones finish. */
+  /** Refuses every new request with `service_unavailable`. Running requests finish. */
   readonly refuse: Effect.Effect<void>
   /** Waits until every accepted request is answered. */
   readonly idle: Effect.Effect<void>
@@ -57,7 +57,7 @@ export interface Handler {
   readonly interruptAll: Effect.Effect<void>
 }
 
-/** Makes a handler whose requests run in this scope with these services. */
+/** Creates a handler whose requests run in this scope with these services. */
 export const make = Effect.fnUntraced(function* <R>(
   routes: ReadonlyArray<Route<R>>,
   settings: Settings
@@ -70,7 +70,10 @@ export const make = Effect.fnUntraced(function* <R>(
   return handler
 })
 
-/** The end of this turn of the event loop: by then its requests have begun and its ready answers are written. */
+/**
+ * Waits for the end of this turn of the event loop. By then, all requests that arrived in it have begun, and ready
+ * answers are written.
+ */
 const endOfTurn = Effect.callback<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
@@ -96,7 +99,10 @@ const makeUnsafe = <R>(answering: Answering.Answering<R>, locate: Paths.Locate, 
   return { backpressure, handler }
 }
 
-/** Finds the routes of requests, and admits them. Passes on requests that belong to the surrounding program. */
+/**
+ * Creates the handler function: finds each request's route and admits the request. Passes requests that belong to the
+ * surrounding program to `next`.
+ */
 const admitting =
   <R>(
     answering: Answering.Answering<R>,
@@ -116,16 +122,16 @@ const admitting =
     backpressure.admit(new Pending(request, response, target, found ?? answering.notFound(target.path)))
   }
 
-/** What answers need from their connections. */
+/** What sending answers needs to know about connections. */
 interface Connections<R> {
   readonly isClosing: () => boolean
-  /** Records that the caller can read more, and how many bytes were added. */
+  /** Records that the caller can now read data, and how many bytes were added. */
   readonly offer: (pending: Pending<R>, bytes: number) => void
 }
 
 interface Sender<R> {
   readonly sendTo: (pending: Pending<R>, exchange: Answering.Exchange, answer: Answer.Answer) => void
-  /** Sends what a route has answered, at the end of this turn of the event loop. */
+  /** Sends a route's answer at the end of this turn of the event loop. */
   readonly finish: (finished: Finished<R>) => void
 }
 
@@ -144,7 +150,7 @@ const makeSender = <R>(answering: Answering.Answering<R>, { isClosing, offer }: 
       }
       NodeMessages.send(request, response, answer, extra, offered)
     } catch (defect) {
-      // Node rejects invalid headers before it writes anything.
+      // Node throws for invalid headers before it writes anything, so another answer can still be sent.
       NodeMessages.send(request, response, answering.answer(exchange, Exit.die(defect)), extra, offered)
     }
   }
@@ -159,7 +165,7 @@ const makeSender = <R>(answering: Answering.Answering<R>, { isClosing, offer }: 
   }
 }
 
-/** Begins the exchange of an admitted request, and runs its route. */
+/** Creates the function that begins an admitted request's exchange and runs its route. */
 const beginning = <R>(answering: Answering.Answering<R>, { finish, sendTo }: Sender<R>, settings: Settings) => {
   const bodies = new ArrivingBodies.ArrivingBodies(settings)
   const countedAddress = RequestInfo.addressOf(settings.proxies ?? null)
@@ -188,24 +194,25 @@ const beginning = <R>(answering: Answering.Answering<R>, { finish, sendTo }: Sen
       public_path: settings.public_path ?? target.mount_path,
       address: answering.guarded("address", () => countedAddress(remote(), header)) ?? ""
     })
-    // A small body arrives with its headers. One turn later it is complete, so reading it does not wait.
+    // A small body usually arrives with its headers. Waiting one turn means that the body is complete, and reading it
+    // does not wait.
     if (NodeMessages.isAnnounced(request)) setImmediate(run, pending, exchange, incoming)
     else run(pending, exchange, incoming)
   }
 }
 
 /**
- * The part of the URL that a framework such as Express has removed from its beginning.
+ * The part that a framework such as Express has removed from the beginning of the URL.
  *
- * Begins with exactly one slash, because a `Location` with two would lead to a different host.
+ * It begins with exactly one slash, because a `Location` that begins with two would lead to a different host.
  */
 export const strippedOf = (request: IncomingMessage): string =>
   "baseUrl" in request && typeof request.baseUrl === "string" ? request.baseUrl.replace(/^\/{2,}/, "/") : ""
 
-/** Whether a target is the root of the program's whole site, which belongs to the program. */
+/** Whether a request is for the root of the program's whole site. That page belongs to the program. */
 export const isRoot = ({ mount_path, path }: Paths.Target): boolean => path === "/" && mount_path === ""
 
-/** A request whose answer is pending, and where it leads. */
+/** A request whose answer is pending, and the route that it matched. */
 class Pending<R> extends Backpressure.PipelinedRequest {
   readonly target: Paths.Target
   readonly found: Answering.Found<R>
@@ -226,10 +233,10 @@ interface Finished<R> {
 
 const closing = { connection: "close" }
 
-/** The parts of a request that the handler has derived. */
+/** The parts of a request that the handler derives. */
 type Known = Omit<Incoming, "method" | "read" | "readRaw">
 
-/** A request as its route receives it. A class for the same reason as `PipelinedRequest`. */
+/** A request as a route receives it. A class for the same reason as `PipelinedRequest`. */
 class IncomingRequest implements Incoming {
   readonly request_id: Incoming["request_id"]
   readonly method: string

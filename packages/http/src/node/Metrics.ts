@@ -19,11 +19,11 @@ const durations = Metric.histogram("quotewire_request_duration_seconds", {
   boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25]
 })
 
-/** Counts and times the answers of a host. Use it as the `onAnswered` setting. */
+/** Creates an `onAnswered` setting that counts and times a host's answers. */
 export const onAnswered: Effect.Effect<(answered: Handler.Answered) => void> = Effect.map(
   Effect.context<never>(),
   (context) => {
-    // Cached, because there are few combinations of operation and status.
+    // Cached by operation and status, because there are few combinations.
     const counters = new Map<string, typeof requests>()
     const timers = new Map<string, typeof durations>()
     return ({ name, status, duration_ms }) => {
@@ -38,7 +38,7 @@ export const onAnswered: Effect.Effect<(answered: Handler.Answered) => void> = E
   }
 )
 
-/** CPU time, memory and start time of this process, under the standard names of process metrics. */
+/** CPU time, memory and start time of this process, under the standard Prometheus names. */
 export const processText = (): string => {
   const { rss, heapUsed } = process.memoryUsage()
   const { user, system } = process.cpuUsage()
@@ -67,7 +67,7 @@ const answerOf = (body: string): Answer.Answer => ({
 /** `GET /metrics`: all metrics of this process, in the Prometheus text format. */
 export const route: Route.Route = Route.make("GET", path, () => Effect.map(text, answerOf))
 
-/** The address of the metrics. It differs from the API's, because metrics are only for the operator. */
+/** The address that serves the metrics. It is separate from the API's, because metrics are only for the operator. */
 export type Settings = Pick<Server.Settings, "host" | "port">
 
 /** Serves only `/metrics`, until its scope closes. */
@@ -80,7 +80,7 @@ export const serve = Effect.fnUntraced(function* (
 })
 
 /**
- * Serves a text at `/metrics` only, until its scope closes. It needs no service of the core, so that a process which
+ * Serves a text at `/metrics` only, until the scope closes. It needs no services of the core, so that a process that
  * only collects metrics from others can use it.
  */
 export const serveText = Effect.fnUntraced(function* (

@@ -6,31 +6,33 @@ import * as Body from "../host/Body.ts"
 import type { Read } from "../host/Route.ts"
 
 /*
- * Reads the requests of `node:http`, and sends its answers.
+ * Reads requests from `node:http`, and sends answers to it.
  */
 
-/** Whether a request announces a non-empty body. In HTTP/2, every request does unless it declares a length of 0. */
+/**
+ * Whether a request announces a non-empty body. In HTTP/2, every request does, unless it has a `content-length` of 0.
+ */
 export const isAnnounced = ({ headers, httpVersionMajor }: IncomingMessage): boolean =>
   headers["content-length"] === undefined
     ? headers["transfer-encoding"] !== undefined || httpVersionMajor === 2
     : Number(headers["content-length"]) > 0
 
-/** The `content-length` of a request; 0 if it has none, for example with a chunked body. */
+/** A request's `content-length`; 0 if the header is missing, for example with a chunked body. */
 export const announcedBytes = (request: IncomingMessage): number => Number(request.headers["content-length"] ?? 0)
 
 /**
  * Reads a body of at most `limit` bytes.
  *
- * A larger one is refused with `request_too_large`: immediately if its length was announced, otherwise when the limit
- * is exceeded. If the caller disconnects, it is interrupted. If a body parser ran before, its `request.rawBody` or
- * `request.body` is used. If the parser left neither, that is a defect, because it is not the caller's fault.
+ * A larger body is refused with `request_too_large`: immediately if its length was announced, otherwise when it exceeds
+ * the limit. If the caller disconnects, reading is interrupted. If a body parser ran before, its `request.rawBody` or
+ * `request.body` is used. If the parser left neither, the effect dies, because the caller is not at fault.
  */
 export const read = (request: IncomingMessage, limit: number, bodies: ArrivingBodies): Read =>
   from(request, limit, bodies, serialized, parsedAway)
 
 /**
- * Like `read`, but returns the exact bytes, which signatures need. It is a defect if a parser has already turned the
- * body into an object.
+ * Like `read`, but returns the exact bytes, which signatures need. Dies if a parser has already turned the body into an
+ * object.
  */
 export const readRaw = (request: IncomingMessage, limit: number, bodies: ArrivingBodies): Read =>
   from(request, limit, bodies, rawBytesOf, rawParsedAway)
@@ -51,7 +53,7 @@ const from = (
     return bytes.length <= limit ? Effect.succeed(bytes) : Body.tooLarge(limit)
   })
 
-/** The exact bytes that some parsers keep along with the parsed value, such as Nest's with `rawBody`. */
+/** The exact bytes that some parsers keep along with the parsed value, such as Nest's with its `rawBody` option. */
 const exact = (request: IncomingMessage): Uint8Array | null =>
   Predicate.hasProperty(request, "rawBody") && request.rawBody instanceof Uint8Array ? request.rawBody : null
 
@@ -60,14 +62,15 @@ const rawBytesOf = (body: unknown): Uint8Array | null => {
   return typeof body === "string" ? Buffer.from(body) : null
 }
 
-/** Parsed JSON is serialized again, so that there is only one way to read a body. */
+/** Serializes parsed JSON again, so that the rest of the host handles bytes only. */
 const serialized = (body: unknown): Uint8Array | null => {
   const raw = rawBytesOf(body)
   if (raw !== null || body === undefined) return raw
   try {
     return Buffer.from(JSON.stringify(body))
   } catch (error) {
-    // `JSON.parse` accepts deeper nesting than `JSON.stringify` can write. Input validation then refuses the depth.
+    // The JSON is nested so deeply that `JSON.stringify` fails. Return a smaller body that input validation also
+    // refuses as too deep.
     return error instanceof RangeError ? deep : null
   }
 }
@@ -94,7 +97,7 @@ const whole = (request: IncomingMessage, limit: number): Read => {
 const arriving = (request: IncomingMessage, limit: number, bodies: ArrivingBodies): Read =>
   Effect.callback((resume) => {
     const body = bodies.begin(limit, (outcome) => {
-      // Drops further data.
+      // Ignores the data that still arrives.
       stop()
       resume(outcome)
     })
@@ -112,7 +115,7 @@ const arriving = (request: IncomingMessage, limit: number, bodies: ArrivingBodie
   })
 
 /**
- * A request's headers, with repeated `Authorization` headers joined, so that they are never valid.
+ * A request's headers. Repeated `Authorization` headers are joined, so that they are never valid.
  *
  * Node would keep only the first one, but a proxy in front of the host may have checked the last one. Other repeated
  * headers are joined with commas in the same way.
@@ -131,10 +134,13 @@ const authorization = "authorization"
 const repeated = (rawHeaders: ReadonlyArray<string>): string =>
   rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === authorization).join(", ")
 
-/** The size of a piece of a large answer. The next piece is written once the caller has read this one. */
+/**
+ * The size of the pieces in which a large answer is written. Each piece is written when the caller has read the one
+ * before.
+ */
 const pieceBytes = 64 * 1024
 
-/** Whether it is too late to answer: the caller has disconnected, or a middleware has answered. */
+/** Whether it is too late to answer: the caller has disconnected, or middleware has already answered. */
 export const isOver = (response: ServerResponse): boolean => response.destroyed || response.headersSent
 
 /** Whether a request was answered before it had fully arrived. */
@@ -143,11 +149,12 @@ export const isAnsweredEarly = ({ req, writableFinished }: ServerResponse): bool
 /**
  * Sends an answer with its content length: in one write, or in pieces if it is large.
  *
- * `give` is called whenever the caller can read data: first with the length of the answer, then with 0 for each piece.
+ * `give` is called whenever the caller can read data: first with the answer's length, then with 0 before each further
+ * piece.
  *
- * If the request's body was not read, a small one is discarded. With a larger one, the connection ends after the
- * answer; until then, what the caller still sends is dropped for a moment, because resetting the connection immediately
- * could destroy the answer.
+ * If the request's body was not read and is small, it is discarded. If it is large, the connection is closed after the
+ * answer. Before that, the rest of the body is read and dropped for a moment, because resetting the connection
+ * immediately could destroy the answer.
  *
  * Does nothing if it is too late to answer.
  */
@@ -165,8 +172,8 @@ export const send = (
   if (!isUnreadAndLarge(request)) {
     response.writeHead(answer.status, headers)
     give(length)
-    // If there are as many bytes as characters, the text is ASCII, which takes a third of the memory and needs no
-    // encoding.
+    // If there are as many bytes as characters, the text is ASCII. Writing it as Latin-1 takes a third of the memory
+    // and no encoding.
     if (length > pieceBytes && request.method !== "HEAD") writePieces(response, bytesOf(answer.body), give)
     else if (length === answer.body?.length) response.end(answer.body, "latin1")
     else response.end(answer.body)
@@ -189,8 +196,8 @@ interface Begun {
 /**
  * Begins an answer whose body is written later. Does nothing if it is too late to answer.
  *
- * `give` is called only at the end, with the length of the body: between two pieces, the caller may have read
- * everything.
+ * `give` is called only at the end, with the body's length. Until then, the caller may have read everything that was
+ * written.
  */
 export const begin = (
   response: ServerResponse,
@@ -228,14 +235,14 @@ const writePieces = (response: ServerResponse, bytes: Uint8Array, give: (bytes: 
       give(0)
       writeFrom(end)
     }
-    // Middleware that wraps `write`, such as compression, drops its callback.
+    // Does not use the callback of `write`, because middleware that wraps `write`, such as compression, drops it.
     if (response.write(bytes.subarray(start, end))) goOn()
     else response.once("drain", goOn)
   }
   writeFrom(0)
 }
 
-/** Up to this size, reading the rest is cheaper than a new connection. */
+/** Up to this size, in bytes, reading the rest of a body is cheaper than a new connection. */
 const smallBytes = 64 * 1024
 
 const isUnreadAndLarge = (request: IncomingMessage): boolean => {
@@ -243,7 +250,7 @@ const isUnreadAndLarge = (request: IncomingMessage): boolean => {
   return request.headers["transfer-encoding"] !== undefined || announcedBytes(request) > smallBytes
 }
 
-/** How long the rest of a body is dropped before the connection ends, in milliseconds. */
+/** How long the rest of a body is dropped before the connection is closed, in milliseconds. */
 const lingerMs = 1_000
 
 const linger = (request: IncomingMessage, end: () => void): void => {
@@ -255,14 +262,19 @@ const linger = (request: IncomingMessage, end: () => void): void => {
   request.resume()
 }
 
-/** At most this many items wait, so that the first is not delayed by all that arrived with it. */
+/**
+ * The maximum number of items that wait, so that the first item is not delayed by all others that arrived in the same
+ * turn.
+ */
 const maxReady = 8
 
 /**
- * Runs an action on all items of one turn of the event loop together: at its end, or once enough have arrived.
+ * Creates a function that collects the items of one turn of the event loop, and runs an action on all of them: at the
+ * end of the turn, or when enough items have arrived.
  *
- * Each written answer wakes its reader. If answers are written one by one between calls, starts reach 0.89 of the
- * throughput and 0.87 of the throughput per CPU second, and reads 0.97 and 0.93 (medians; see bench/README.md).
+ * Each written answer wakes its reader. If answers are instead written one by one between calls, starting quote
+ * requests reaches 0.89 of the throughput and 0.87 of the throughput per CPU second; reads reach 0.97 and 0.93
+ * (medians; see bench/README.md).
  */
 export const atEndOfTurn = <A>(act: (item: A) => void): ((item: A) => void) => {
   let ready: Array<A> = []

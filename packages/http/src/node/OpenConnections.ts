@@ -2,7 +2,7 @@ import type { Server } from "node:http"
 import type { Socket } from "node:net"
 import { Effect } from "effect"
 
-/** The open connections of a server, including those that another process accepted, which Node does not count. */
+/** A server's open connections, including those that another process accepted, which Node does not count. */
 export class OpenConnections {
   private readonly sockets = new Set<Socket>()
   private readonly waiting = new Set<() => void>()
@@ -21,7 +21,7 @@ export class OpenConnections {
     return this.sockets.size
   }
 
-  /** Waits until none is open. */
+  /** Waits until no connection is open. */
   readonly none: Effect.Effect<void> = Effect.callback((resume) => {
     const done = () => resume(Effect.void)
     if (this.sockets.size === 0) return done()

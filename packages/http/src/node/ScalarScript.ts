@@ -7,7 +7,7 @@ import type { Scalar } from "../documents/Scalar.ts"
 
 const Manifest = Schema.fromJsonString(Schema.Struct({ version: Schema.String }))
 
-/** The folder of the script. The path is the same from the sources and from the build. */
+/** The folder of the script. Its path is the same relative to the sources and to the build. */
 const folder = new URL("../../vendor/scalar/", import.meta.url)
 
 /** Finds the script in this package; null if it is missing, as in a program that was bundled into one file. */
@@ -25,5 +25,5 @@ export const find = (from: URL = folder): Scalar | null => {
   }
 }
 
-/** At this quality, several megabytes compress quickly to hardly more than at the best quality. */
+/** At this quality, several megabytes compress quickly, and the result is hardly larger than at the best quality. */
 const quality = { [constants.BROTLI_PARAM_QUALITY]: 5 }

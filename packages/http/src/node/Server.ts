@@ -17,30 +17,33 @@ export interface Settings {
   readonly host?: string
   /** The port to listen on; 0 for any free port. */
   readonly port: number
-  /** Returns pending long polls when the host stops. */
+  /** Makes pending long polls return when the host stops. */
   readonly wake?: Effect.Effect<void>
   /** How long running requests may take to finish when the host stops, in milliseconds; 8,000 by default. */
   readonly grace_ms?: number
   /**
    * How long connections that are open when the host stops may still send a request, in milliseconds. The request is
-   * answered, and its connection ends with the answer. 1,000 by default.
+   * answered, and its connection is closed after the answer. 1,000 by default.
    */
   readonly drain_ms?: number
   /** How long a request may take to arrive, in milliseconds; 30,000 by default. */
   readonly request_timeout_ms?: number
   /**
-   * The maximum number of open connections; 10,000 by default. Further connections are closed without an answer. Idle
-   * connections are closed after 75 seconds.
+   * The maximum number of open connections; 10,000 by default. Above it, new connections are closed without an answer.
+   * Idle connections are closed after 75 seconds.
    */
   readonly connections?: number
-  /** Receives connections that another process accepts; replaces `host` and `port`. By default this process listens. */
+  /**
+   * Receives connections that another process accepts. It replaces `host` and `port`. By default this process listens
+   * itself.
+   */
   readonly receiver?: Receiver
 }
 
 /** Receives connections that another process accepted. */
 export interface Receiver {
   readonly bound: Bound
-  /** Calls a function with each connection. Returns a function that stops it. */
+  /** Calls a function with each connection. Returns a function that stops the calls. */
   readonly receive: (accept: (socket: Socket) => void) => () => void
 }
 
@@ -51,9 +54,9 @@ export type Bound = Pick<AddressInfo, "address" | "family" | "port">
 export interface Server {
   readonly host: string
   readonly port: number
-  /** The bound address, as callers on this machine write it. */
+  /** The server's URL, with its bound address, as callers on this machine write it. */
   readonly url: string
-  /** Lets a handler answer requests until the scope closes and the server stops. */
+  /** Makes a handler answer the requests. When the scope closes, the server stops. */
   readonly attach: (handler: Handler) => Effect.Effect<void, never, Scope.Scope>
 }
 
@@ -63,14 +66,14 @@ export class Host extends Context.Service<
   { readonly host: string; readonly port: number; readonly base_url: string }
 >()("@quotewire/http/Host") {}
 
-/** The host cannot listen on the given address. */
+/** The host cannot listen on the configured address. */
 export class CannotListen extends Data.TaggedError("CannotListen")<{
   readonly message: string
   readonly port: number
-  /** The code of the system, such as `EADDRINUSE`. */
+  /** The system's error code, such as `EADDRINUSE`. */
   readonly code: string
 }> {
-  /** Why a server cannot listen. The message does not repeat the given host. */
+  /** Creates the error with the reason why a server cannot listen. The message does not repeat the configured host. */
   static of(port: number, error: Error): CannotListen {
     const code = Predicate.hasProperty(error, "code") ? String(error.code) : error.name
     const reason = reasons[code] ?? "the system refuses it"
@@ -86,7 +89,7 @@ const reasons: { readonly [code: string]: string } = {
   EAI_AGAIN: "the host name cannot be looked up now"
 }
 
-/** Binds a server to its address until the scope closes. It answers nothing until a handler is attached. */
+/** Binds a server to its address until the scope closes. The server answers nothing until a handler is attached. */
 export const listen = (settings: Settings): Effect.Effect<Server, CannotListen, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
@@ -123,11 +126,11 @@ const make = (settings: Settings) => {
     requestTimeout: requestTimeoutMs,
     headersTimeout: Math.min(requestTimeoutMs, 15_000),
     connectionsCheckingInterval: 1_000,
-    // A request without a Host header is handled like any other, because Node's own refusal has no envelope.
+    // A request without a Host header is handled like any other, because Node's own refusal has no error envelope.
     requireHostHeader: false,
-    // Most requests are reads. Without a body, they need no stream that begins, ends and closes.
+    // Most requests are reads. They have no body, so Node need not create, end and close a stream for each.
     optimizeEmptyRequests: true,
-    // Longer than load balancers keep idle connections, so that the load balancers close them first.
+    // Longer than load balancers keep idle connections, so that the load balancers are the first to close them.
     keepAliveTimeout: 75_000
   })
   Slices.readInSlicesIfNeeded(server)
@@ -153,7 +156,7 @@ const bind = (settings: Settings) =>
 const receive = (settings: Settings, receiver: Receiver) =>
   Effect.sync((): Listening => {
     const { open, server } = make(settings)
-    // Makes Node enforce the time limit for the arrival of requests.
+    // Without this event, Node does not enforce the time limit for the arrival of requests.
     server.emit("listening")
     const end = Effect.sync(
       receiver.receive((socket) => {
@@ -164,7 +167,7 @@ const receive = (settings: Settings, receiver: Receiver) =>
     return { server, bound: receiver.bound, open, end }
   })
 
-/** Frees the port immediately. Does nothing if the server has stopped. */
+/** Frees the port immediately. Does nothing if the server has already stopped. */
 const unbind = (server: Http.Server): void => {
   server.close()
   server.closeAllConnections()
@@ -180,15 +183,15 @@ const attach = (listening: Listening, settings: Settings, handler: Handler) =>
         BrokenRequest.refuse(handler.refusal(ApiError.make("not_found")), socket)
       )
       server.on("checkContinue", (request: Http.IncomingMessage, response: Http.ServerResponse) => {
-        // With `Expect: 100-continue`, the caller gets a refusal before it sends too much.
+        // With `Expect: 100-continue`, a caller whose body is too large gets the refusal before it sends the body.
         if (NodeMessages.announcedBytes(request) <= Body.maxBytes) response.writeContinue()
         handler.handle(request, response)
       })
       server.on("clientError", (error: Error, socket) => {
         if (!(socket instanceof Socket)) return BrokenRequest.answer(error, socket, handler.refusal)
-        // Waits for earlier answers, because the caller would mistake the refusal for one of them.
+        // Waits for earlier answers. Otherwise the caller would mistake this refusal for one of them.
         handler.whenAnswered(socket, (isAnsweredEarly) => {
-          // The request is already answered. The caller would mistake a second answer for the answer to its next
+          // The request was already answered. The caller would mistake a second answer for the answer to its next
           // request.
           if (isAnsweredEarly) socket.destroy()
           else BrokenRequest.answer(error, socket, handler.refusal)
@@ -198,12 +201,12 @@ const attach = (listening: Listening, settings: Settings, handler: Handler) =>
     () => stop(listening, handler, settings)
   )
 
-/** How long connections may take to end after the last answer, in milliseconds. */
+/** How long connections may take to close after the last answer, in milliseconds. */
 const lastWritesMs = 1_000
 
 const stop = Effect.fnUntraced(function* ({ end, open, server }: Listening, handler: Handler, settings: Settings) {
   yield* handler.close
-  // Keeps open connections, even idle ones: a request may be on its way and would fail if its connection were closed.
+  // Keeps open connections, even idle ones. A request may be on its way and would fail if its connection were closed.
   yield* end
   const finish = Effect.gen(function* () {
     yield* settings.wake ?? Effect.void
@@ -218,6 +221,6 @@ const stop = Effect.fnUntraced(function* ({ end, open, server }: Listening, hand
   server.closeAllConnections()
 })
 
-/** Waits for an effect, up to a limit. Interruptible even in a finalizer. */
+/** Waits for an effect, but not longer than a limit. The effect can be interrupted even in a finalizer. */
 const within = (limitMs: number, effect: Effect.Effect<void>) =>
   Effect.timeoutOption(Effect.interruptible(effect), limitMs)

@@ -3,21 +3,22 @@ import type { Server as SecureServer } from "node:https"
 import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
 
-/** The size of a chunk that is parsed immediately, without waiting for a turn. Most requests are smaller. */
+/** Chunks up to this size, in bytes, are parsed immediately. Most requests are smaller. */
 const smallBytes = 4 * 1024
 
 /** How many bytes of a larger chunk are parsed in one turn of the event loop. */
 const sliceBytes = 2 * 1024
 
 /**
- * The slice size for a connection whose requests had to wait. It is smaller, because each waiting request takes memory.
+ * The slice size for a connection whose requests had to wait, in bytes. It is smaller, because each waiting request
+ * takes memory.
  */
 const heldSliceBytes = 1024
 
-/** How many connections get a slice parsed in one turn. */
+/** How many slices are parsed in one turn of the event loop. */
 const slicesPerTurn = 32
 
-/** How long after a suspicious connection the server also reads new connections in slices, in milliseconds. */
+/** How long the server also reads new connections in slices after a connection was suspicious, in milliseconds. */
 const waryMs = 60_000
 
 /**
@@ -39,12 +40,12 @@ export const readInSlices = (server: Server | SecureServer): void => {
 }
 
 /**
- * Leaves reading to Node until one connection is suspicious, then reads all connections of the server in slices. Slices
- * make a read a tenth more expensive. Even if many connections send bursts, Node parses only one of their chunks whole
- * before the server switches to slices.
+ * Leaves reading to Node until one connection is suspicious, then reads all the server's connections in slices. Reading
+ * in slices makes a read request a tenth more expensive. Even if many connections send bursts, Node parses only one of
+ * their chunks whole before the server switches to slices.
  *
- * Call `beware` for a connection whose request takes long to parse, and `hold` for one with too many requests at a
- * time.
+ * Call `beware` for a connection whose request takes long to parse, and `hold` for a connection with too many requests
+ * at a time.
  */
 export const readInSlicesIfNeeded = (server: Server): void => {
   const watch = new Watch()
@@ -52,12 +53,12 @@ export const readInSlicesIfNeeded = (server: Server): void => {
 }
 
 /**
- * From now on, reads all connections of this connection's server in slices, because a request on it takes long to
- * parse.
+ * Reads all connections of this connection's server in slices from now on, because a request on this connection takes
+ * long to parse.
  */
 export const beware = (socket: Socket): void => watches.get(socket)?.beware()
 
-/** Stops parsing a connection until it is released, if its server reads in slices. */
+/** Stops parsing a connection until it is released. The server must use `readInSlices` or `readInSlicesIfNeeded`. */
 export const hold = (socket: Socket): void => {
   beware(socket)
   inlets.get(socket)?.hold()
@@ -66,7 +67,7 @@ export const hold = (socket: Socket): void => {
 /** Resumes parsing a connection. */
 export const release = (socket: Socket): void => inlets.get(socket)?.release()
 
-/** The connections of a server that Node reads without slices. */
+/** The connections of a server that Node reads whole, without slices. */
 class Watch {
   private readonly sockets = new Set<Socket>()
   private wary_until_ms = 0
@@ -78,7 +79,7 @@ class Watch {
     socket.once("close", () => this.sockets.delete(socket))
   }
 
-  /** Reads all open connections in slices from now on, and new ones for a while. */
+  /** Reads all open connections in slices from now on, and for a while also new ones. */
   beware(): void {
     this.wary_until_ms = performance.now() + waryMs
     for (const socket of this.sockets) inlets.set(socket, new Inlet(socket))
@@ -89,12 +90,13 @@ class Watch {
 /**
  * The data that a connection has received and Node has not parsed yet.
  *
- * It stands between the connection and its stream. Pausing the stream is not enough: Node resumes it after each request.
+ * An inlet stands between the socket and its stream. Pausing the stream would not be enough, because Node resumes it
+ * after each request.
  */
 class Inlet {
   private readonly socket: Socket
   private readonly push: Socket["push"]
-  /** Null marks the end. */
+  /** The waiting chunks. Null marks the end of the data. */
   private readonly waiting: Array<Uint8Array | null> = []
   private isHeld = false
   private isScheduled = false
@@ -105,7 +107,7 @@ class Inlet {
     this.socket = socket
     this.push = socket.push.bind(socket)
     const read = socket._read.bind(socket)
-    // Node bypasses the stream until something else has listened on it.
+    // Node reads past the stream until other code has listened for its data.
     socket.on("data", ignore).off("data", ignore)
     socket.push = (chunk: Uint8Array | null) => this.take(chunk)
     socket._read = (bytes) => {
@@ -124,7 +126,10 @@ class Inlet {
     this.schedule()
   }
 
-  /** Takes data that was read. If false, nothing more is read until the stream asks for it. */
+  /**
+   * Takes a chunk that was read from the socket. If it returns false, the socket is not read again until the stream
+   * asks for data.
+   */
   private take(chunk: Uint8Array | null): boolean {
     const isFirst = this.waiting.length === 0 && !this.isHeld
     if (isFirst && (chunk === null || chunk.length <= this.small_bytes)) return this.passThrough(chunk)
@@ -134,7 +139,8 @@ class Inlet {
   }
 
   /**
-   * Bypasses a stream that is flowing and empty: it would only pass the chunk on, which takes about two microseconds.
+   * Emits the chunk without the stream's buffer if the stream is flowing and empty. Using the buffer would take about
+   * two microseconds more.
    */
   private passThrough(chunk: Uint8Array | null): boolean {
     const { socket } = this
@@ -143,7 +149,7 @@ class Inlet {
       : this.push(chunk)
   }
 
-  /** Lets the next slice be parsed. */
+  /** Passes the next slice on to be parsed. */
   passOn(): void {
     this.isScheduled = false
     const { socket, waiting } = this
@@ -164,7 +170,7 @@ class Inlet {
   }
 }
 
-/** The inlets with a slice to pass on, of all servers, in the order of their turns. */
+/** The inlets that have a slice to pass on, of all servers, in the order of their turns. */
 const ready: Array<Inlet> = []
 let isTurning = false
 

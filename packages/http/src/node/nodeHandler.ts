@@ -13,8 +13,8 @@ import * as ScalarScript from "./ScalarScript.ts"
 /** Options of `nodeHandler`. */
 export interface NodeHandlerOptions extends HandlerOptions.HandlerOptions, Backpressure.Limits {
   /**
-   * Returns a caller's address if the connection has none, as on a Unix socket. By default all such callers share one
-   * address.
+   * Returns a caller's address if the connection has no address, as on a Unix socket. By default, all such callers
+   * share one address.
    */
   readonly address?: (request: IncomingMessage) => string | undefined
 }
@@ -22,12 +22,12 @@ export interface NodeHandlerOptions extends HandlerOptions.HandlerOptions, Backp
 const given = Argument.checker("nodeHandler", Schema.Struct({ service: Mounted.Service }))
 
 /**
- * The whole API of an embedded service as a request listener for `node:http`, Express, Fastify and Nest: REST, documentation,
- * carriers' callbacks, the links of quotes, health, and agents if `mcp` is given.
+ * The whole API of an embedded service as a request listener for `node:http`, Express, Fastify and Nest: REST,
+ * documentation, carriers' callbacks, quote links, health checks, and the agent endpoint if `mcp` is given.
  *
- * Requests wait until the service has started. With `next`, requests outside its mount path are passed on; at the root
- * of a site, requests to unknown paths are. When the service is closed, running requests finish and later ones get
- * `service_unavailable`. A wrong option throws an error that names it.
+ * Requests wait until the service has started. If `next` is given, the listener calls it for requests outside its mount
+ * path; if it is mounted at the root of a site, for requests to unknown paths. When the service is closed, running
+ * requests finish, and later ones get `service_unavailable`. A wrong option throws an error that names it.
  *
  * @example
  * const quotewire = embed({ storage: MemoryStorage.layer, public_url: "https://shop.example/insurance" })
@@ -91,7 +91,10 @@ const make = Effect.fnUntraced(function* (
   })
 })
 
-/** Whether a request belongs to the rest of the program, as far as this is known before the service has started. */
+/**
+ * Creates a function that says whether a request belongs to the rest of the program, as far as this is known before the
+ * service has started.
+ */
 const foreignTo = ({ base_path, service }: HandlerOptions.Checked) => {
   const locate = Paths.locate(base_path)
   let made: Paths.Paths<true> | undefined
@@ -109,7 +112,7 @@ const foreignTo = ({ base_path, service }: HandlerOptions.Checked) => {
     const target = locate(request.url ?? "/", Handler.strippedOf(request))
     if (target === null || Handler.isRoot(target)) return true
     if (target.mount_path !== "") return false
-    // For a preflight, only the path decides.
+    // A preflight request (`OPTIONS`) has no route of its own, so only its path decides.
     return ["GET", "POST", "PATCH", "DELETE"].every((method) => paths().find(method, target.path) === null)
   }
 }

@@ -2,17 +2,19 @@ import { Server as Listener } from "node:net"
 import { performance } from "node:perf_hooks"
 import { Effect } from "effect"
 
-/** After a turn of the event loop longer than this, in milliseconds, the kernel's queue may hold a connection. */
+/**
+ * If a turn of the event loop takes longer than this, in milliseconds, the kernel's queue may hold a new connection.
+ */
 const quietMs = 1
 
-/** After this many turns the socket is closed, quiet or not. */
+/** After this many turns, the socket is closed even if connections still arrive. */
 const maxTurns = 200
 
 /**
  * Closes the listening socket of a server but keeps its open connections.
  *
- * The kernel resets connections that it has accepted but the server has not. Therefore the socket is closed only after
- * a turn of the event loop in which no connection arrived.
+ * When a socket is closed, the kernel resets the connections that it has accepted but the server has not. Therefore the
+ * socket is closed only after a turn of the event loop in which no connection arrived.
  */
 export const stopAccepting = (server: Listener): Effect.Effect<void> =>
   Effect.callback((resume) => {
@@ -30,7 +32,7 @@ export const stopAccepting = (server: Listener): Effect.Effect<void> =>
         setImmediate(look)
         return
       }
-      // An HTTP server's own `close` would also end idle connections.
+      // The `close` of an HTTP server would also close idle connections.
       Listener.prototype.close.call(server)
       server.off("connection", onConnection)
       resume(Effect.void)

@@ -11,11 +11,11 @@ const maxCached = 5_000
 /** The token is valid but has none of the scopes that grant access here. */
 export class InsufficientScope extends Data.TaggedError("InsufficientScope") {}
 
-/** Identifies the caller by an access token. */
+/** Identifies callers by their access tokens. */
 export interface AccessTokens {
   /**
-   * Verifies a token and returns its caller. The result is cached in memory until the token expires or the issuer's
-   * keys are reloaded.
+   * Verifies a token and returns its caller. Caches the result in memory until the token expires or the issuer's keys
+   * are reloaded.
    *
    * Fails with `authentication_failed` if the token is not valid here, `forbidden` if it names no organization of this
    * host, and `service_unavailable` if the issuer's keys are not available now.
@@ -26,14 +26,14 @@ export interface AccessTokens {
   ) => Effect.Effect<Caller.Caller, ApiError.ApiError | InsufficientScope, Pipeline.PipelineServices>
 }
 
-/** A grant, when it expires, and the keys that verified it. */
+/** A grant, the time when it expires, and the keys that verified its token. */
 interface Verified extends Caller.Grant {
-  /** When the token expires, with leeway, in milliseconds. */
+  /** When the token expires, in milliseconds, including the leeway for clock differences. */
   readonly expires_at: number
   readonly set: IssuerKeys.KeySet
 }
 
-/** Makes the token verification for one audience. */
+/** Creates the token verification for one audience. */
 export const make = (settings: OAuthSettings, audience: string): AccessTokens => {
   const verifier = TokenVerifier.make(settings, audience)
   const cache = new CallerCache()
@@ -55,7 +55,7 @@ export const make = (settings: OAuthSettings, audience: string): AccessTokens =>
   }
 }
 
-/** Caches the callers of tokens verified with one set of keys. With a newer set, tokens are verified again. */
+/** Caches the callers of tokens that one set of keys verified. Tokens are verified again when a newer set is loaded. */
 class CallerCache {
   private verified_with: IssuerKeys.KeySet | null = null
   private readonly callers = new BoundedMap<string, { readonly caller: Caller.Caller; readonly expires_at: number }>(
@@ -101,7 +101,7 @@ const organizationOf = (rule: OrganizationRule, payload: JWTPayload): Ids.Organi
 
 const isOrganizationId = Schema.is(Ids.OrganizationId)
 
-/** The most powerful kind of caller that the scopes of a token allow; null if the token has none of the scopes. */
+/** The most powerful kind of caller that a token's scopes allow; null if the token has none of the accepted scopes. */
 const kindOf = (scopes: OAuthSettings["scopes"], payload: JWTPayload): TokenCallerKind | null => {
   if (scopes === null) return "platform"
   const kinds = TokenVerifier.scopesOf(payload).flatMap((scope) =>

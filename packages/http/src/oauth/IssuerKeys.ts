@@ -4,41 +4,46 @@ import { createLocalJWKSet, type JWTVerifyGetKey } from "jose"
 import type { Warn } from "./KeyWarnings.ts"
 import { isSafeAddress, type OAuthSettings } from "./OAuthOptions.ts"
 
-/** How long keys are used before they are reloaded. A key that the issuer has removed is accepted at most this long. */
+/**
+ * How long keys are used before they are reloaded, in milliseconds. A key that the issuer has removed is accepted for
+ * at most this long while the issuer can be reached.
+ */
 const freshMs = 5 * 60_000
-/** How long keys are used while the issuer cannot be reached. */
+/** How long keys are used while the issuer cannot be reached, in milliseconds. */
 const usableMs = 60 * 60_000
-/** The shortest time between two attempts to load keys, however many tokens with unknown keys arrive. */
+/**
+ * The shortest time between two attempts to load keys, in milliseconds, however many tokens with unknown keys arrive.
+ */
 const cooldownMs = 10_000
-/** How long an attempt may take. */
+/** How long an attempt may take, in milliseconds. */
 const timeoutMs = 5_000
-/** The largest document that is read. */
+/** The maximum size of a document that is read, in bytes. */
 const maxBytes = 256 * 1_024
 const maxKeys = 100
 
-/** The keys of an issuer at one time. */
+/** An issuer's keys at one point in time. */
 export interface KeySet {
   /** Finds the key of a token by its `kid` and algorithm. */
   readonly find: JWTVerifyGetKey
-  /** When it was loaded, in milliseconds. */
+  /** When the set was loaded, in milliseconds. */
   readonly loaded_at: number
 }
 
-/** The issuer's keys cannot be loaded now, and no usable ones are cached. */
+/** The issuer's keys cannot be loaded now, and no usable keys are cached. */
 export class KeysUnavailable extends Data.TaggedError("KeysUnavailable")<{ readonly retry_after_seconds: number }> {}
 
-/** The signing keys of an issuer, loaded on demand and reloaded when they are too old. */
+/** An issuer's signing keys, loaded on demand and reloaded when they are too old. */
 export interface IssuerKeys {
-  /** The last loaded set; null if none was loaded. It may be too old to use. */
+  /** The last loaded set, even if it is too old to use; null if no set was loaded yet. */
   readonly last: () => KeySet | null
   /**
-   * A usable set: the last one while it is fresh, otherwise a new one. While the issuer is unreachable, the last one
-   * for up to an hour.
+   * Returns a usable set: the last one if it is fresh, otherwise a new one. While the issuer cannot be reached, it
+   * returns the last set for up to an hour.
    */
   readonly current: Effect.Effect<KeySet, KeysUnavailable>
   /**
-   * Returns a set newer than this one, for a token whose key is missing from it; the same set if it is too early to
-   * reload.
+   * Returns a set newer than this one, for a token whose key is missing from this one. Returns the same set if it is
+   * too early to reload.
    */
   readonly newerThan: (set: KeySet) => Effect.Effect<KeySet>
 }
@@ -46,16 +51,16 @@ export interface IssuerKeys {
 /** Whether a set is new enough to be used without asking the issuer. */
 export const isFresh = (set: KeySet, now: number): boolean => now < set.loaded_at + freshMs
 
-/** Makes the cache of an issuer's keys. A failed attempt to load them is logged as a warning. */
+/** Creates the cache of an issuer's keys. A failed attempt to load keys is logged as a warning. */
 export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">, warn: Warn): IssuerKeys => {
-  // One attempt at a time. Callers that wait for it share its result.
+  // Only one attempt runs at a time. Callers that wait for it share its result.
   const turn = Semaphore.makeUnsafe(1)
   let last: KeySet | null = null
   let attemptedAt = Number.NEGATIVE_INFINITY
 
   /**
-   * Loads a set newer than the one that the caller has seen, unless another caller has done so or an attempt was just
-   * made.
+   * Loads a set newer than the one that the caller has seen. Does nothing if another caller has loaded one or the last
+   * attempt was too recent.
    */
   const renew = (seen: KeySet | null): Effect.Effect<KeySet | null> =>
     Effect.gen(function* () {
@@ -67,8 +72,8 @@ export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">, warn:
         Effect.catchTag("Unloadable", ({ reason }) => Effect.as(warn("not_loaded", { reason }), last))
       )
       return last
-      // Continues even if the caller that began it leaves. Otherwise callers that leave could cause one attempt after
-      // another.
+      // The attempt continues even if the caller that began it is interrupted. Otherwise, interrupted callers could
+      // cause one attempt after another.
     }).pipe(Effect.uninterruptible, turn.withPermit)
 
   const current = Effect.gen(function* () {
@@ -85,7 +90,7 @@ export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">, warn:
   }
 }
 
-/** Why keys could not be loaded. It contains nothing that was received. */
+/** Why keys could not be loaded. The reason contains nothing that was received. */
 class Unloadable extends Data.TaggedError("Unloadable")<{ readonly reason: string }> {}
 
 const unloadable = (reason: string) => new Unloadable({ reason })
@@ -94,7 +99,7 @@ const load = Effect.fnUntraced(
   function* ({ issuer, jwks_url }: Pick<OAuthSettings, "issuer" | "jwks_url">) {
     const { keys } = yield* read(jwks_url ?? (yield* discover(issuer)), KeysDocument)
     return yield* Effect.try({
-      // A key of an unknown kind, such as one of a newer algorithm, must not make the others unusable.
+      // A key of an unknown kind, for example for a newer algorithm, must not make the others unusable.
       try: () => createLocalJWKSet({ keys: keys.filter(isKey) }),
       catch: () => unloadable("they are not a key set.")
     })
@@ -125,7 +130,7 @@ const isKey = Schema.is(
 
 const Metadata = Schema.Struct({ issuer: Schema.String, jwks_uri: Schema.String })
 
-/** Finds the address of the keys in the issuer's metadata, either of OpenID Connect or of RFC 8414. */
+/** Finds the address of the keys in the issuer's metadata, from OpenID Connect or RFC 8414. */
 const discover = Effect.fnUntraced(function* (issuer: string) {
   const { origin, pathname } = new URL(issuer)
   const path = pathname.replace(/\/$/, "")
@@ -139,7 +144,7 @@ const discover = Effect.fnUntraced(function* (issuer: string) {
   return metadata.jwks_uri
 })
 
-/** Reads a JSON document of the issuer. Does not follow redirects, because they could lead to any host. */
+/** Reads a JSON document from the issuer. Does not follow redirects, because they could lead to any host. */
 const read = <A>(url: string, schema: Schema.Decoder<A>): Effect.Effect<A, Unloadable> =>
   Effect.gen(function* () {
     const client = yield* HttpClient.HttpClient

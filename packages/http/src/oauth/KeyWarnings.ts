@@ -1,6 +1,6 @@
 import { Clock, Effect } from "effect"
 
-/** Why the keys of an issuer do not verify a token: the log text, and what the operator must check. */
+/** The reasons why an issuer's keys do not verify a token: the log message, and what the operator must check. */
 const problems = {
   not_loaded: {
     text: "The keys of the OAuth issuer could not be loaded",
@@ -21,15 +21,17 @@ const problems = {
   }
 } as const
 
-/** A reason why the keys of an issuer do not verify a token. */
+/** The name of a reason why an issuer's keys do not verify a token. */
 export type Problem = keyof typeof problems
 
-/** Logs a problem with the keys of an issuer: each one at most once a minute, whatever callers send. */
+/**
+ * Logs a problem with an issuer's keys. Each problem is logged at most once a minute, however many tokens callers send.
+ */
 export type Warn = (problem: Problem, details: Readonly<Record<string, string>>) => Effect.Effect<void>
 
 const quietMs = 60_000
 
-/** Makes the warnings about an issuer. */
+/** Creates the warnings about an issuer. */
 export const make = (issuer: string): Warn => {
   const loggedAt = new Map<Problem, number>()
   return Effect.fnUntraced(function* (problem, details) {

@@ -8,11 +8,12 @@ import * as ProtectedResource from "./ProtectedResource.ts"
 import * as TokenVerifier from "./TokenVerifier.ts"
 
 /**
- * Admits callers with a key or a token of the issuer and, unless `required`, callers with neither.
+ * Admits callers with an API key or one of the issuer's tokens. Unless `required` is set, also admits callers with
+ * neither.
  *
- * A refusal carries a challenge if signing in can help: for callers that are not admitted, and for a tool that needs a
- * different scope. A valid token without an organization here is refused without a challenge, because a new token would
- * not help.
+ * A refusal contains a challenge if signing in can help: if the caller is not admitted, or if a tool needs a different
+ * scope. A valid token that names no organization of this host is refused without a challenge, because a new token
+ * would not help.
  */
 export const make = (settings: OAuthSettings, baseUrl: string, path: string): Gate => {
   const tokens = AccessTokens.make(settings, settings.audience ?? baseUrl + path)

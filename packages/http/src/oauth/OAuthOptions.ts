@@ -1,11 +1,14 @@
 import { Caller, HttpAddress, Ids, Input, InvalidArgument } from "@quotewire/core"
 import { Result, Schema } from "effect"
 
-/** The kinds of caller that a token can identify. Not `widget`: widgets are web pages of a shop and have no tokens. */
+/**
+ * The kinds of caller that a token can identify. `widget` is missing, because widgets are a shop's web pages and have
+ * no tokens.
+ */
 export const TokenCallerKind = Schema.Literals(["server", "platform"])
 export type TokenCallerKind = typeof TokenCallerKind.Type
 
-/** The accepted signature algorithms. All are asymmetric, so that the service holds no key that could sign a token. */
+/** The accepted signature algorithms. All are asymmetric, so the service never holds a key that could sign a token. */
 const Algorithm = Schema.Literals([
   ...(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const),
   ...(["ES256", "ES384", "ES512", "EdDSA", "Ed25519"] as const)
@@ -21,7 +24,7 @@ const isIssuer = (text: string): boolean =>
 const isLoopback = (hostname: string): boolean =>
   hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname)
 
-/** Whether keys may be loaded from an address: over https, or from this machine. */
+/** Whether keys may be loaded from an address: it must use https or be on this machine. */
 export const isSafeAddress = (text: string): boolean =>
   Result.match(HttpAddress.read(text), {
     onFailure: () => false,
@@ -37,38 +40,46 @@ const Issuer = Schema.String.check(
   })
 )
 const KeysAddress = Schema.String.check(Schema.makeFilter(isSafeAddress, { expected: "an https address" }))
-/** A scope as RFC 6749 allows it, so that it is safe in a header. */
+/** A scope in the syntax of RFC 6749, which is safe in a header. */
 const Scope = Schema.String.check(
   Schema.isPattern(/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/u, { expected: "a scope: visible characters without quotes" })
 )
 
-/** The issuer whose OAuth 2.1 tokens the agent endpoint accepts besides API keys, and what they allow. */
+/**
+ * Options for accepting an issuer's OAuth 2.1 tokens besides API keys, at the agent endpoint: the issuer, and what its
+ * tokens allow.
+ */
 export interface OAuthOptions {
-  /** The issuer, exactly as in the `iss` of its tokens, such as `https://login.example.com`. */
+  /** The issuer, exactly as in its tokens' `iss` claim, such as `https://login.example.com`. */
   readonly issuer: string
   /** The environment in which callers with a token act. */
   readonly environment: Caller.Environment
-  /** The organization of all tokens, `org_…`. If they belong to several, set `organizations` instead. */
+  /**
+   * The organization of all tokens, `org_…`. If tokens belong to several organizations, set `organizations` instead.
+   */
   readonly organization_id?: string
   /**
-   * The claim that names a token's organization, such as `org_id`. `ids` maps values of the claim to organizations;
-   * without it, the claim itself contains `org_…`.
+   * Finds a token's organization by a claim, such as `org_id`. `ids` maps the claim's values to organizations; without
+   * `ids`, the claim itself contains the organization's `org_…` ID.
    */
   readonly organizations?: { readonly claim: string; readonly ids?: Readonly<Record<string, string>> }
   /**
-   * What each scope allows: as much as a platform key or as a server key. A token needs one of these scopes. By default
-   * every token allows as much as a platform key.
+   * What each scope allows: as much as a platform key or as much as a server key. A token needs at least one of these
+   * scopes. By default, every token allows as much as a platform key.
    */
   readonly scopes?: Readonly<Record<string, TokenCallerKind>>
-  /** The `aud` of the tokens. By default the address of the endpoint, `{base_url}/v1/mcp`, as clients ask for it (RFC 8707). */
+  /**
+   * The tokens' `aud` claim. By default it is the endpoint's address, `{base_url}/v1/mcp`, because clients request
+   * tokens for that address (RFC 8707).
+   */
   readonly audience?: string
-  /** Where the issuer publishes its keys (JWKS). By default it is read from the issuer's metadata. */
+  /** The address of the issuer's keys (JWKS). By default it is read from the issuer's metadata. */
   readonly jwks_url?: string
   /** The accepted signature algorithms, such as `RS256`; by default RS, PS and ES with 256, 384 and 512, EdDSA and Ed25519. */
   readonly algorithms?: ReadonlyArray<typeof Algorithm.Type>
   /**
-   * Whether callers with neither key nor token are refused, so that agent programs ask their users to sign in; false by
-   * default.
+   * Whether callers with neither a key nor a token are refused, so that agent programs ask their users to sign in;
+   * false by default.
    */
   readonly required?: boolean
 }
@@ -100,26 +111,26 @@ export interface OAuthSettings {
   readonly organization: OrganizationRule
   /** Null if every token allows as much as a platform key. */
   readonly scopes: Readonly<Record<string, TokenCallerKind>> | null
-  /** Null for the address of the endpoint. */
+  /** Null for the endpoint's address. */
   readonly audience: string | null
-  /** Null if it is read from the issuer's metadata. */
+  /** Null if the address is read from the issuer's metadata. */
   readonly jwks_url: string | null
   readonly algorithms: ReadonlyArray<string>
   readonly required: boolean
 }
 
-/** How the organization of a token is found: one for all tokens, or by a claim. */
+/** How a token's organization is found: one organization for all tokens, or by a claim. */
 export type OrganizationRule =
   | { readonly organization_id: Ids.OrganizationId }
   | { readonly claim: string; readonly ids: Readonly<Record<string, Ids.OrganizationId>> | null }
 
 const decode = Input.decoder(Options)
 
-/** Checks the options. The error names every wrong one, and repeats no value. */
+/** Checks the options. The error names every wrong option, but repeats no values. */
 export const check = (options: unknown): Result.Result<OAuthSettings, InvalidArgument> =>
   checkNaming(options, ({ message, path }) => `${under(path)}: ${message}`)
 
-/** Reads the options from JSON. The error repeats nothing from it, not even unknown option names. */
+/** Reads the options from JSON. The error repeats nothing from the JSON, not even unknown option names. */
 export const fromJson = (text: string): Result.Result<OAuthSettings, InvalidArgument> =>
   Result.flatMap(
     Result.try({

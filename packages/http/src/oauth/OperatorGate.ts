@@ -3,27 +3,28 @@ import { Effect } from "effect"
 import type { OAuthSettings } from "./OAuthOptions.ts"
 import * as TokenVerifier from "./TokenVerifier.ts"
 
-/** The issuer's scopes that make a caller an operator, and what each allows. */
+/** The scopes that make a caller an operator, and what each allows. */
 const scopes: Readonly<Record<string, OperatorToken.OperatorScope>> = {
   "operator:read": "read",
   "operator:write": "write",
   "operator:facts": "facts"
 }
 
-/** Finds out which operator sends a request with this token, from this address. */
+/** Finds out which operator sends a request with this token from this address. */
 export type Identify<R> = (
   token: string | null,
   address: string
 ) => Effect.Effect<OperatorCalls.OperatorCredentials, ApiError.ApiError, R>
 
-/** Accepts operators' tokens only. */
+/** Accepts operators' tokens, but no OAuth tokens. */
 export const tokensOnly: Identify<never> = (token, address) => Effect.succeed({ token, address })
 
 /**
- * Also accepts access tokens of an issuer that are for the operators' API, `{base_url}/operator/v1`, and have a scope
- * such as `operator:read`. So a token for the agent endpoint is not valid here, and vice versa.
+ * Accepts operators' tokens, and an issuer's access tokens for the operators' API (their audience is
+ * `{base_url}/operator/v1`) with a scope such as `operator:read`. A token for the agent endpoint is not valid here, nor
+ * is one of these tokens valid there.
  *
- * These tokens reach all organizations: the issuer decides who gets such a scope.
+ * Such access tokens reach all organizations, and the issuer decides who gets them.
  */
 export const make = (settings: OAuthSettings, baseUrl: string): Identify<OperatorCalls.OperatorCallServices> => {
   const { verify } = TokenVerifier.make(settings, `${baseUrl}/operator/v1`)

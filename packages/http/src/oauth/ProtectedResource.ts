@@ -9,9 +9,9 @@ import * as OAuthOptions from "./OAuthOptions.ts"
 /** The well-known path of the metadata (RFC 9728). */
 const wellKnown = "/.well-known/oauth-protected-resource"
 
-/** Protected resource metadata (RFC 9728): what clients read to find the issuer and its scopes. */
+/** Protected resource metadata (RFC 9728), in which clients find the issuer and its scopes. */
 export interface Metadata {
-  /** The address of the agent endpoint, for which tokens are issued. */
+  /** The agent endpoint's address, for which tokens are issued. */
   readonly resource: string
   readonly authorization_servers: ReadonlyArray<string>
   readonly scopes_supported?: ReadonlyArray<string>
@@ -32,17 +32,15 @@ export const metadataOf = (
   resource_name: "Insurance quotes"
 })
 
-/** The address of the metadata in challenges: below `base_url`, where the host itself serves it. */
+/** The metadata's address in challenges. It is below `base_url`, so the host itself serves it. */
 export const addressOf = (baseUrl: string): string => `${baseUrl}${wellKnown}`
 
-/**
- * The path that clients without a challenge try: the well-known path followed by the path of the endpoint (RFC 9728).
- */
+/** The path that clients try without a challenge: the well-known path followed by the endpoint's path (RFC 9728). */
 export const pathOf = (baseUrl: string, path: string): string => `${wellKnown}${Addresses.pathOf(baseUrl)}${path}`
 
 /**
- * The routes of the metadata, which are public and readable by any web page: one with the path of `base_url`, and one
- * without it in case a proxy removes it.
+ * The routes of the metadata. They are public, and any web page can read them. One includes the path of `base_url`; the
+ * other does not, in case a proxy removes that path.
  */
 export const routes = (metadata: Metadata, baseUrl: string, path: string): ReadonlyArray<Route.Route> => {
   const body = JSON.stringify(metadata)
@@ -52,7 +50,7 @@ export const routes = (metadata: Metadata, baseUrl: string, path: string): Reado
     "access-control-allow-origin": "*"
   }
   const found = Effect.succeed<Answer>({ status: 200, headers, body })
-  // Clients in browsers send `Mcp-Protocol-Version`, so the browser sends a preflight request.
+  // Clients in browsers send `Mcp-Protocol-Version`, so the browser sends a preflight request first.
   const permitted = Effect.succeed<Answer>({
     status: 204,
     headers: { ...Cors.permitting("GET", "Mcp-Protocol-Version"), "access-control-allow-origin": "*" },
@@ -64,15 +62,15 @@ export const routes = (metadata: Metadata, baseUrl: string, path: string): Reado
   ])
 }
 
-/** The metadata for a program that mounts the service below a path, and the path to serve it at. */
+/** The metadata for a program that mounts the service below a path, and the path at which the program serves it. */
 export interface ProtectedResource {
-  /** The path at the root of the program's address, such as `/.well-known/oauth-protected-resource/insurance/v1/mcp`. */
+  /** The path at the root of the program's site, such as `/.well-known/oauth-protected-resource/insurance/v1/mcp`. */
   readonly path: string
   /** The JSON to answer with. */
   readonly metadata: Metadata
 }
 
-/** The path of the agent endpoint of `@quotewire/mcp`. */
+/** The path of the agent endpoint in `@quotewire/mcp`. */
 const mcpPath = "/v1/mcp"
 
 const checked = Argument.checker(
@@ -81,10 +79,11 @@ const checked = Argument.checker(
 )
 
 /**
- * Makes the metadata to serve at the root of your address if you mount the service below a path. Clients that sign in
- * before their first call look there. All others find the metadata through the challenge.
+ * Creates the metadata to serve at the root of your site if you mount the service below a path. Clients that sign in
+ * before their first call look for it there. All other clients find it through the challenge.
  *
- * `base_url` is that of the handler, or the `public_url` of the service. A wrong option throws an error that names it.
+ * `base_url` is the handler's `base_url`, or the service's `public_url`. A wrong option throws an error that names the
+ * option.
  *
  * @example
  * const { path, metadata } = protectedResource({ oauth, base_url: "https://shop.example/insurance" })

@@ -5,20 +5,20 @@ import * as IssuerKeys from "./IssuerKeys.ts"
 import * as KeyWarnings from "./KeyWarnings.ts"
 import type { OAuthSettings } from "./OAuthOptions.ts"
 
-/** How much the clocks of the issuer and this host may differ, in milliseconds. */
+/** How much the issuer's and this host's clocks may differ, in milliseconds. */
 const leewayMs = 30_000
-/** The longest token that is read. */
+/** The maximum length of a token, in characters. */
 const maxCharacters = 8_192
 
-/** The claims of a valid token, and what verified it. */
+/** A valid token's claims, and the keys that verified it. */
 export interface VerifiedToken {
   readonly payload: JWTPayload
-  /** When the token expires, with leeway, in milliseconds. */
+  /** When the token expires, in milliseconds, including the leeway for clock differences. */
   readonly expires_at: number
   readonly set: IssuerKeys.KeySet
 }
 
-/** Verifies tokens of an issuer for one audience. */
+/** Verifies an issuer's tokens for one audience. */
 export interface TokenVerifier {
   /**
    * Fails with `authentication_failed` if the token is not valid here, and with `service_unavailable` if the issuer's
@@ -30,14 +30,14 @@ export interface TokenVerifier {
     VerifiedToken,
     ApiError.ApiError<"authentication_failed"> | ApiError.ApiError<"service_unavailable">
   >
-  /** The last loaded keys; null if none were loaded. */
+  /** The last loaded keys; null if no keys were loaded yet. */
   readonly last: () => IssuerKeys.KeySet | null
 }
 
-/** Whether text has the form of a JWT. An API key has no dots. */
+/** Whether a text has the form of a JWT. API keys contain no dots. */
 export const isLikeJwt = (text: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text)
 
-/** Makes the verification for one audience. */
+/** Creates the verification for one audience. */
 export const make = (
   settings: Pick<OAuthSettings, "issuer" | "algorithms" | "jwks_url">,
   audience: string
@@ -73,13 +73,13 @@ export const make = (
 
 const invalid = (message: string) => Effect.fail(ApiError.make("authentication_failed", { message }))
 
-/** The key of a token is not in the set. */
+/** The set does not contain the token's key. */
 class UnknownKey extends Data.TaggedError("UnknownKey") {}
 
-/** The library has refused a token. */
+/** The JWT library rejected a token. */
 class Unverified extends Data.TaggedError("Unverified")<{ readonly thrown: unknown }> {}
 
-/** The key and algorithm that the header of a token names, for the log. A caller can write anything there. */
+/** The key and algorithm in a token's header, for the log. A caller can write anything there. */
 const headerOf = (token: string): { readonly kid: string; readonly alg: string } => {
   const { alg, kid } = decodeProtectedHeader(token)
   return { kid: loggable(kid), alg: loggable(alg) }
@@ -90,7 +90,7 @@ const loggable = (text: unknown): string => {
   return /^[\x20-\x7e]{1,100}$/.test(text) ? text : "not 1 to 100 printable characters"
 }
 
-/** Verifies signature, issuer, audience and times of a token with a set of keys. */
+/** Verifies a token's signature, issuer, audience and times with a set of keys. */
 const verifyWith = (
   set: IssuerKeys.KeySet,
   token: string,
@@ -111,7 +111,8 @@ const verifyWith = (
     catch: (thrown) => new Unverified({ thrown })
   }).pipe(
     Effect.filterOrFail(
-      // A sender-constrained token requires a proof of possession, which this host does not check.
+      // The issuer restricts a token with `cnf` to one client, which must prove that it holds a key. This host does not
+      // check such proofs, so it refuses the token.
       ({ payload }) => payload.cnf === undefined,
       () => ApiError.make("authentication_failed", { message: "The access token is bound to a key of its client." })
     ),
@@ -129,11 +130,11 @@ const refusalOf = (
     return Effect.andThen(warn("several_fit", headerOf(token)), refused)
   }
   if (thrown instanceof errors.JOSEError) return refused
-  // The runtime rejects the issuer's key, for example an RSA key that is too short.
+  // The runtime rejects the issuer's key, for example because an RSA key is too short.
   return Effect.andThen(warn("not_usable", { ...headerOf(token), reason: String(thrown) }), refused)
 }
 
-/** Why a token is refused. The reason can name a claim, because claims are checked only after the signature. */
+/** Why a token is refused. The reason may name a claim, because the library checks claims only after the signature. */
 const reasonOf = (thrown: unknown): string => {
   if (thrown instanceof errors.JWTExpired) return "The access token has expired."
   if (thrown instanceof errors.JWTClaimValidationFailed) return reasons[thrown.claim] ?? notValid
@@ -148,7 +149,7 @@ const reasons: Readonly<Record<string, string>> = {
   nbf: "The access token is not valid yet."
 }
 
-/** The subject of a token. The library does not check the type of this claim. */
+/** A token's subject. The library does not check the type of this claim. */
 export const subjectOf = ({
   sub
 }: Record<string, unknown>): Result.Result<string, ApiError.ApiError<"authentication_failed">> =>
@@ -156,7 +157,7 @@ export const subjectOf = ({
     ? Result.succeed(sub)
     : Result.fail(ApiError.make("authentication_failed", { message: "The access token has no subject (sub)." }))
 
-/** The scopes of a token: `scope` (RFC 9068), or `scp` as some issuers write it; a text or a list. */
+/** A token's scopes, from `scope` (RFC 9068) or from `scp`, which some issuers use. Each may be a string or a list. */
 export const scopesOf = ({ scope, scp }: JWTPayload): ReadonlyArray<string> =>
   [scope, scp].flatMap((claim) =>
     Predicate.isString(claim) ? claim.split(" ") : Array.isArray(claim) ? claim.filter(Predicate.isString) : []

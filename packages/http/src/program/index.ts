@@ -1,3 +1,3 @@
-/** Reads the settings of a host before it starts. Loads nothing from the service. */
+/** Reads a host's settings before it starts. Imports nothing from the service. */
 
 export * as ClientAddress from "../host/TrustedProxies.ts"

@@ -12,30 +12,33 @@ import * as OperationRoute from "./OperationRoute.ts"
 
 /** Settings of the API. */
 export interface Settings<R> {
-  /** The operations of the core. */
+  /** The core's operations. */
   readonly operations: ReadonlyArray<Operation.Operation<string, unknown, unknown, R>>
-  /** Routes besides the operations: `Handoff.route`, `CarrierCallbacks.route`, the agent endpoint. */
+  /** Routes besides the operations, such as `Handoff.route`, `CarrierCallbacks.route` and the agent endpoint. */
   readonly routes?: ReadonlyArray<Route.Route<R>>
   /** Further routes that depend on `base_url`. */
   readonly routesAt?: (base_url: string) => ReadonlyArray<Route.Route<R | Pipeline.PipelineServices>>
-  /** Whether storage is reachable and its migrations are current; always true by default. */
+  /**
+   * Whether storage is reachable and its migrations are current; always true by default. A string is the message to
+   * refuse with.
+   */
   readonly ready?: Effect.Effect<boolean | string, never, R>
   /**
-   * The environments that have carriers, such as `Quotewire.environments`; by default `/health/ready` does not list
-   * them.
+   * The environments that have carriers, as `Quotewire.environments` returns them. By default, `/health/ready` does not
+   * list them.
    */
   readonly environments?: Effect.Effect<ReadonlyArray<string>, never, R>
-  /** The cells of the storage, such as `Quotewire.cells`; by default `/health/ready` does not list them. */
+  /** The cells of the storage, as `Quotewire.cells` returns them. By default, `/health/ready` does not list them. */
   readonly cells?: Effect.Effect<ReadonlyArray<Health.CellReadiness>, never, R>
-  /** The address that callers use: http or https, without query, user and password. It may have a path. */
+  /** The address that callers use: http or https, without a query, user or password. It may include a path. */
   readonly base_url: string
   /** The address of the documentation; `{base_url}/docs` by default. */
   readonly docs_url?: string
-  /** The served revisions, for the OpenAPI document. */
+  /** The API revisions that the host serves, for the OpenAPI document. */
   readonly served?: Revision.Served
-  /** The lines of the host, for the OpenAPI document; the standard lines by default. */
+  /** The host's insurance lines, for the OpenAPI document; the standard lines by default. */
   readonly lines?: Lines.LineSet
-  /** The prefix of the second set of webhook headers, for the OpenAPI document; `quotewire-` by default. */
+  /** The prefix of the provider's own webhook headers, for the OpenAPI document; `quotewire-` by default. */
   readonly webhook_header_prefix?: string
   /** The script that renders the API reference in the browser; by default the reference is a static page. */
   readonly reference_script?: Scalar.Scalar | null
@@ -45,10 +48,10 @@ export interface Settings<R> {
   readonly console?: ConsoleRoutes.Settings
 }
 
-/** The services that the API needs: those of its operations, and those of the pipeline. */
+/** The services that the API needs: those of its operations, and those of the call pipeline. */
 export type Services<R> = R | Pipeline.PipelineServices | Ids.Ids
 
-/** Fills in the settings from the core. Omits operations that the core does not offer. */
+/** Fills in missing settings from the core. Removes operations that the core does not offer. */
 export const complete = Effect.fnUntraced(function* <S extends Settings<R>, R>(
   settings: S & Settings<R>
 ): Effect.fn.Return<S, never, R> {
@@ -61,7 +64,7 @@ export const complete = Effect.fnUntraced(function* <S extends Settings<R>, R>(
 
 /** All routes of the host: operations, health, documentation and additional routes. */
 export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | Pipeline.PipelineServices>> => {
-  // Made when it is first requested, because it takes a few milliseconds.
+  // Created when it is first requested, because that takes a few milliseconds.
   let made: OpenApi.Document | undefined
   const document = () => {
     made ??= OpenApi.document(settings.operations, settings.base_url, settings)

@@ -3,16 +3,19 @@ import { Effect } from "effect"
 import * as Answer from "../host/Answer.ts"
 import * as Route from "../host/Route.ts"
 
-/** The largest body of a carrier's callback, in bytes. */
+/** The maximum size of a carrier callback's body, in bytes. */
 export const maxBytes = 64 * 1024
 
-/** Applies a carrier's answer. False if it belongs to no ask or is not proven to come from the carrier. */
+/**
+ * Applies a carrier's answer. Returns false if it belongs to no ask, or if it does not prove that it comes from the
+ * carrier.
+ */
 export type Receive<R> = (
   carrier_id: string,
   callback: Carrier.CarrierCallback
 ) => Effect.Effect<boolean, ApiError.ApiError, R>
 
-/** `POST /carriers/{id}/callbacks`: 204 if the answer was accepted, otherwise `not_found`, which reveals nothing. */
+/** `POST /carriers/{id}/callbacks`: 204 if the answer was accepted. Otherwise `not_found`, which does not say why. */
 export const route = <R>(receive: Receive<R>): Route.Route<R> =>
   Route.make("POST", "/carriers/{id}/callbacks", ({ params, headers, readRaw }) =>
     readRaw(maxBytes).pipe(

@@ -14,71 +14,74 @@ import * as ServiceApi from "./ServiceApi.ts"
 /** Options of a handler inside another program, as plain values. */
 export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered">, ArrivingBodies.Limits {
   /**
-   * The path that requests arrive below, such as `/api/insurance`. Set it if your framework passes on the whole URL, as
-   * Next and Fastify do. Express removes its mount path and reports it.
+   * The path below which requests arrive, such as `/api/insurance`. Set it if your framework passes on the whole URL,
+   * as Next and Fastify do. Express removes its mount path from the URL and reports it.
    */
   readonly base_path?: string
   /**
-   * The address at which callers reach the handler, with its path: links in answers begin with it. By default the `public_url`
-   * of `embed`. It is never taken from the `Host` header, which any caller can write.
+   * The address at which callers reach the handler, including its path. Links in answers begin with it. By default it
+   * is the `public_url` of `embed`. It is never taken from the `Host` header, because any caller can set that header.
    */
   readonly base_url?: string
   /** The address of the documentation; `{base_url}/docs` by default. */
   readonly docs_url?: string
-  /** The origins whose web pages may call what a widget key can call, such as `https://shop.example`; none by default. */
+  /**
+   * The origins, such as `https://shop.example`, whose web pages may call the routes that accept widget keys; none by
+   * default.
+   */
   readonly cors_origins?: ReadonlyArray<string>
   /**
    * The proxies that are trusted to report a caller's address: the number of consecutive hops, such as 1, or their
    * networks, such as `10.0.0.0/8,fd00::/8`. None by default.
    */
   readonly proxies?: number | string
-  /** The header in which these proxies pass on the caller's address; `x-forwarded-for` by default. */
+  /** The header in which these proxies report the caller's address; `x-forwarded-for` by default. */
   readonly proxy_header?: RequestInfo.ProxyHeader
-  /** Serves agents: `mcp` of `@quotewire/mcp`. */
+  /** The agent endpoint: pass `mcp` from `@quotewire/mcp`. Without it, agents are not served. */
   readonly mcp?: () => MessageEndpoint<ServiceApi.Services>
   /** The origins whose web pages may call the agent endpoint; none by default. */
   readonly mcp_origins?: ReadonlyArray<string>
   /**
-   * The organization that agents without a key act for, at `/v1/mcp` only, and their environment, by default the
-   * sandbox. Without this option agents need a key.
+   * The organization that agents without a key act for, at `/v1/mcp` only, and the environment, which is the sandbox by
+   * default. Without this option, agents need a key.
    */
   readonly keyless?: Quotewire.Keyless
   /**
-   * The OAuth issuer whose tokens the agent endpoint accepts besides keys, so that users can sign in from their agent
-   * programs, and the operators' API besides operators' tokens; none by default. Set `base_url`, or `public_url` of
-   * `embed`: tokens are issued for that address.
+   * The OAuth issuer whose tokens are accepted; none by default. The agent endpoint accepts them besides keys, so that
+   * users can sign in from their agent programs. The operators' API accepts them besides operators' tokens. Set
+   * `base_url`, or `public_url` of `embed`, because tokens are issued for that address.
    */
   readonly oauth?: OAuthOptions.OAuthOptions
   /** Whether to serve the operators' API, below `/operator/v1`; false by default. It needs operators' tokens. */
   readonly operators?: boolean
   /**
-   * Whether to serve the console, a page for browsers at `/console`; false by default. In a program that is bundled into
-   * one file, name the folder with a copy of `node_modules/@quotewire/http/dist/console`.
+   * Whether to serve the console, a page for browsers, at `/console`; false by default. In a program that is bundled
+   * into one file, name the folder with a copy of `node_modules/@quotewire/http/dist/console`.
    */
   readonly console?: boolean | ConsoleFolder
   /**
-   * The rate limits of outside callers; by default those of `embed`, or else of the contract. Your own calls do not
-   * count.
+   * The rate limits of outside callers; by default those of `embed`, or else those of the API contract. Your own calls
+   * do not count.
    */
   readonly limits?: Limits
   /** How long running requests may take to finish when the service is closed, in milliseconds; 8,000 by default. */
   readonly grace_ms?: number
 }
 
-/** Where the files of the console are. */
+/** The folder that contains the console's files. */
 export interface ConsoleFolder {
   readonly folder: string | URL
 }
 
-/** Options that were checked. */
+/** The checked options. */
 export interface Checked {
-  /** Encoded and without a trailing slash; an empty text for the root. */
+  /** Percent-encoded and without a trailing slash; an empty string for the root. */
   readonly base_path: string
   readonly base_url: string | null
   readonly docs_url: string | null
   readonly answering: Omit<Answering.Settings, "docs_url"> & ArrivingBodies.Limits
   readonly proxies: RequestInfo.Proxies | null
-  /** Null to use the limits of the service. */
+  /** Null to use the service's limits. */
   readonly limits: Limits | null
   readonly grace_ms: number
   readonly keyless: Quotewire.Keyless | null
@@ -137,7 +140,7 @@ const isConsole = (value: unknown): boolean =>
 
 const origins = 'a list of origins, such as ["https://shop.example"]'
 
-/** The types of the options that nothing else checks, because a JavaScript program has no compiler to check them. */
+/** The types of options that no other check covers. JavaScript programs have no compiler to check them. */
 const types: ReadonlyArray<readonly [name: string, is: (value: unknown) => boolean, what: string]> = [
   ["base_path", Predicate.isString, "a path, such as /insurance"],
   ["base_url", Predicate.isString, "an address, such as https://shop.example/insurance"],
@@ -191,7 +194,7 @@ const isKeyless = Schema.is(
   })
 )
 
-/** Checks a number. The error names the option. */
+/** Checks that a number is not too small. The error names the option. */
 export const atLeast = (lowest: number, name: string, value: number): Result.Result<number, InvalidArgument> =>
   typeof value === "number" && value >= lowest
     ? Result.succeed(value)
@@ -210,15 +213,18 @@ const proxiesOf = ({ proxies, proxy_header = "x-forwarded-for" }: HandlerOptions
     : refused(`proxy_header must be ${RequestInfo.proxyHeaders.join(" or ")}.`)
 }
 
-/** Where callers reach a handler. */
+/** The addresses and paths at which callers reach a handler. */
 export interface Place {
   readonly base_url: string
   readonly docs_url: string
-  /** The path of `base_url`; undefined if `base_url` is not set, so that the path is taken from each request. */
+  /** The path of `base_url`; undefined if `base_url` is not set. The path is then taken from each request. */
   readonly public_path: string | undefined
 }
 
-/** The place of a handler, from its options or from the public address of the service. Warns if neither is set. */
+/**
+ * Finds out where callers reach a handler, from its options or the service's public address. Logs a warning if neither
+ * is set.
+ */
 export const placeOf = Effect.fnUntraced(function* ({ base_path, base_url: given, docs_url }: Checked) {
   const shared = yield* yield* PublicUrl.PublicUrl
   const isKnown = given !== null || shared !== PublicUrl.defaultAddress

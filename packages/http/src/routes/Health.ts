@@ -12,10 +12,10 @@ export interface CellReadiness {
 /**
  * Health checks for process supervisors and load balancers.
  *
- * `/health/live` succeeds as long as the process answers. `/health/ready` evaluates `ready` and refuses with
- * `service_unavailable` unless it is true; a sentence becomes the message. `environments` lists the environments that
- * have carriers: without `live` in it, live calls get no quotes. `cells` lists the cells of the storage, if it has any,
- * and whether each is usable.
+ * `/health/live` succeeds as long as the process responds. `/health/ready` evaluates `ready` and answers
+ * `service_unavailable` unless it is true; if `ready` is a string, it becomes the message. The answer's `environments`
+ * are those that have carriers: if `live` is missing, live calls get no quotes. Its `cells` are the cells of the
+ * storage, if it has any, and whether each is usable.
  */
 export const routes = <R>(
   ready: Effect.Effect<boolean | string, never, R>,

@@ -5,7 +5,7 @@ import { closingDown } from "../host/Answering.ts"
 import type { Checked } from "./HandlerOptions.ts"
 import type { Services } from "./ServiceApi.ts"
 
-/** A handler that can be stopped. */
+/** A handler function, and the effects that stop it. */
 export interface Stoppable<Handle> {
   readonly handle: Handle
   readonly refuse: Effect.Effect<void>
@@ -19,17 +19,17 @@ export type Service = Pick<Embedded, "run"> & Partial<Pick<Embedded, "log">>
 const isService = (value: unknown): value is Service =>
   Predicate.hasProperty(value, "run") && Predicate.isFunction(value.run)
 
-/** The shape of the service that a handler is given. */
+/** A schema that checks that a value is an embedded service. */
 export const Service = Schema.declare(isService, { message: "Must be the service that embed returns." })
 
-/** The maximum number of requests that wait for a service to start. Further ones are refused. */
+/** The maximum number of requests that wait for a service to start. Further requests are refused. */
 export const maxWaiting = 1_000
 
 /**
- * Makes a handler inside an embedded service, and resolves to its function once the service has started.
+ * Creates a handler inside an embedded service. Resolves to its function when the service has started.
  *
- * As soon as the service is closed, new requests are refused, and running ones finish within the grace period. If the
- * service cannot start, logs the error and resolves to null. Never rejects.
+ * From the moment the service is closed, new requests are refused, and running requests finish within the grace period.
+ * If the service cannot start, the error is logged and the promise resolves to null. It never rejects.
  */
 export const mount = async <Handle>(
   service: () => Service,
@@ -48,7 +48,7 @@ export const mount = async <Handle>(
   }
 }
 
-/** Whether the service was closed before it had started, which is not an error. Unavailable storage is an error. */
+/** Whether the service was closed before it had started. That is not an error, but unavailable storage is. */
 const isClosed = (error: unknown): boolean => error instanceof ApiError.ApiError && error.retry_action === "none"
 
 const cannotStart = "The service could not start, so its handler refuses every request"
@@ -69,7 +69,7 @@ const makeMounted = Effect.fnUntraced(function* <Handle>(
 const stop = ({ idle, interruptAll, refuse }: Stoppable<unknown>, graceMs: number): Effect.Effect<void> =>
   refuse.pipe(Effect.andThen(Effect.timeoutOption(Effect.interruptible(idle), graceMs)), Effect.andThen(interruptAll))
 
-/** Makes the refusals of a handler whose service has not started. */
+/** Creates a function that makes the refusals of a handler whose service has not started. */
 export const refusals = ({ base_url, docs_url }: Pick<Checked, "base_url" | "docs_url">): (() => Answer.Answer) => {
   const ids = Effect.runSync(Effect.provide(Ids.Ids, Quotewire.identifiers))
   const [{ date: revision }] = Revision.served

@@ -7,7 +7,7 @@ import * as RequestInfo from "../host/RequestInfo.ts"
 import type { Incoming, Route } from "../host/Route.ts"
 import * as Query from "./Query.ts"
 
-/** Where the fields of an operation's input are sent. */
+/** Which fields of an operation's input are sent where. */
 interface Places {
   readonly path: ReadonlySet<string>
   readonly body: ReadonlySet<string>
@@ -16,7 +16,7 @@ interface Places {
   readonly isBodyAll: boolean
 }
 
-/** Makes the route of an operation: builds one input from path, query and body, makes one call and sends one answer. */
+/** Creates an operation's route: it builds one input from path, query and body, makes the call and sends the answer. */
 export const make = <R>(
   operation: Operation.Operation<string, unknown, unknown, R>
 ): Route<R | Pipeline.PipelineServices> => {
@@ -27,7 +27,7 @@ export const make = <R>(
     name: operation.name,
     method: operation.route.method,
     path: operation.route.path,
-    // Only widget keys are meant for web pages.
+    // Web pages may call an operation only if it accepts widget keys, because only these are meant for web pages.
     cors: operation.authority.callers.includes("widget"),
     handle: (incoming) => {
       const called = RequestInfo.of(incoming, transportOf(incoming))
@@ -38,7 +38,7 @@ export const make = <R>(
   }
 }
 
-/** Makes the answers of an operation. The headers that all answers of a revision share are made once. */
+/** Creates the function that builds an operation's answers. All answers of a revision share their common headers. */
 const answering = (route: Operation.Route) => {
   let last: { readonly revision: string; readonly headers: Answer.Answer["headers"] } | null = null
   return (reply: Pipeline.Reply, publicPath: string): Answer.Answer => {
@@ -50,7 +50,7 @@ const answering = (route: Operation.Route) => {
   }
 }
 
-/** Makes the reader of an operation's input: one object from path, query and body of a request. */
+/** Creates the function that reads an operation's input: one object from a request's path, query and body. */
 export const inputReader = (
   operation: Pick<Operation.Operation, "input" | "route">
 ): ((incoming: Incoming) => Effect.Effect<unknown, ApiError.ApiError>) => {
@@ -76,7 +76,7 @@ const placesOf = ({ input, route }: Pick<Operation.Operation, "input" | "route">
   }
 }
 
-/** The headers of one answer: whether it is a replay, and where the created resource is. */
+/** The headers that differ between answers: whether the answer is a replay, and the address of the created resource. */
 const ownHeaders = (
   route: Operation.Route,
   publicPath: string,
@@ -92,7 +92,10 @@ const ownHeaders = (
   return headers
 }
 
-/** Parses the body as a JSON object. An empty body means no fields, if none is required. */
+/**
+ * Parses the body as a JSON object. An empty body counts as an object without fields, unless the operation requires a
+ * field.
+ */
 const bodyOf = (incoming: Incoming, isRequired: boolean): Effect.Effect<Fields, ApiError.ApiError> =>
   Effect.flatMap(incoming.read(Body.maxBytes), (bytes) => {
     if (bytes.length === 0) return isRequired ? invalidJson : Effect.succeed(noFields)
@@ -108,9 +111,10 @@ const asObject = (value: unknown): Result.Result<Fields, ApiError.ApiError> =>
     : Result.fail(ApiError.invalidInput([{ path: "", message: "Must be an object." }]))
 
 /**
- * Joins the parts of a call into one input.
+ * Joins the parts of a request into one input.
  *
- * A field is accepted only in its own place. Anywhere else it is unknown, even if the input has a field of that name.
+ * A field is accepted only where it belongs. Anywhere else it counts as unknown, even if the input has a field with
+ * that name.
  */
 const assemble = (
   route: Operation.Route,

@@ -10,8 +10,8 @@ import * as OperatorGate from "../oauth/OperatorGate.ts"
 import * as OperationRoute from "./OperationRoute.ts"
 
 /**
- * The routes of operators, below `/operator/v1`, and their OpenAPI document. They accept operators' tokens, and those of
- * an issuer if there is one. An API key is refused like any other wrong token.
+ * The routes for operators, below `/operator/v1`, and their OpenAPI document. They accept operators' tokens, and the
+ * issuer's tokens if `oauth` is set. They refuse an API key like any other wrong token.
  */
 export const routes = (
   baseUrl: string,

@@ -1,6 +1,6 @@
 import type { ApiError, Operation } from "@quotewire/core"
 
-/** A parsed query: the value of each parameter, and the errors of those without a value. */
+/** A parsed query: the value of each valid parameter, and the errors of the invalid ones. */
 export interface Query {
   readonly values: ReadonlyMap<string, string | number>
   readonly refused: ReadonlyArray<ApiError.FieldError>
@@ -9,8 +9,9 @@ export interface Query {
 /**
  * Parses a query, each parameter by its type.
  *
- * Unknown parameters and values that do not match their type stay text; the operation's schema refuses them at their
- * paths. A parameter that is repeated or has invalid percent encoding is refused here, because it has no single value.
+ * Unknown parameters and values that do not match their type stay strings, and the operation's schema refuses them at
+ * their paths. Parameters that are repeated or have invalid percent encoding are refused here, because they have no
+ * single value.
  */
 export const read = (query: string, types: Readonly<Record<string, Operation.QueryType>>): Query => {
   const values = new Map<string, string | number>()
@@ -41,5 +42,5 @@ const valueOf = (text: string, type: Operation.QueryType | undefined): string | 
 
 const wholeNumber = /^-?\d+$/
 
-/** Clamps to safe integers. All numbers beyond them mean the same: more than anything that exists. */
+/** Clamps a number to the safe integers. Larger numbers all mean the same: more than anything that exists. */
 const exact = (number: number): number => Math.min(Math.max(number, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)

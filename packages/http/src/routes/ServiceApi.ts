@@ -9,20 +9,20 @@ import * as CarrierCallbacks from "./CarrierCallbacks.ts"
 import * as Handoff from "./Handoff.ts"
 import * as OperatorRoutes from "./OperatorRoutes.ts"
 
-/** All Effect services of the quoting service, as `Quotewire.layer` and a storage provide them. */
+/** All Effect services of the quoting service, as `Quotewire.layer` and a storage layer provide them. */
 export type Services = Quotewire.Services | Storage.Storage
 
 /** Which parts of the service a host serves. */
 export interface Options {
-  /** Whether it serves the operations over REST; true by default. */
+  /** Whether the host serves the operations over REST; true by default. */
   readonly rest?: boolean
-  /** Makes the agent endpoint: `mcp` of `@quotewire/mcp`. Without it, agents are not served. */
+  /** Creates the agent endpoint; pass `mcp` from `@quotewire/mcp`. Without it, agents are not served. */
   readonly mcp?: () => MessageRoute.MessageEndpoint<Services>
-  /** The web pages that may call the agent endpoint; none by default. */
+  /** The origins whose web pages may call the agent endpoint; none by default. */
   readonly mcp_origins?: MessageRoute.Origins
   /** The issuer whose tokens the agent endpoint and the operators' API accept besides keys; none by default. */
   readonly oauth?: OAuthSettings | null
-  /** Whether it serves the operators' API, below `/operator/v1`; false by default. */
+  /** Whether the host serves the operators' API, below `/operator/v1`; false by default. */
   readonly operators?: boolean
   /** The console; none by default. */
   readonly console?: ConsoleRoutes.Settings
@@ -32,7 +32,10 @@ const noOrigins: MessageRoute.Origins = { allowed: [], loopback: false }
 
 const checked = Argument.checker("ServiceApi.of")
 
-/** The API of the whole service: the single list of what every host serves, standalone or inside another program. */
+/**
+ * The settings of the API of the whole service. Every host uses them, standalone or inside another program, so this is
+ * the only list of what is served.
+ */
 export const of = (options: Options = {}): Omit<Api.Settings<Services>, "base_url"> => {
   const { mcp, mcp_origins = noOrigins, oauth = null, operators = false, rest = true } = checked(options)
   const endpoint = mcp?.()

@@ -3,22 +3,22 @@ import { buffer } from "node:stream/consumers"
 import { Receiver } from "@quotewire/core/testing"
 import { Effect, type Scope } from "effect"
 
-/** A receiver with its own server. */
+/** A test receiver for webhooks that runs its own HTTP server. */
 export interface NodeReceiver extends Receiver.Receiver {
-  /** The URL for deliveries. */
+  /** The URL that deliveries are sent to. */
   readonly url: string
 }
 
-/** The address of a receiver. */
+/** Where a receiver listens. */
 export interface Place {
-  /** A free port by default. */
+  /** The port; any free port by default. */
   readonly port?: number
 }
 
 /**
- * Serves a receiver on 127.0.0.1. It plays every response of the script, including broken connections.
+ * Serves a receiver on 127.0.0.1. It plays every response in the receiver's script, including broken connections.
  *
- * The sender's policy must allow that network: `WebhookAddress.readNetworks("127.0.0.0/8")`.
+ * The webhook sender's policy must allow that network: `WebhookAddress.readNetworks("127.0.0.0/8")`.
  *
  * @example
  * const receiver = Receiver.make()
@@ -27,7 +27,7 @@ export interface Place {
 export const open = (receiver: Receiver.Receiver, { port = 0 }: Place = {}) =>
   new Promise<{ readonly url: string; readonly close: () => Promise<void> }>((resolve, reject) => {
     const server = createServer((request, response) => {
-      // An aborted request delivers nothing.
+      // If the sender aborts a request, reading its body fails, and nothing was delivered.
       take(receiver, request, response).catch(() => response.destroy())
     })
     const close = () =>

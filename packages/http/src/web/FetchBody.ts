@@ -6,9 +6,9 @@ import type { Read } from "../host/Route.ts"
 /**
  * Reads the body of a Web request, of at most `limit` bytes.
  *
- * A larger one is refused with `request_too_large`: immediately if its length was announced, otherwise when the limit
- * is exceeded, and the rest is not read. If the caller disconnects, it is interrupted. It is a defect if the body was
- * read before.
+ * A larger body is refused with `request_too_large`: immediately if its length was announced, otherwise when it exceeds
+ * the limit, and the rest is not read. If the caller disconnects, reading is interrupted. If other code has already
+ * read the body, the effect dies.
  */
 export const read = (request: Request, limit: number, bodies: ArrivingBodies): Read =>
   Effect.suspend(() => {
@@ -30,11 +30,11 @@ const streamed = (stream: ReadableStream<Uint8Array>, limit: number, bodies: Arr
         collect(reader, body).catch(() => body.finish(Effect.interrupt))
         return Effect.sync(() => body.forget())
       }),
-    // Cancels the rest, which nobody needs. A failed stream cannot be cancelled, so errors are ignored.
+    // Cancels the rest of the body, which nobody needs. A failed stream cannot be cancelled, so errors are ignored.
     (reader) => Effect.sync(() => void reader.cancel().catch(() => {}))
   )
 
-/** Adds the chunks of a stream to a body until either ends. */
+/** Adds the chunks of a stream to a body until the stream ends or the body is settled. */
 const collect = async (reader: ReadableStreamDefaultReader<Uint8Array>, body: ArrivingBody): Promise<void> => {
   while (!body.isOver) {
     const { done, value } = await reader.read()

@@ -9,11 +9,11 @@ import * as FetchBody from "./FetchBody.ts"
 
 /** Settings of a handler of Web requests besides its routes. */
 export interface Settings extends Answering.Settings, ArrivingBodies.Limits {
-  /** The path that requests arrive below, encoded and without a trailing slash. */
+  /** The path below which requests arrive, percent-encoded and without a trailing slash. */
   readonly base_path: string
-  /** The path below which callers reach the host; by default the one that the request arrived below. */
+  /** The path below which callers reach the host; by default the path below which the request arrived. */
   readonly public_path?: string
-  /** The proxies that are trusted to report a caller's address. */
+  /** The proxies that are trusted to report a caller's address; null if there are none. */
   readonly proxies: RequestInfo.Proxies | null
   /** Returns a caller's address, which a Web request does not contain. By default all callers share one address. */
   readonly address?: (request: Request) => string | undefined
@@ -22,12 +22,15 @@ export interface Settings extends Answering.Settings, ArrivingBodies.Limits {
 /** Answers a Web request. It never rejects. */
 export type Handle = (request: Request) => Promise<Response>
 
-/** Answers Web requests, and can stop. */
+/** A handler of Web requests that can be stopped. */
 export interface Handler extends Pick<Answering.Answering<never>, "refuse" | "idle" | "interruptAll"> {
   readonly handle: Handle
 }
 
-/** Makes a handler whose requests run in this scope with these services. A request ends when its caller disconnects. */
+/**
+ * Creates a handler whose requests run in this scope with these services. A request is interrupted when its caller
+ * disconnects.
+ */
 export const make = Effect.fnUntraced(function* <R>(
   routes: ReadonlyArray<Route<R>>,
   settings: Settings
@@ -44,7 +47,8 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
 
   return (request) => {
     const { method } = request
-    // Leaves compression to the server: Next drops the `content-encoding` of a response and compresses again.
+    // Ignores `accept-encoding`, so that the server compresses. Next drops a response's `content-encoding` and
+    // compresses it again.
     const header: Header = (name) => (name === "accept-encoding" ? null : request.headers.get(name))
     const target = locate(withoutFragment(request.url), "") ?? Paths.elsewhere
     const { params, value: route } = answering.find(method, target.path) ?? answering.notFound(target.path)
@@ -67,16 +71,16 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
         forget()
         resolve(respond(answering, exchange, method, exit))
       })
-      // Some platforms create the signal only on access.
+      // Some platforms create the signal only when it is read, so read it only if the request is still running.
       if (interrupt !== null) forget = onAbort(request.signal, interrupt)
     })
   }
 }
 
-/** The parts of a request that the handler has derived. */
+/** The parts of a request that the handler derives. */
 type Known = Omit<Incoming, "headers" | "read" | "readRaw">
 
-/** A request as its route receives it. A class, because an object literal with a getter is expensive to create. */
+/** A request as a route receives it. A class, because an object literal with a getter is expensive to create. */
 class IncomingRequest implements Incoming {
   readonly request_id: Incoming["request_id"]
   readonly method: string
@@ -104,13 +108,13 @@ class IncomingRequest implements Incoming {
     this.readRaw = this.read
   }
 
-  /** Building an object of all headers is expensive, and few routes need it. */
+  /** All headers. Built on demand, because building the object is expensive and few routes need it. */
   get headers(): Incoming["headers"] {
     return Object.fromEntries(this.request.headers)
   }
 }
 
-/** A Web request keeps the fragment of its URL, which is not part of the request target. */
+/** Removes the fragment that a Web request keeps in its URL. It is not part of the request target. */
 const withoutFragment = (url: string): string => {
   const mark = url.indexOf("#")
   return mark < 0 ? url : url.slice(0, mark)
@@ -137,12 +141,15 @@ const respond = <R>(
     const streamed = responseOf(exchange, method, { ...answer, body: null })
     return new Response(streamBody(answering, exchange, stream), { status: answer.status, headers: streamed.headers })
   } catch (defect) {
-    // Header values can be invalid.
+    // Creating the response fails if a header value is invalid.
     return responseOf(exchange, method, answering.answer(exchange, Exit.die(defect)))
   }
 }
 
-/** A streamed body as a `ReadableStream`. If the caller cancels it, the work behind it is interrupted. */
+/**
+ * Turns a streamed body into a `ReadableStream`. If the caller cancels the stream, the effect that writes it is
+ * interrupted.
+ */
 const streamBody = <R>(
   answering: Answering.Answering<R>,
   exchange: Answering.Exchange,
@@ -171,7 +178,7 @@ const streamBody = <R>(
 const responseOf = ({ headers }: Answering.Exchange, method: string, answer: Answer): Response =>
   toResponse({ ...answer, headers: { ...headers, ...answer.headers } }, method)
 
-/** Converts an answer to a response. For `HEAD` it has the length but no body. */
+/** Converts an answer to a Web response. The response to `HEAD` has the length but no body. */
 export const toResponse = ({ body, headers, status }: Answer, method: string): Response => {
   if (status === 204 || status === 304) return new Response(null, { status, headers })
   if (method !== "HEAD") return new Response(body instanceof Uint8Array ? body.slice() : body, { status, headers })

@@ -8,9 +8,9 @@ import * as FetchHandler from "./FetchHandler.ts"
 /** Options of `webHandler`. */
 export interface WebHandlerOptions extends HandlerOptions.HandlerOptions {
   /**
-   * Returns a caller's address, which a Web request does not contain. Ask your server for it, for example with
-   * `(request) => server.requestIP(request)?.address` on Bun. Without it, and without `proxies`, all callers share one
-   * address.
+   * Returns a caller's address, which a Web request does not contain. Get it from your server, for example with
+   * `(request) => server.requestIP(request)?.address` on Bun. Without this option and without `proxies`, all callers
+   * share one address.
    */
   readonly address?: (request: Request) => string | undefined
 }
@@ -22,13 +22,15 @@ const ServiceOrFunction = Schema.Union([Argument.Callable, Mounted.Service]).ann
 const given = Argument.checker("webHandler", Schema.Struct({ service: ServiceOrFunction }))
 
 /**
- * The whole API of an embedded service as a function from `Request` to `Response`, for Hono, Bun, Deno and workers: REST,
- * documentation, carriers' callbacks, the links of quotes, health, and agents if `mcp` is given.
+ * The whole API of an embedded service as a function from `Request` to `Response`, for Hono, Bun, Deno and workers:
+ * REST, documentation, carriers' callbacks, quote links, health checks, and the agent endpoint if `mcp` is given.
  *
  * Requests wait until the service has started. If a caller disconnects, its request is interrupted. When the service is
- * closed, running requests finish and later ones get `service_unavailable`. The promise never rejects. A wrong option
- * throws an error that names it. Instead of the service, you can pass a function that returns it. It is called on the
- * first request, for programs whose build also loads this module, as Next's does.
+ * closed, running requests finish, and later ones get `service_unavailable`. The promise never rejects. A wrong option
+ * throws an error that names it.
+ * ¶
+ * Instead of the service, you can pass a function that returns it. The handler calls that function on the first
+ * request. Use this if your build loads this module too, as Next's does.
  *
  * @example
  * const quotewire = embed({ storage: MemoryStorage.layer, public_url: "https://shop.example/insurance" })
@@ -75,13 +77,13 @@ const make = Effect.fnUntraced(function* (checked: HandlerOptions.Checked, { add
   })
 })
 
-/** One function for each method, as Next exports them from a route file. */
+/** One function for each HTTP method, as a Next route file exports them. */
 export type WebHandlers = Readonly<
   Record<"GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS", FetchHandler.Handle>
 >
 
 /**
- * The same as `webHandler`, as one function for each method. In Next, put them into
+ * Like `webHandler`, but returns one function for each HTTP method. In Next, export them from
  * `app/insurance/[[...path]]/route.ts`.
  *
  * @example

@@ -2,12 +2,12 @@ import type { Socket } from "node:net"
 import { Client } from "undici"
 import type { Dial } from "./Dial.ts"
 
-/** The target of a connection. */
+/** Where a connection must lead. */
 export interface Target {
   readonly origin: string
-  /** A checked address of the host. */
+  /** One of the host's addresses, already checked. */
   readonly address: string
-  /** Whether the connection must be new. */
+  /** Whether the connection must be new instead of reused. */
   readonly fresh: boolean
 }
 
@@ -17,11 +17,12 @@ export interface Connection {
   readonly address: string
   readonly pool: OriginPool
   readonly statusLine: StatusLine
-  /** Whether it has already carried an answer. */
+  /** Whether the connection has already carried an answer. */
   isUsed: boolean
   isBusy: boolean
   /**
-   * Whether its origin was hanging when the connection was given out. Restricted connections share half of the total.
+   * Whether its origin was hanging when the connection was given out. Restricted connections may use at most half of
+   * the total.
    */
   isRestricted: boolean
   socket: Socket | null
@@ -31,7 +32,7 @@ export interface Connection {
 interface OriginPool {
   readonly origin: string
   busy: number
-  /** Idle connections, the longest idle first. */
+  /** Idle connections; the longest idle comes first. */
   readonly idle: Array<Connection>
   readonly waiting: Set<Waiter>
 }
@@ -41,40 +42,40 @@ interface Waiter {
   readonly use: (connection: Connection) => void
 }
 
-/** The state in which a POST leaves its connection: reusable, broken, or waiting for an answer until the deadline. */
+/** What a POST leaves its connection as: reusable, broken, or without an answer at the deadline. */
 export type ConnectionState = "reusable" | "broken" | "hung"
 
 /** How many connections are kept open, and for how long. */
 export interface Bounds {
   readonly per_host: number
   readonly total: number
-  /** How long an idle connection is kept, in milliseconds, unless the endpoint asks for less time. */
+  /** How long an idle connection is kept, in milliseconds. An endpoint can ask for a shorter time. */
   readonly idle_ms: number
 }
 
 /**
- * A bounded pool of keep-alive connections. When all are in use, requests wait: first come, first served within a host,
- * and round-robin across hosts.
+ * A bounded pool of keep-alive connections. When all connections are in use, requests wait: first come, first served
+ * for one origin, and round-robin across origins.
  *
- * A connection belongs to an origin and to a checked address. If a name moves to a different address, its old
- * connections are not reused.
+ * A connection belongs to an origin and to a checked address. If a host name changes its address, connections to the
+ * old address are not reused.
  */
 export class Connections {
   private readonly bounds: Bounds
   private readonly dial: Dial
   private readonly pools = new Map<string, OriginPool>()
-  /** Pools that have a waiting request and room for another connection. */
+  /** The pools that have a waiting request and may open another connection. */
   private readonly ready = new Set<OriginPool>()
   private readonly open = new Set<Connection>()
-  /** The longest idle first. */
+  /** The idle connections of all pools; the longest idle comes first. */
   private readonly idle = new Set<Connection>()
   /**
-   * Origins whose latest POST hung. Together they may use half of the connections, so that other origins can always get
-   * one.
+   * The origins whose latest POST got no answer until the deadline. Together they may use half of the connections, so
+   * that the other origins can always get a connection.
    */
   private readonly hanging = new Set<string>()
   private restricted = 0
-  /** Pools with requests that wait for a connection from the half for hanging origins. */
+  /** The pools whose requests wait for a connection from the half that hanging origins may use. */
   private readonly waitingRestricted = new Set<OriginPool>()
   private isClosed = false
 
@@ -83,12 +84,12 @@ export class Connections {
     this.dial = dial
   }
 
-  /** The number of connections, busy and idle. */
+  /** The number of open connections, busy or idle. */
   get size(): number {
     return this.open.size
   }
 
-  /** Gives out a connection, now or later. The returned function cancels the request. */
+  /** Gives out a connection, now or later. The returned function stops waiting for one. */
   take(target: Target, use: (connection: Connection) => void): () => void {
     const pool = this.poolOf(target.origin)
     const waiter: Waiter = { target, use }
@@ -99,7 +100,7 @@ export class Connections {
     }
   }
 
-  /** Returns a connection to the pool. One that is not reusable is closed. */
+  /** Returns a connection to the pool. Closes it unless it is reusable. */
   release(connection: Connection, state: ConnectionState): void {
     const { pool } = connection
     pool.busy--
@@ -117,7 +118,7 @@ export class Connections {
     this.tidy(pool)
   }
 
-  /** Closes every connection and aborts its request. */
+  /** Closes every connection, and so aborts every running POST. */
   close(): void {
     this.isClosed = true
     for (const connection of this.open) this.drop(connection)
@@ -145,7 +146,7 @@ export class Connections {
     this.hanging.add(origin)
   }
 
-  /** Serves waiting requests after a change to a pool. */
+  /** Gives connections to waiting requests after a pool has changed. */
   private serve(changed: OriginPool): void {
     this.updateReady(changed)
     for (const pool of this.ready) {
@@ -164,7 +165,7 @@ export class Connections {
       connection.isBusy = true
       connection.isRestricted = isRestricted
       if (isRestricted) this.restricted++
-      // If the pool has more requests, it goes to the end of the queue.
+      // If the pool has more waiting requests, it moves to the end of the queue.
       this.updateReady(pool)
       waiter.use(connection)
     }
@@ -174,7 +175,7 @@ export class Connections {
     if (pool.waiting.size > 0 && pool.busy < this.bounds.per_host) this.ready.add(pool)
   }
 
-  /** The most recently used idle connection, because it is the most likely to be alive. */
+  /** Finds the most recently used idle connection, because it is the most likely to be alive. */
   private find(pool: OriginPool, target: Target): Connection | null {
     const at = target.fresh ? -1 : pool.idle.findLastIndex(({ address }) => address === target.address)
     const [connection] = at === -1 ? [] : pool.idle.splice(at, 1)
@@ -199,7 +200,7 @@ export class Connections {
       maxHeaderSize: maxHeaderBytes,
       keepAliveTimeout: this.bounds.idle_ms,
       keepAliveMaxTimeout: this.bounds.idle_ms,
-      // The POST has its own deadline.
+      // No timeouts here, because each POST has its own deadline.
       headersTimeout: 0,
       bodyTimeout: 0
     })
@@ -227,7 +228,7 @@ export class Connections {
     const at = pool.idle.indexOf(connection)
     if (at !== -1) pool.idle.splice(at, 1)
     void client.destroy()
-    // A client that is still connecting does not know its socket yet.
+    // While the client is still connecting, it does not know its socket, so destroy the socket here.
     socket?.destroy()
     this.tidy(pool)
   }
@@ -237,23 +238,23 @@ export class Connections {
   }
 }
 
-/** The largest number of hanging origins to track. */
+/** The maximum number of hanging origins to track. */
 const maxHanging = 10_000
 
-/** The largest size of an answer's headers, in bytes. Larger ones break the connection. */
+/** The maximum size of a response's headers, in bytes. Larger headers break the connection. */
 const maxHeaderBytes = 16 * 1_024
 
-/** The maximum number of bytes that are read for one answer, including those outside headers and body. */
+/** The maximum number of bytes that are read for one response, including those outside headers and body. */
 const maxWireBytes = 256 * 1_024
 
-/** How many characters are needed to read the status of an answer: `HTTP/1.1 200` and one more. */
+/** How many characters are needed to read a response's status: `HTTP/1.1 200` and one more. */
 const beginning = 13
 
 /**
- * Reads the status of an answer from the raw bytes.
+ * Reads the status of a response from its raw bytes.
  *
- * undici reports no status if it cannot use the answer: an unrequested upgrade, or headers that are too large or
- * malformed. But the status was received, and the endpoint's owner looks for it in the log.
+ * undici reports no status if it cannot use the response, for example because of an unrequested upgrade, or headers
+ * that are too large or malformed. The endpoint's owner still expects to find the received status in the log.
  */
 export class StatusLine {
   private text = ""
@@ -270,7 +271,7 @@ export class StatusLine {
     }
   }
 
-  /** Forgets the previous answer. Calls `onFlood` if the next one is too long. */
+  /** Forgets the previous response. Calls `onFlood` if the next one is too long. */
   begin(onFlood: () => void): void {
     this.text = ""
     this.received_bytes = 0
@@ -280,16 +281,16 @@ export class StatusLine {
   private hear(chunk: Buffer): void {
     if (this.text.length < beginning) this.text += chunk.toString("latin1", 0, beginning - this.text.length)
     this.received_bytes += chunk.length
-    // Deferred until the parser has run, so that its own error about these bytes comes first.
+    // Runs after undici's parser, so that the parser's own error about these bytes comes first.
     if (this.received_bytes > maxWireBytes) setImmediate(this.onFlood)
   }
 
-  /** Whether any byte of an answer has arrived. */
+  /** Whether any byte of a response has arrived. */
   get hasBegun(): boolean {
     return this.text !== ""
   }
 
-  /** The status at the beginning of the answer; null if there is none, or if it is an interim status. */
+  /** The status of the response; null if none has arrived, or if it is interim (1xx other than 101). */
   get status(): number | null {
     const status = Number(/^HTTP\/1\.[01] ([1-5][0-9]{2})[ \r\n]/.exec(this.text)?.[1] ?? Number.NaN)
     return status === 101 || status >= 200 ? status : null

@@ -4,34 +4,35 @@ import { WebhookAddress } from "@quotewire/core"
  * Decides where a POST goes: checks the URL, resolves its host, and checks every address.
  */
 
-/** Resolves full names to addresses: a `Resolver` of `node:dns/promises`, or a replacement. */
+/** Resolves fully qualified names to addresses. A `Resolver` of `node:dns/promises`, or a replacement. */
 export interface Resolver {
   readonly resolve4: (name: string) => Promise<ReadonlyArray<string>>
   readonly resolve6: (name: string) => Promise<ReadonlyArray<string>>
 }
 
 /**
- * The result of a lookup: the addresses to dial, all of them public, or the reason why there are none. `none`: the name
- * has no addresses. `unavailable`: try again later.
+ * The result of a lookup: the addresses to dial, all of them allowed, or the reason why there are none. `refused`: the
+ * policy refuses one of the addresses. `none`: the name has no addresses. `unavailable`: the name servers did not
+ * answer.
  */
 export type Found = ReadonlyArray<string> | "refused" | "none" | "unavailable"
 
 /** Where a POST goes. */
 export interface Destination {
   readonly origin: string
-  /** Path and query. */
+  /** The path and the query. */
   readonly path: string
-  /** The addresses to dial: immediately if the URL contains one, otherwise once the host is resolved. */
+  /** The addresses to dial. A promise, unless the URL contains an address instead of a host name. */
   readonly addresses: ReadonlyArray<string> | Promise<Found>
 }
 
-/** Finds the destination of a URL and starts to resolve its host; null if the URL is refused. */
+/** Finds a URL's destination and starts to resolve its host; null if the URL is refused. */
 export type Find = (url: string) => Destination | null
 
-/** How many URLs are cached with the result of their check: the same few receive most webhooks. */
+/** How many URLs are cached with the result of their check. A few URLs receive most webhooks. */
 const maxJudged = 1_000
 
-/** Makes a finder that allows the destinations of a policy. */
+/** Creates a function that finds destinations which a policy allows. */
 export const make = (policy: WebhookAddress.Policy, resolver: Resolver, lookUpLimitMs?: number): Find => {
   const lookUp = lookingUp(resolver, policy, lookUpLimitMs)
   const judged = new Map<string, WebhookAddress.Verdict>()
@@ -56,14 +57,14 @@ export const make = (policy: WebhookAddress.Policy, resolver: Resolver, lookUpLi
 
 /** The maximum number of addresses that a name may have. */
 const maxAnswers = 32
-/** How long name servers may take, in milliseconds. */
+/** How long name servers may take to answer, in milliseconds. */
 const defaultLimitMs = 5_000
 
 /**
- * Makes a function that resolves names without a cache. Concurrent lookups of the same name share one query.
+ * Creates a function that resolves names without a cache. Concurrent lookups of the same name share one query.
  *
  * If one address is refused, the name is refused. If the query for one address family times out, the other family's
- * answer is used: only checked addresses are dialed.
+ * answer is used. That is safe, because only checked addresses are dialed.
  */
 const lookingUp = (
   resolver: Resolver,
@@ -83,7 +84,7 @@ const lookingUp = (
   }
 }
 
-/** The addresses of one family; null if it did not answer. */
+/** The addresses of one family (IPv4 or IPv6); null if the query failed or timed out. */
 type Answer = ReadonlyArray<string> | null
 
 const ask = (resolver: Resolver, name: string, limitMs: number): Promise<ReadonlyArray<Answer>> =>
@@ -110,7 +111,7 @@ const answerOf = async (query: () => Promise<ReadonlyArray<string>>): Promise<An
   }
 }
 
-/** Whether the name servers report that no record exists. That is an answer too. */
+/** Whether the name servers reported that no record exists. That counts as an answer. */
 const isWithout = (error: unknown): boolean =>
   error instanceof Error && "code" in error && (error.code === "ENOTFOUND" || error.code === "ENODATA")
 

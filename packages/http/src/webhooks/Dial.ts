@@ -2,10 +2,10 @@ import { connect, type Socket } from "node:net"
 import type { WebhookSender } from "@quotewire/core"
 import { buildConnector } from "undici"
 
-/** The error of a connection that could not be opened. */
+/** A connection could not be opened. */
 export class DialError extends Error {
   readonly failure: WebhookSender.SendFailure
-  /** The failure as a code, as in socket errors, such as `REFUSED_ADDRESS`. */
+  /** The failure as a code, such as `REFUSED_ADDRESS`, like the codes of socket errors. */
   readonly code: string
 
   constructor(failure: WebhookSender.SendFailure, cause?: Error) {
@@ -30,14 +30,14 @@ export interface ClientCertificate {
 
 /** TLS settings of connections. */
 export interface TlsSettings {
-  /** Certificates to trust in place of the runtime's, in PEM. */
+  /** The certificate authorities to trust instead of the runtime's, in PEM. */
   readonly certificate_authorities?: ReadonlyArray<string> | undefined
   readonly client_certificate?: ClientCertificate | undefined
 }
 
 /**
- * Speaks TLS for HTTP/1.1. Always verifies certificates, even if the environment turns that off. Omit the limit if the
- * request has its own deadline.
+ * Creates a function that starts TLS for HTTP/1.1 on a socket. It always verifies certificates, even if the environment
+ * turns verification off. Omit the limit if the request has its own deadline.
  */
 export const tls = (
   { certificate_authorities, client_certificate }: TlsSettings,
@@ -55,18 +55,18 @@ export const tls = (
     })
   })
 
-/** How connections are made. */
+/** How connections are opened. */
 export interface Settings extends TlsSettings {
   readonly connect: Connect
-  /** Whether bytes may go to an address. Called with the remote address of the connected socket. */
+  /** Whether data may be sent to an address. Called with the remote address of the connected socket. */
   readonly isAllowed: (address: string) => boolean
 }
 
 /**
- * A connector for undici that always dials this address, even if the host's name now resolves to a different one.
+ * Creates a connector for undici that always dials this address, even if the host name now resolves to a different one.
  *
- * It calls `opened` with the socket immediately, and `ready` with the socket that HTTP uses, after TLS, before the
- * first byte.
+ * It calls `opened` immediately with the TCP socket. It calls `ready` with the socket that HTTP uses, after the TLS
+ * handshake and before the first byte.
  */
 export type Dial = (
   address: string,
@@ -74,7 +74,7 @@ export type Dial = (
   ready: (socket: Socket) => void
 ) => buildConnector.connector
 
-/** Dials addresses. Checks the remote address of the connected socket before it writes a byte. */
+/** Creates connectors that check the remote address of the connected socket before they write a byte. */
 export const make = ({ isAllowed, ...settings }: Settings): Dial => {
   const secure = tls(settings)
   return (address, opened, ready) => (options, callback) => {

@@ -8,13 +8,13 @@ import { type Connection, type ConnectionState, Connections } from "./Connection
 import * as Destinations from "./Destinations.ts"
 import * as Dial from "./Dial.ts"
 
-/** Settings of the sender. */
+/** Settings of the webhook sender. */
 export interface Settings {
-  /** Where webhooks may go; by default to public addresses other than this machine's own. */
+  /** Where webhooks may go; by default to public addresses that are not this machine's own. */
   readonly policy?: WebhookAddress.Policy
-  /** Resolves names; by default with the machine's settings. Search domains are never used. */
+  /** Resolves host names; by default with the machine's DNS settings. Search domains are never used. */
   readonly resolver?: Destinations.Resolver
-  /** How long a lookup may take, in milliseconds; 5,000 by default. */
+  /** How long a DNS lookup may take, in milliseconds; 5,000 by default. */
   readonly look_up_limit_ms?: number
   /** The maximum number of connections to one origin, which many subscriptions can share; 256 by default. */
   readonly connections_per_host?: number
@@ -22,18 +22,18 @@ export interface Settings {
   readonly connections?: number
   /** How long an idle connection is kept, in milliseconds; 10,000 by default. */
   readonly idle_ms?: number
-  /** Certificates to trust instead of the runtime's, in PEM. */
+  /** The certificate authorities to trust instead of the runtime's, in PEM. */
   readonly certificate_authorities?: ReadonlyArray<string>
-  /** The `user-agent` of the sender. */
+  /** The sender's `user-agent` header. */
   readonly user_agent?: string
-  /** Opens sockets; TCP by default. */
+  /** Opens sockets; plain TCP by default. */
   readonly connect?: Dial.Connect
 }
 
-/** The default `user-agent`. */
+/** The default `user-agent` header. */
 export const defaultUserAgent = "Quotewire-Webhooks/0.1.0"
 
-/** The addresses of all interfaces of this machine. */
+/** The addresses of all network interfaces of this machine. */
 export const ownAddresses = (): ReadonlyArray<NetAddress.IpAddress> =>
   Object.values(networkInterfaces()).flatMap((addresses = []) =>
     addresses.flatMap(({ address }) => {
@@ -81,7 +81,7 @@ const make = (settings: Settings) =>
 
 const checked = Argument.checker("NodeWebhookSender.layer")
 
-/** Sends webhooks from Node. All connections end with the scope. */
+/** Sends webhooks from Node. Closing the scope closes all connections. */
 export const layer = (settings: Settings = {}): Layer.Layer<WebhookSender.WebhookSender> =>
   Layer.effect(WebhookSender.WebhookSender, make(checked(settings)))
 
@@ -94,7 +94,9 @@ const refused = Effect.succeed<WebhookSender.SendOutcome>({
 const lookUpOf = (found: Destinations.Found): WebhookSender.LookUp =>
   found === "unavailable" ? found : found === "refused" || found === "none" ? "refused" : "public"
 
-/** Resolves names with the machine's settings. Asks twice within the limit, and never uses a search domain. */
+/**
+ * Resolves host names with the machine's DNS settings. Tries twice within the limit, and never uses a search domain.
+ */
 export const machineResolver: Effect.Effect<Destinations.Resolver, never, Scope.Scope> = Effect.acquireRelease(
   Effect.sync(() => new DnsResolver({ timeout: 1_500, tries: 2 })),
   (resolver) => Effect.sync(() => resolver.cancel())
@@ -118,15 +120,15 @@ const makeConnections = (settings: Settings, policy: WebhookAddress.Policy) =>
     (connections) => Effect.sync(() => connections.close())
   )
 
-/** The maximum number of bytes of a body that are read. After that the connection is closed. */
+/** The maximum number of bytes that are read of a response body. The connection is closed after that. */
 const maxBodyBytes = 16 * 1_024
-/** The maximum number of interim answers, such as 103, before the final one. */
+/** The maximum number of interim responses, such as 103, before the final one. */
 const maxInterim = 16
-/** How many addresses of a host one POST tries. */
+/** How many of a host's addresses one POST tries. */
 const maxAddresses = 3
 /** How long a POST waits for a free connection, in milliseconds. */
 const maxWaitMs = 5_000
-/** How long connecting to one address may take if there is another to try, in milliseconds. */
+/** How long connecting to one address may take, in milliseconds, if there is another address to try. */
 const connectLimitMs = 4_000
 
 /** The content of a POST. */
@@ -144,7 +146,7 @@ class Post {
   private readonly options: Dispatcher.DispatchOptions
   private readonly report: (outcome: WebhookSender.SendOutcome) => void
   private readonly deadline_ms: number
-  /** When its current phase began: resolving its host, then using a connection. */
+  /** When the current phase began. The first phase resolves the host; the second uses a connection. */
   private began_at = performance.now()
   private deadline: NodeJS.Timeout | undefined
   private connecting: NodeJS.Timeout | undefined
@@ -172,7 +174,7 @@ class Post {
     this.start(addresses)
   }
 
-  /** Aborts the POST. Nothing is reported after that. */
+  /** Aborts the POST. Its outcome is not reported. */
   cancel(): void {
     if (this.isOver) return
     this.isOver = true
@@ -220,7 +222,10 @@ class Post {
     connection.client.dispatch(this.options, this.listener(connection))
   }
 
-  /** Restarts the deadline, so that the endpoint gets its full time even if this host waited long for a connection. */
+  /**
+   * Restarts the deadline when the POST gets its first connection, so that the endpoint has its full time even if the
+   * POST waited long.
+   */
   private connected() {
     this.hasConnected = true
     clearTimeout(this.deadline)
@@ -228,13 +233,13 @@ class Post {
     this.deadline = setTimeout(() => this.finish("timeout", "hung"), this.deadline_ms)
   }
 
-  /** The handler of one attempt. It ignores events after the end of the attempt. */
+  /** Creates the event handler of one attempt. It ignores events after the end of the attempt. */
   private listener(connection: Connection): Dispatcher.DispatchHandler {
     let hasBegun = false
     let receivedBytes = 0
     let interim = 0
     const isMine = () => this.connection === connection && !this.isOver
-    // Deferred until undici's parser has returned, because the action may depend on that.
+    // Runs the action after undici's parser has returned, because the action may close the connection.
     const then = (act: () => void) => queueMicrotask(() => (isMine() ? act() : undefined))
     return {
       onRequestStart: () => {
@@ -247,7 +252,7 @@ class Post {
       },
       onResponseData: (_controller, chunk) => {
         receivedBytes += chunk.length
-        // The status is known, so there is no need to read the rest of a long body.
+        // The status is already known, so the rest of a long body is not needed.
         if (receivedBytes > maxBodyBytes) then(() => this.finish(null))
       },
       onResponseEnd: () => then(() => this.finish(null, "reusable")),
@@ -258,7 +263,8 @@ class Post {
   private fail(connection: Connection, error: Error, hasBegun: boolean) {
     if (!hasBegun) return this.tryNextAddress(error instanceof Dial.DialError ? error.failure : "connection_failed")
     const failure = this.status === null ? failureOf(error) : "bad_response"
-    // If the endpoint closed an idle connection in the meantime, that is not a failure of the endpoint.
+    // An endpoint may have closed an idle connection before the POST reached it. That is not the endpoint's failure, so
+    // try again.
     const isStale = connection.isUsed && failure === "connection_failed" && !connection.statusLine.hasBegun
     if (!isStale || this.hasRetried) return this.finish(failure)
     this.hasRetried = true
@@ -278,7 +284,7 @@ class Post {
     if (this.isOver) return
     this.isOver = true
     const response_status_code = this.status ?? this.connection?.statusLine.status ?? null
-    // Frees the connection before reporting, because a listener may immediately send again.
+    // Returns the connection before reporting, because the listener may immediately send again.
     this.releaseConnection(state)
     this.report({
       response_status_code,
@@ -301,7 +307,7 @@ class Post {
   }
 }
 
-/** The failure of a POST whose status is unknown. */
+/** The failure of a POST that got no usable response. */
 const failureOf = (error: Error): WebhookSender.SendFailure => {
   if (error instanceof errors.HeadersOverflowError) return "too_large"
   const isGarbled =
