@@ -6,22 +6,22 @@ import type * as StreamedForm from "./forms/StreamedForm.ts"
 import * as Endpoint from "./serving/Endpoint.ts"
 import * as Tool from "./tools/Tool.ts"
 
-/** The services that the endpoint needs: everything that `Quotewire.layer` and a storage provide. */
+/** The services that the endpoint needs: everything that `Quotewire.layer` and a storage layer provide. */
 type Services = Quotewire.Services | Storage.Storage
 
 /** Options of the agent endpoint. */
 export interface McpOptions {
   /** Tools in addition to those of the service. */
   readonly tools?: ReadonlyArray<Tool.Tool<Services>>
-  /** The version that the server reports; that of this package by default. */
+  /** The version that the server reports; by default the version of this package. */
   readonly version?: string
 }
 
-/** The version of this package; a test keeps it equal. */
+/** The version of this package. A test compares it with package.json. */
 const packageVersion = "0.1.0"
 
 /**
- * Lets tools show forms: signs and seals the state of a call that asks the person, with the seal keys, which all hosts
+ * Lets tools show forms. Signs and seals the state of a call that asks the person, with the seal keys that all hosts
  * share.
  */
 export const asking: RequestState.Crypto<Quotewire.Services> = {
@@ -31,13 +31,17 @@ export const asking: RequestState.Crypto<Quotewire.Services> = {
   open: (sealed) => Quotewire.unseal("mcp_state", sealed)
 }
 
-/** Passes the answer to a form through storage, from the host that receives it to the host that waits for it. */
+/**
+ * Passes the answer to a form through storage, from the host that receives the answer to the host that waits for it.
+ */
 export const mailboxes: StreamedForm.Mailboxes<Quotewire.Services> = {
   send: Quotewire.sendMessage,
   receive: Quotewire.receiveMessage
 }
 
-/** Separates signatures of sessions from those of states: a signature for one purpose is not valid for the other. */
+/**
+ * Separates the signatures of sessions from those of states, so that a signature for one is not valid for the other.
+ */
 const sessionPurpose = "mcp_session"
 
 const checked = Argument.checker(
@@ -46,7 +50,8 @@ const checked = Argument.checker(
 )
 
 /**
- * Makes the agent endpoint (MCP) of the whole service. Pass this function to `nodeHandler`, `webHandler` or `ServiceApi.of`.
+ * Creates the MCP endpoint for agents, which serves the whole service. Pass this function to `nodeHandler`,
+ * `webHandler` or `ServiceApi.of`.
  *
  * @example
  * app.use(nodeHandler(quotewire, { mcp }))

@@ -28,7 +28,7 @@ const given = Argument.checker("webHandler", Schema.Struct({ service: ServiceOrF
  * Requests wait until the service has started. If a caller disconnects, its request is interrupted. When the service is
  * closed, running requests finish, and later ones get `service_unavailable`. The promise never rejects. A wrong option
  * throws an error that names it.
- * ¶
+ *
  * Instead of the service, you can pass a function that returns it. The handler calls that function on the first
  * request. Use this if your build loads this module too, as Next's does.
  *

@@ -2,36 +2,41 @@ import { Json } from "@quotewire/core"
 import type { Fields } from "../protocol/JsonRpc.ts"
 import type { ToolAudience } from "../tools/Tool.ts"
 
-/** Who reads an answer, and the input of the call. */
+/** Who reads an answer, and the input of the call that it answers. */
 export interface Reader extends ToolAudience {
-  /** The arguments of the call, under the operation's names. */
+  /** The arguments of the call, under the operation's field names. */
   readonly input: Fields
 }
 
-/** An answer in the form that a model gets. */
+/** An answer in the form that models receive. */
 export interface Presented {
-  /** A few lines: what the answer contains and what to do next. Never contains facts that the person gave. */
+  /**
+   * A few lines that say what the answer contains and what to do next. They never contain facts that the person gave.
+   */
   readonly summary: Json.Json<string>
   /**
-   * The whole answer. The summary is its first field, because some programs show models only this object and truncate
-   * it.
+   * The whole answer. Its first field is the summary, because some client programs show models only this object and
+   * truncate it.
    */
   readonly answer: Json.Json<object>
-  /** Data for the quote card only, for programs that show it. */
+  /** Data for the quote card only, for client programs that can show the card. */
   readonly card?: object
 }
 
-/** Prepares the answer of an operation for a model. */
+/** Prepares an operation's answer for a model. */
 export type Present = (answer: Json.Json<unknown>, reader: Reader) => Presented
 
-/** The parts of an answer: the summary and the fields. Some fields may be for models only. */
+/** The parts of an answer: the summary and additional fields. */
 interface Parts {
   readonly summary: string
   readonly fields: object
   readonly card?: object
 }
 
-/** Prepares answers of one type. Does not check their JSON, because the operation has just encoded it. */
+/**
+ * Creates a `Present` for answers of one type. It does not validate their JSON, because the operation has just encoded
+ * it.
+ */
 export const make =
   <A extends object>(parts: (answer: A, reader: Reader) => Parts): Present =>
   (answer, reader) => {
@@ -39,7 +44,7 @@ export const make =
     return { ...withSummary(summary, Json.encode(fields)), ...card }
   }
 
-/** Prepares answers of one type that need only a summary. Does not encode their JSON again. */
+/** Creates a `Present` that only adds a summary. It does not encode the answer's JSON again. */
 export const summarized =
   <A extends object>(write: (answer: A) => string): Present =>
   (json) => {

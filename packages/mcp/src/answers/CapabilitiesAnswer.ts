@@ -8,11 +8,11 @@ import { count, joinFirst } from "./phrases.ts"
 type Capabilities = Resource.Capabilities
 
 /**
- * A line's capabilities: the states, what to ask the person, and what the person must agree to.
+ * An insurance line's capabilities: the states, what to ask the person, and what the person must agree to.
  *
- * If the call names a state, omits long and rarely needed parts: the JSON Schema of the facts, which
- * `start_quote_request` declares, the lists of codes, and the scenarios. Instead, the required facts include their
- * allowed values, because some programs shorten the declaration.
+ * If the call names a state, the answer omits long and rarely needed parts: the scenarios, the lists of codes, and the
+ * JSON Schema of the facts, which `start_quote_request` declares. Instead, the required facts include their allowed
+ * values, because some client programs shorten that declaration.
  */
 export const present = Answer.make((answer: Resource.CapabilitiesAnswer, { input, kind, lines }) => {
   const { capabilities, quote_disclosure } = answer
@@ -56,7 +56,10 @@ const short = ({
   })
 })
 
-/** The texts that a schema allows at a path; empty if it also allows other values, or too many texts to list. */
+/**
+ * The strings that a schema allows at a path; empty if the schema also allows other values, or too many strings to
+ * list.
+ */
 const textsAt = (schema: unknown, [name, ...names]: ReadonlyArray<string>): ReadonlyArray<string> => {
   if (!Predicate.isObject(schema)) return []
   if (name === undefined) {
@@ -67,13 +70,16 @@ const textsAt = (schema: unknown, [name, ...names]: ReadonlyArray<string>): Read
   return textsAt(Predicate.isObject(properties) ? properties[name] : items, names)
 }
 
-/** What a keyless caller sends instead of consent receipts, which it must not send. */
+/** What a caller without a key sends instead of consent receipts. Such a caller must not send receipts. */
 const agreement: Capabilities["consents"] = [
   { field: "quote_disclosure_version", required: true },
   { field: "quote_disclosure_accepted", required: true }
 ]
 
-/** The carriers that are not asked without the credit disclosure, unless every listed state prohibits the use of credit. */
+/**
+ * The carriers that are not asked without the credit disclosure. Empty if every listed state prohibits the use of
+ * credit.
+ */
 const creditCarriers = ({ consents, states }: Capabilities): ReadonlyArray<string> =>
   states.every(({ credit_use }) => credit_use === "prohibited") ? [] : consents.flatMap(({ unlocks = [] }) => unlocks)
 

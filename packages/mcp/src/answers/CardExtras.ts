@@ -2,7 +2,7 @@ import { type Caller, disclosureText, type Line } from "@quotewire/core"
 
 /** What the quote card shows in addition to the answer. */
 export interface CardExtras {
-  /** The disclosures of the line, word for word. */
+  /** The insurance line's disclosures, word for word. */
   readonly notices: ReadonlyArray<string>
   /** Whether prices include their fees; null if that is unknown. */
   readonly premium_includes_fees: true | null
@@ -11,9 +11,9 @@ export interface CardExtras {
 /** The disclosures that accompany every price. */
 const always = ["quote_not_coverage", "not_market_comparison", "premium_whole_term"]
 
-/** The extras for quotes of a line. `line` is undefined if the answer does not name the line. */
+/** The extra data for quotes of a line. `line` is undefined if the answer does not name the line. */
 export const of = (environment: Caller.Caller["environment"], line: Line.Line | undefined): CardExtras => ({
-  // Operators show their own disclosures themselves, because this service does not have the texts.
+  // Leaves out disclosures whose text this service does not have. The operator must show those.
   notices: [...(environment === "sandbox" ? ["sandbox_notice"] : []), ...always, ...(line?.disclosures ?? [])].flatMap(
     (key) => disclosureText(key) ?? []
   ),

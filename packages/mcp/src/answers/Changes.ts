@@ -12,16 +12,16 @@ export interface Changes {
   readonly read_quotes: ReadonlyArray<Resource.Quote>
 }
 
-/** The version at which carriers are asked. Earlier versions do not mention them. */
+/** Version 1 of a request does not mention carriers. Version 2 lists the carriers that are asked. */
 const askedVersion = 2
 
 /**
- * Finds what changed since a version. What callers read is not stored, so the result may contain too much, but never
- * too little.
+ * Finds what changed since a version. The service does not record what callers have read, so the result may contain too
+ * much, but never too little.
  *
  * Every version adds the answer of at most one carrier, and `quote_ids` is in the order of the answers. So the answers
- * of the last n versions are among the last n carriers that quoted. Other answers are short and always listed, and so
- * are quotes that changed after they were created.
+ * in the last n versions belong to the last n carriers that quoted. Other answers are short, so they are always listed.
+ * Quotes that changed after they were created are always listed too.
  */
 export const since = ({ quote_request, quotes }: Resource.QuoteRequestWithQuotes, version: number): Changes => {
   const { carriers, quote_ids } = quote_request
@@ -30,7 +30,7 @@ export const since = ({ quote_request, quotes }: Resource.QuoteRequestWithQuotes
     .toSorted((a, b) => firstOf(a.quote_ids, quote_ids) - firstOf(b.quote_ids, quote_ids))
   const steps = Math.max(0, quote_request.version - version)
   const recent = new Set(quoted.slice(Math.max(0, quoted.length - steps)))
-  // A version that does not exist yet cannot have been read.
+  // If the version does not exist yet, the caller cannot have read it.
   const hasReadNone = version < askedVersion || version > quote_request.version
   const isNew = (carrier: (typeof carriers)[number]): boolean => {
     if (hasReadNone || recent.has(carrier)) return true

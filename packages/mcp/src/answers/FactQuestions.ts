@@ -2,22 +2,22 @@ import type { ApiError, Line, Resource } from "@quotewire/core"
 import { Predicate } from "effect"
 import { factOf, isIndex, starred } from "./FactPath.ts"
 
-/** What to ask a person before a start, derived from the JSON Schema of a line's facts. */
+/** What to ask a person before a quote request is started, derived from the JSON Schema of the line's facts. */
 export interface FactQuestions {
-  /** Every question that needs an answer. Alternative facts form one question. */
+  /** The questions that always need an answer. Alternative facts form one question. */
   readonly always: ReadonlyArray<string>
-  /** Further questions, each with the facts that make it necessary. */
+  /** Further questions, each with the condition that makes it necessary. */
   readonly sometimes: ReadonlyArray<string>
 }
 
 interface Found {
-  /** Alternative groups of facts, of which one complete group is enough, as paths with `*` for list indexes. */
+  /** Groups of facts of which one complete group is enough. Facts are paths with `*` instead of list indexes. */
   readonly alternatives: ReadonlyArray<ReadonlyArray<ReadonlyArray<string>>>
-  /** Facts that are required if others have certain values. */
+  /** Facts that are required if other facts have certain values. */
   readonly conditions: ReadonlyArray<{ readonly when: string; readonly paths: ReadonlyArray<string> }>
 }
 
-/** The questions for the required facts of these capabilities, with the labels of the line. */
+/** The questions for the required facts in these capabilities. They use the labels of the insurance line. */
 export const of = (
   { required_facts, required_facts_schema }: Resource.Capabilities,
   line: Pick<Line.Line, "neededFact"> | undefined
@@ -41,9 +41,9 @@ export const of = (
 }
 
 /**
- * The missing facts of a refusal, each as a line of text that says what to ask. Alternative facts share a line.
+ * Describes the missing facts in a refusal, one line of text for each fact to ask for. Alternative facts share a line.
  *
- * An error about any other field becomes a line with its path and message.
+ * An error about any other field becomes a line with the field's path and the error message.
  */
 export const missing = (errors: ReadonlyArray<ApiError.FieldError>, line: Line.Line): ReadonlyArray<string> => {
   const { alternatives } = find(line.facts_schema, [])
@@ -61,11 +61,11 @@ export const missing = (errors: ReadonlyArray<ApiError.FieldError>, line: Line.L
   ]
 }
 
-/** Alternatives as text: "a, or b and c". */
+/** Formats alternatives as text, such as "a, or b and c". */
 const listed = (groups: ReadonlyArray<ReadonlyArray<string>>, nameOf: (path: string) => string): string =>
   groups.map((group) => group.map(nameOf).join(" and ")).join(", or ")
 
-/** Finds the alternatives and conditions of a schema and its subschemas. */
+/** Finds the alternatives and the conditions in a schema and its subschemas. */
 const find = (schema: unknown, path: ReadonlyArray<string>): Found => {
   if (!Predicate.isObject(schema)) return nothing
   const at = (name: string) => [...path, name].join(".")
@@ -95,7 +95,7 @@ const listIn = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value)
 const requiredIn = (schema: unknown): ReadonlyArray<string> =>
   Predicate.isObject(schema) ? listIn(schema.required).filter(Predicate.isString) : []
 
-/** A condition as text: "species is dog and breed is mixed or unknown". */
+/** Formats a condition as text, such as "species is dog and breed is mixed or unknown". */
 const conditionOf = (schema: unknown): string => {
   const properties = Predicate.isObject(schema) && Predicate.isObject(schema.properties) ? schema.properties : {}
   return Object.entries(properties)

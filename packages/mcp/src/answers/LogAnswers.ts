@@ -1,7 +1,7 @@
 import * as Answer from "./Answer.ts"
 import { count, joinFirst, more } from "./phrases.ts"
 
-/** An accepted feedback report, with its status. */
+/** An accepted feedback report and its status. */
 export const feedback = Answer.summarized(
   ({ feedback_id, status }: { readonly feedback_id: string; readonly status: string }) =>
     `Report ${feedback_id} is ${status}. It changes no quote; you need to do nothing more.`
@@ -19,7 +19,7 @@ interface LoggedRequests {
   readonly next_cursor: string | null
 }
 
-/** A page of the request log. The summary names only the refused calls. */
+/** A page of the request log. The summary mentions only the refused calls. */
 export const apiRequests = Answer.summarized(({ next_cursor, requests }: LoggedRequests) => {
   const refused = requests.filter(({ error_code }) => error_code !== null)
   return [

@@ -6,7 +6,7 @@ import { count, dollars, words } from "./phrases.ts"
 
 type Quote = Resource.Quote
 
-/** The price as text for a person: for the whole term, in dollars. */
+/** Formats a price for a person: the premium of the whole term, in dollars. */
 const display = ({ premium, term_months }: Quote["price"]): string => {
   if (premium === null) return "price unknown"
   const price = Dollars.format(premium.amount_minor)
@@ -26,7 +26,7 @@ export const shown = (quote: Quote) => ({
 const labelOf = ({ label, path, value }: Quote["evidence"]["assumptions"][number]): string =>
   label ?? `${path}: ${value}`
 
-/** One line about a quote: its carrier, price, billing, fees, expiry and id. */
+/** Describes a quote in one line: its carrier, price, billing, fees, expiry and ID. */
 export const lineOf = (quote: Quote): string => {
   const { availability, price, source, status, status_details } = quote
   const fees = price.fees.map(({ amount, code }) => `${words(code)} ${dollars(amount)}`)
@@ -42,8 +42,8 @@ export const lineOf = (quote: Quote): string => {
 }
 
 /**
- * What is covered, with limits and deductibles, and what is not. Names subjects by id, because their labels contain
- * facts.
+ * Describes what is covered, with limits and deductibles, and what is not. It names subjects by ID, because their
+ * labels contain facts about the person.
  */
 export const coverOf = ({ coverage }: Quote): string =>
   coverage.subjects
@@ -68,14 +68,14 @@ const itemOf = ({ code, deductible, limit }: Quote["coverage"]["subjects"][numbe
   return `${name}${upTo}${after}`
 }
 
-/** The assumptions about facts that the person did not give. */
+/** Describes the assumptions about facts that the person did not give. */
 export const assumedOf = ({ evidence }: Quote): string => evidence.assumptions.map(labelOf).join("; ")
 
 /** What a model must know about every price. */
 export const caution =
   "Each price is for the whole term, whatever the billing. A quote is an offer of a price, not coverage, and these are not all carriers of the market. null means unknown."
 
-/** A quote: its price, cover and assumptions for a person, and how to continue at the carrier. */
+/** A quote: its price, coverage and assumptions for a person, and how to continue with the carrier. */
 export const present = Answer.make((quote: Quote, { shows_views }) => ({
   summary: summaryOf(quote),
   fields: shown(quote),
@@ -92,7 +92,7 @@ const summaryOf = (quote: Quote): string => {
     ...(onward === undefined
       ? []
       : [
-          // The address is at the end of a line, so that no period becomes part of it.
+          // The URL ends the line, so that no period becomes part of it.
           `To continue with this carrier, the person opens this link themselves: ${onward.url}`,
           "Show them the link. No tool can open it, and no tool exists for request_assistance."
         ]),

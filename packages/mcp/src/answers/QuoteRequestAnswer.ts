@@ -13,8 +13,8 @@ type CarrierResult = QuoteRequest["carriers"][number]
 /**
  * A quote request with its quotes: its status, and whether to wait, ask the person or show the quotes.
  *
- * With `since_version` and `only_changes` it contains only the changes since then, because repeating whole quotes fills
- * a model's context.
+ * With `since_version` and `only_changes`, the answer contains only what changed since that version, because repeated
+ * quotes would fill the model's context.
  */
 export const present = Answer.make((whole: Resource.QuoteRequestWithQuotes, { input, kind, lines, shows_views }) => {
   const { only_changes, since_version } = input
@@ -44,14 +44,14 @@ export const present = Answer.make((whole: Resource.QuoteRequestWithQuotes, { in
     ...(shows_views && {
       card: {
         ...CardExtras.of(quote_request.environment, lines.get(quote_request.line)),
-        // A person compares all quotes, including those that the model has already read.
+        // The card gets all quotes, because a person compares even those that the model has already read.
         ...(changes !== null && { quote_request, quotes: quotes.map(QuoteAnswer.shown) })
       }
     })
   }
 })
 
-/** Describes the progress of a request with numbers only, without carriers or facts. */
+/** Describes a request's progress with numbers only. The text contains no carriers and no facts. */
 export const progress = (answer: Json.Json<unknown>): string => {
   const { carriers } = Json.read(Json.typed<Resource.QuoteRequestWithQuotes>(answer)).quote_request
   const asked = carriers.filter(({ outcome }) => outcome !== "not_asked")
@@ -63,14 +63,14 @@ export const progress = (answer: Json.Json<unknown>): string => {
 const isShortened = ({ has_read_carriers, read_quotes }: Changes.Changes): boolean =>
   has_read_carriers || read_quotes.length > 0
 
-/** A request with only its changes. `quote_ids` still lists every quote. */
+/** A request reduced to its changes. `quote_ids` still lists every quote. */
 const changed = (quoteRequest: QuoteRequest, changes: Changes.Changes) => {
   const quotes = changes.quotes.map((quote, index) =>
     withoutRepeats(quote, [...changes.read_quotes, ...changes.quotes.slice(0, index)])
   )
   const { carriers } = changes
   if (!isShortened(changes)) return { quote_request: { ...quoteRequest, carriers }, quotes }
-  // The rest of a request never changes, and the caller has already read it.
+  // The other fields never change, and the caller has already read them.
   const { deadline_at, id, next_actions, quote_ids, status, status_details, updated_at, version } = quoteRequest
   return {
     quote_request: { id, version, status, status_details, updated_at, deadline_at, carriers, quote_ids, next_actions },
@@ -79,7 +79,10 @@ const changed = (quoteRequest: QuoteRequest, changes: Changes.Changes) => {
   }
 }
 
-/** A quote, shortened if an earlier one has the same cover and assumptions: `rest_as_in` then names that quote. */
+/**
+ * A quote, shortened if an earlier quote has the same coverage and assumptions. `rest_as_in` then names the earlier
+ * quote.
+ */
 const withoutRepeats = (quote: Quote, earlier: ReadonlyArray<Quote>) => {
   const known = earlier.find((one) => isSame(coverAndAssumptions(one), coverAndAssumptions(quote)))
   const shown = QuoteAnswer.shown(quote)
@@ -100,7 +103,7 @@ const isOver = ({ status }: QuoteRequest): boolean => status === "completed" || 
 const newQuotes = (quotes: ReadonlyArray<Quote>): ReadonlyArray<string> =>
   quotes.length === 0 ? [] : [`${count(quotes.length, "new quote")}:`, joinFirst(quotes.map(QuoteAnswer.lineOf), "\n")]
 
-/** All quotes with their cover and assumptions. Writes what several quotes share only once. */
+/** Describes all quotes, with their coverage and assumptions. What several quotes share is written only once. */
 const allQuotes = (quotes: ReadonlyArray<Quote>, includesFees: boolean): ReadonlyArray<string> => {
   if (quotes.length === 0) return []
   const hasFees = quotes.some(({ price }) => price.fees.length > 0)
@@ -129,7 +132,7 @@ const common = (
   })
 }
 
-/** The carriers without a quote, and why. */
+/** The carriers without a quote, each with the reason. */
 const withoutQuote = ({ carriers }: QuoteRequest, kind: Answer.Reader["kind"]): ReadonlyArray<string> => {
   const linesFor = (outcome: CarrierResult["outcome"], title: string, why: (result: CarrierResult) => string) => {
     const results = carriers.filter((result) => result.outcome === outcome)
@@ -188,8 +191,8 @@ const nextOf = (request: QuoteRequest, quotes: number): ReadonlyArray<string> =>
 }
 
 /**
- * Tells the model to ask the person the carriers' questions and not to poll, because a read would return without
- * waiting.
+ * Tells the model to ask the person the carriers' questions and not to poll. While a request waits for the person,
+ * reads return immediately instead of waiting for a change.
  */
 const questionOf = (request: QuoteRequest): ReadonlyArray<string> => {
   const { carriers, deadline_at } = request

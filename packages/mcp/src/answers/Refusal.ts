@@ -2,17 +2,20 @@ import type { ApiError, Line } from "@quotewire/core"
 import * as FactQuestions from "./FactQuestions.ts"
 import { count, joinFirst, maxItems } from "./phrases.ts"
 
-/** Advice that is more specific than the retry action of a refusal. */
+/** Advice that is more specific than the refusal's `retry_action`. */
 const advice: { readonly [code in ApiError.ErrorCode]?: string } = {
   needs_information: "Ask the person for these facts, then call again. Never guess a fact.",
   not_found: "Check the id, and the read_handle where the tool takes one."
 }
 
-/** The advice for a refusal; undefined if the person was already asked in a form and must not be asked again. */
+/** The advice for a refusal; undefined if a form has already asked the person, so the model must not ask again. */
 const adviceOf = ({ code, retry_action }: ApiError.ErrorEnvelope["error"]): string | undefined =>
   code === "needs_information" && retry_action.type === "none" ? undefined : advice[code]
 
-/** Summarizes a refusal: what was wrong, and what to do about it. `line` is the line of the call, if it names one. */
+/**
+ * Summarizes a refusal: what was wrong, and what to do about it. `line` is the insurance line that the call names, if
+ * any.
+ */
 export const summaryOf = (
   { error }: ApiError.ErrorEnvelope,
   retryAfterSeconds: number | null,

@@ -6,7 +6,7 @@ interface TestSent {
   readonly event: { readonly id: string }
 }
 
-/** A queued test event. */
+/** A test event that is queued for sending. */
 export const testSent = Answer.summarized(({ event, subscription_id }: TestSent) =>
   [
     `Test event ${event.id} was queued for delivery to ${subscription_id}.`,
@@ -23,7 +23,7 @@ interface DeliveryLog {
   readonly next_cursor: string | null
 }
 
-/** A page of a delivery log: the number of deliveries by status, and which ones failed. */
+/** A page of the delivery log. The summary counts the deliveries by status and names those that failed. */
 export const deliveries = Answer.summarized((log: DeliveryLog) => {
   const statuses = Map.groupBy(log.deliveries, ({ status }) => status)
   const counts = Array.from(statuses, ([status, group]) => `${group.length} ${status}`).join(", ")
@@ -50,7 +50,7 @@ interface DeliveryWithAttempts {
   readonly attempts: ReadonlyArray<{ readonly status: string; readonly response_status_code: number | null }>
 }
 
-/** One delivery: the result of its latest attempt, and when the next one is due. */
+/** One delivery. The summary says how its latest attempt ended, and when the next attempt is due. */
 export const delivery = Answer.summarized((answer: DeliveryWithAttempts) => {
   const [newest] = answer.attempts
   const answered = newest?.response_status_code ?? null
@@ -63,7 +63,7 @@ export const delivery = Answer.summarized((answer: DeliveryWithAttempts) => {
   ].join("\n")
 })
 
-/** A queued replay. */
+/** A replay of a delivery that is queued for sending. */
 export const replayed = Answer.summarized(
   ({ event_id, subscription_id }: { readonly event_id: string; readonly subscription_id: string }) =>
     [
@@ -78,7 +78,7 @@ interface Health {
   readonly reason: string
 }
 
-/** The health of an endpoint, with its reason. */
+/** An endpoint's health, with the reason for it. */
 export const health = Answer.summarized(
   ({ reason, state, subscription_id }: Health) => `${subscription_id} is ${state}: ${reason}`
 )

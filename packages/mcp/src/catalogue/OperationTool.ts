@@ -21,40 +21,40 @@ import type {
 import * as ToolInput from "../tools/ToolInput.ts"
 import * as ToolSchemas from "../tools/ToolSchemas.ts"
 
-/** How an operation is presented to models. The tool has the operation's name. */
+/** How an operation is presented to models as a tool. The tool has the operation's name. */
 export interface Definition {
   readonly name: string
   readonly title: string
-  /** When to use it, what to ask the person first, and how to read the answer. */
+  /** When to use the tool, what to ask the person first, and how to read the answer. */
   readonly description: (audience: ToolAudience) => string
   readonly annotations: Annotations
-  /** How its arguments map to a call of the operation. */
+  /** How the tool's arguments map to a call of the operation. */
   readonly arguments: ToolInput.ArgumentMapping
-  /** Descriptions of arguments, which replace those of the operation. */
+  /** Descriptions of arguments, by name. They replace the operation's own descriptions. */
   readonly notes: Readonly<Record<string, string | ((audience: ToolAudience) => string)>>
-  /** Schemas of arguments on a host with these lines, which replace those of the operation. */
+  /** Schemas of arguments on a host with these insurance lines, by name. They replace the operation's own schemas. */
   readonly schemas?: (lines: Lines.LineSet) => Readonly<Record<string, object>>
   /** Arguments that this caller must not send. */
   readonly hidden?: (audience: ToolAudience) => ReadonlyArray<string>
-  /** Further arguments that this caller must send. */
+  /** Additional arguments that this caller must send. */
   readonly required?: (audience: ToolAudience) => ReadonlyArray<string>
-  /** Describes the progress of a waiting call, from an answer read without waiting. */
+  /** Describes the progress of a waiting call. `answer` was read without waiting. */
   readonly progress?: (answer: Json.Json<unknown>) => string
-  /** The forms that the tool shows to the person, if the program can show forms. */
+  /** The forms in which the tool asks the person questions, if the client program can show forms. */
   readonly questions?: Pick<typeof StartQuestions, "begin" | "next">
-  /** The page that a program can show beside results. */
+  /** The page that a client program can show beside the results. */
   readonly view?: View
-  /** Prepares the answer for a model: `present` of a module in `answers/`. */
+  /** Prepares the answer for a model: the `present` function of a module in `answers/`. */
   readonly present: Answer.Present
 }
 
-/** Makes the tool of an operation. */
+/** Creates the tool of an operation. */
 export const make = <R>(
   definition: Definition,
   operation: Operation.Operation<string, unknown, unknown, R>,
   renamed: ReadonlyArray<RenamedArgument.RenamedArgument> = RenamedArgument.renamedArguments
 ): Tool<R | Pipeline.PipelineServices | Ids.Ids> => {
-  // Lenient reading depends only on the types of arguments, which are the same for all lines.
+  // Lenient parsing depends only on the arguments' types, which are the same for all insurance lines.
   const schemas = schemasOf(definition, ToolSchemas.argumentsOf(operation, Lines.standard).properties, Lines.standard)
   const show = makeLister(definition, operation)
   const renames = renamed.filter(({ tool }) => tool === definition.name)
@@ -79,7 +79,7 @@ export const make = <R>(
   }
 }
 
-/** The schemas of a tool's arguments: the fields of the operation, under the tool's names. */
+/** The schemas of a tool's arguments: the operation's fields, under the tool's names. */
 const schemasOf = (
   { arguments: mapping, schemas }: Definition,
   properties: ToolSchemas.ArgumentSchemas["properties"],
@@ -93,7 +93,7 @@ const schemasOf = (
   ...schemas?.(lines)
 })
 
-/** Makes the function that describes the tool to a caller, for `tools/list`. */
+/** Creates the function that describes the tool to a caller in `tools/list`. */
 const makeLister = (definition: Definition, operation: Pick<Operation.Operation, "input">) => {
   const { name, title, annotations, notes } = definition
   const mapping = definition.arguments
@@ -126,7 +126,7 @@ const makeLister = (definition: Definition, operation: Pick<Operation.Operation,
   }
 }
 
-/** Runs the operation with the arguments of a call, and makes the result. */
+/** Runs the operation with the arguments of a call, and creates the result. */
 type Run<R> = (
   call: ToolCall,
   args: ToolInput.SplitArguments
@@ -143,7 +143,7 @@ const makeRunner = <R>(
     line: Line.Line | undefined
   ) => {
     if (error._tag === "authentication_failed") return Effect.fail(error)
-    // Errors about arguments already use the tool's names.
+    // Errors about arguments already use the tool's names, so only the operation's errors must be translated.
     const named = wrong.length > 0 ? error : withToolNames(mapping, error)
     const refusal = call.caller.kind === "keyless" && named._tag === "forbidden" ? needsKey : named
     const envelope = ApiError.envelope(refusal, call.request_id, call.docs_url)
@@ -161,7 +161,7 @@ const makeRunner = <R>(
       const request: Pipeline.Request = {
         request_id: call.request_id,
         credentials: { ...call.credentials, read_handle },
-        // Agents always get the current revision, even if the workspace is pinned to another (api.md, Choosing a
+        // Agents always get the current revision, even if the workspace is pinned to an older one (api.md, Choosing a
         // revision).
         revision: "current",
         idempotency_key,
@@ -197,8 +197,8 @@ const makeRunner = <R>(
 const reportMs = 5_000
 
 /**
- * Runs a call and reports its progress until it ends. The call ends at the next change, so the progress is read only
- * once.
+ * Runs a call and reports its progress until it ends. The answer is read only once for this, because a waiting call
+ * ends at the next change.
  */
 const reporting = <A, E, R>(
   call: Effect.Effect<A, E, R>,
@@ -218,7 +218,7 @@ const reporting = <A, E, R>(
     })
   )
 
-/** Reads the progress of a call without waiting and describes it; null if it cannot be read. */
+/** Reads a call's answer without waiting and describes its progress; null if it cannot be read. */
 const readNow = <R>(
   operation: Operation.Operation<string, unknown, unknown, R>,
   request: Pipeline.Request,
@@ -232,12 +232,12 @@ const readNow = <R>(
   )
 }
 
-/** Replaces the `forbidden` error for keyless callers, because its message refers to a key. */
+/** Replaces the `forbidden` error for callers without a key, because that error's message refers to a key. */
 const needsKey = ApiError.make("forbidden", {
   message: "This tool needs a server key, but this call has no key. See tools/list for the tools that need none."
 })
 
-/** A refusal in terms of the tool's arguments instead of headers and paths. */
+/** Translates a refusal: it then refers to the tool's arguments instead of headers and paths. */
 const withToolNames = (mapping: ToolInput.ArgumentMapping, error: ApiError.ApiError): ApiError.ApiError => {
   const { field_errors, message, retry_action, retry_after_seconds } = error
   return ApiError.make(error._tag, {

@@ -10,7 +10,7 @@ const checked = Argument.checker("Tools.of", Schema.Struct({ operations: Schema.
 /**
  * The tools of a host: those in the catalogue whose operations the host offers.
  *
- * If a host omits an operation, such as feedback, it also omits the tool.
+ * If a host does not offer an operation, such as feedback, it does not offer its tool either.
  */
 export const of = <R>(
   operations: ReadonlyArray<Operation.Operation<string, unknown, unknown, R>>,

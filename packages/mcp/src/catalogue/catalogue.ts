@@ -14,13 +14,16 @@ import type { Definition } from "./OperationTool.ts"
 const reads: Annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
 const sends: Annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true }
 
-// The mapping of a tool whose arguments are exactly the fields of its operation.
+// The mapping for a tool whose arguments are exactly its operation's fields.
 const unchanged: ArgumentMapping = { named: {}, read_handle: false, request_key: false }
 const withHandle: ArgumentMapping = { ...unchanged, read_handle: true }
 const withSubscription: ArgumentMapping = { ...unchanged, named: { subscription_id: "id" } }
 const withSubscriptionAndKey: ArgumentMapping = { ...withSubscription, request_key: true }
 
-/** Without a server key, a caller needs the read handle of a request to read it (api.md, Read handles). */
+/**
+ * Whether a caller needs a request's read handle to read it: all callers without a server key do (api.md, Read
+ * handles).
+ */
 const needsHandle = ({ kind }: ToolAudience): boolean => kind !== "server"
 const requiredHandle = (audience: ToolAudience) => (needsHandle(audience) ? ["read_handle"] : [])
 const hiddenHandle = (audience: ToolAudience) => (needsHandle(audience) ? [] : ["read_handle"])
@@ -36,7 +39,7 @@ const aboutNotes = {
 const subscriptionNotes = { subscription_id: "The event subscription, sub_…" }
 const handleNote = "From start_quote_request."
 
-/** The names of the host's lines that satisfy a condition. */
+/** Lists the names of the host's insurance lines that satisfy a condition. */
 const linesWhere = ({ lines }: ToolAudience, holds: (line: Line.Line) => boolean): string =>
   [...lines.values()].flatMap((line) => (holds(line) ? [line.name] : [])).join(", ")
 
@@ -280,7 +283,7 @@ const getEventSubscriptionHealth: Definition = {
   present: WebhookAnswers.health
 }
 
-/** Every tool, in the order of the list (api.md, Tools). Each has the name of its operation. */
+/** Every tool, in the order in which they are listed (api.md, Tools). Each has the name of its operation. */
 export const catalogue: ReadonlyArray<Definition> = [
   getCapabilities,
   startQuoteRequest,

@@ -5,17 +5,17 @@ import { words } from "../answers/phrases.ts"
 import type { Form, FormField, Value } from "../protocol/Form.ts"
 import type { Fields } from "../protocol/JsonRpc.ts"
 
-/** The maximum number of fields of a form. If more facts are missing, the model asks for them in the conversation. */
+/** The maximum number of fields in a form. If more facts are missing, the model asks for them in the conversation. */
 const maxFields = 12
 
-/** The longest text that an answer can contain. Longer texts are dropped, because no fact is that long. */
+/** The maximum length of an answer's text. Longer texts are dropped, because no fact is that long. */
 const maxCharacters = 500
 
 /**
- * Makes a form that asks for the missing facts; null if a form cannot ask for all of them.
+ * Creates a form that asks for the missing facts; null if a form cannot ask for all of them.
  *
- * Forms are flat, so they cannot ask for a list or an object. They also never ask for text that identifies a person,
- * such as a name or a document number: the model sends that in the arguments.
+ * MCP forms are flat, so they cannot ask for a list or an object. They also never ask for text that identifies a
+ * person, such as a name or a document number. The model sends such facts in the arguments.
  */
 export const of = (missing: ReadonlyArray<ApiError.FieldError>, line: Line.Line): Form | null => {
   const fields = missing.map(({ path }) => [factOf(path), fieldOf(path, line)] as const)
@@ -27,7 +27,8 @@ export const of = (missing: ReadonlyArray<ApiError.FieldError>, line: Line.Line)
     requestedSchema: {
       type: "object",
       properties: Object.fromEntries(askable),
-      // One of several alternatives is enough, such as a birth month or an age. The service checks the answer.
+      // Facts that are alternatives, such as a birth month and an age, are not required, because one of them is enough.
+      // The service checks the answer.
       required: askable.map(([path]) => path).filter((path) => !isAlternative(path, line))
     }
   }
@@ -61,7 +62,7 @@ const fieldOf = (path: string, line: Line.Line): FormField | null => {
   return schema["x-pii"] === "direct" ? null : { type, ...about }
 }
 
-/** The schema of the fact at a path; null if the line has none. */
+/** The schema of the fact at a path; null if the line has no such fact. */
 const schemaAt = (
   schema: JsonSchema.JsonSchema,
   [name, ...rest]: ReadonlyArray<string>
@@ -74,7 +75,7 @@ const schemaAt = (
 
 const isSchema = (value: unknown): value is JsonSchema.JsonSchema => Predicate.isObject(value)
 
-/** Whether a fact is one of several alternatives: the schema lists it in `anyOf`. */
+/** Whether a fact is one of several alternatives, which means that the schema lists it in `anyOf`. */
 const isAlternative = (path: string, line: Line.Line): boolean => {
   const names = path.split(".")
   const around = schemaAt(line.facts_schema, names.slice(0, -1))
@@ -84,7 +85,10 @@ const isAlternative = (path: string, line: Line.Line): boolean => {
   )
 }
 
-/** Reads the facts from an accepted form, by path. `asked` lists the paths of its fields; others are dropped. */
+/**
+ * Reads the facts from an accepted form, by path. `asked` lists the paths of the form's fields; other fields are
+ * dropped.
+ */
 export const read = (
   content: Readonly<Record<string, Value>>,
   asked: ReadonlyArray<string>,
@@ -98,7 +102,7 @@ export const read = (
     })
   )
 
-/** Converts a value to the type that the line expects: a form offers a choice of numbers as text. */
+/** Converts a value to the type that the insurance line expects, because forms offer a choice of numbers as text. */
 const valueOf = (value: Value, schema: JsonSchema.JsonSchema | null): Value | null => {
   if (typeof value !== "string") return value
   if (value === "" || value.length > maxCharacters) return null
@@ -106,7 +110,7 @@ const valueOf = (value: Value, schema: JsonSchema.JsonSchema | null): Value | nu
   return numbers.find((number) => String(number) === value) ?? value
 }
 
-/** Adds facts to an application, by path. Keeps facts that the application already has. */
+/** Adds facts to an application, by path. A fact that the application already has stays as it is. */
 export const merged = (application: unknown, facts: Readonly<Record<string, Value>>): unknown =>
   Object.entries(facts).reduce((whole, [path, value]) => withFact(whole, path.split("."), value), application)
 

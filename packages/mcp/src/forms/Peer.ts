@@ -2,37 +2,38 @@ import { Deferred, Effect, Option } from "effect"
 import * as Form from "../protocol/Form.ts"
 import type { Fields, Response } from "../protocol/JsonRpc.ts"
 
-/** The connected program, on a transport that lets this service send messages at any time. */
+/** The connected client program, on a transport that lets this service send it messages at any time. */
 export interface Peer {
-  /** Shows the person a form. If too many forms are open, it immediately counts as closed. */
+  /** Shows the person a form. If too many forms are open, the form immediately counts as closed. */
   readonly ask: (form: Form.Form | Fields) => Effect.Effect<Form.Answer>
-  /** Sends the program a notification. */
+  /** Sends a notification to the client program. */
   readonly notify: (method: string, params: object) => Effect.Effect<void>
 }
 
 /**
- * A peer as its transport sees it: call `take` with each response from the program, and run `disconnect` at the end.
+ * A peer as its transport uses it. The transport calls `take` with each response from the client program, and runs
+ * `disconnect` at the end.
  */
 export interface Connected extends Peer {
-  /** Handles the response to a request from this service. Drops any other response. */
+  /** Handles the response to a request from this service. Ignores any other response. */
   readonly take: (response: Response) => void
-  /** Closes all open forms and any later ones. */
+  /** Closes all open forms. Forms that are shown later count as closed. */
   readonly disconnect: Effect.Effect<void>
 }
 
-/** Sends the program the text of one message. */
+/** Sends the text of one message to the client program. */
 export type Send = (text: string) => Effect.Effect<unknown>
 
-/** The `notify` of a peer that sends its messages with `send`. */
+/** Creates the `notify` of a peer that sends its messages with `send`. */
 export const notifyWith =
   (send: Send): Peer["notify"] =>
   (method, params) =>
     Effect.asVoid(send(JSON.stringify({ jsonrpc: "2.0", method, params })))
 
-/** Waits for the answer to a form, at most this many milliseconds; null on a timeout. */
+/** Waits for the answer to a form, but not longer than `at_most_ms`; null on a timeout. */
 export type AwaitAnswer<R> = (at_most_ms: number) => Effect.Effect<Form.Answer | null, never, R>
 
-/** Shows a form and waits for the answer. Withdraws the form if nobody answers in time, or if the call ends first. */
+/** Shows a form and waits for the answer. Withdraws the form if nobody answers in time or the call ends first. */
 export const show = <R>(
   send: Send,
   id: string,
@@ -47,10 +48,10 @@ export const show = <R>(
   )
 }
 
-/** The maximum number of open forms, so that calls waiting for a person leave room for others. */
+/** The maximum number of open forms. The calls that wait for a person must leave room for other calls. */
 const maxOpen = 16
 
-/** Makes the peer of a transport. */
+/** Creates the peer of a transport. */
 export const make = (send: Send): Connected => {
   const pending = new Map<string, Deferred.Deferred<Form.Answer>>()
   let asked = 0
@@ -72,7 +73,7 @@ export const make = (send: Send): Connected => {
 
   const take: Connected["take"] = ({ id, result }) => {
     const answer = typeof id === "string" ? pending.get(id) : undefined
-    // A late answer is dropped.
+    // Nothing waits for an answer that comes too late, so drop it.
     if (answer !== undefined) Deferred.doneUnsafe(answer, Effect.succeed(Form.readAnswer(result)))
   }
 

@@ -5,9 +5,9 @@ import type { Fields } from "../protocol/JsonRpc.ts"
 import * as FactForm from "./FactForm.ts"
 
 /*
- * The forms that `start_quote_request` shows to the person, if the program can show forms: first for missing facts,
- * then for agreement to the disclosure. The agreement comes last, so that nobody agrees to a start that is then refused
- * for a different reason.
+ * The forms that `start_quote_request` shows to the person, if the client program can show forms. The first forms ask
+ * for missing facts; the last one asks for agreement to the disclosure. It comes last, so that nobody agrees to a
+ * request that is then refused for a different reason.
  */
 
 /** The maximum number of forms that one call shows. */
@@ -25,10 +25,12 @@ const State = Schema.Struct({
 type State = typeof State.Type
 const readState = Schema.decodeUnknownOption(State)
 
-/** A round of a start: the input for the operation, and the person's answers so far. */
+/** A round of the call: the input for the operation, and the person's answers so far. */
 export interface Begun {
   readonly input: Fields
-  /** The person's answer about the disclosure; absent with a key, because then a receipt is the consent. */
+  /**
+   * The person's answer about the disclosure. Absent if the caller has a key, because then a consent receipt counts.
+   */
   readonly person?: Pipeline.PersonsAnswer
   readonly round: number
   readonly facts: State["facts"]
@@ -37,9 +39,9 @@ export interface Begun {
 }
 
 /**
- * Begins a round: adds the person's answers from forms to the input.
+ * Begins a round: adds the answers that the person gave in forms to the input.
  *
- * Without a key, an agreement in the arguments is ignored: only the person's own answer counts.
+ * If the caller has no key, an agreement in the arguments is ignored. Only the person's own answer counts.
  */
 export const begin = (input: Fields, round: Round, isKeyless: boolean, line: Line.Line | undefined): Begun => {
   const state = Option.getOrNull(readState(round.state))
@@ -67,11 +69,11 @@ export const begin = (input: Fields, round: Round, isKeyless: boolean, line: Lin
 const personIn = (state: State | null, answer: Round["answer"]): Pipeline.PersonsAnswer => {
   if (state?.asked.about !== "agreement" || answer === null || answer.action === "cancel") return "pending"
   if (answer.action === "decline" || answer.content.agree === false) return "declined"
-  // If the disclosure has changed since, the person is asked again.
+  // If the disclosure has changed in the meantime, the person is asked again.
   return answer.content.agree === true && state.asked.version === quoteDisclosure.version ? "agreed" : "pending"
 }
 
-/** Decides what follows after the operation refuses a round: the next question, or the refusal for the model. */
+/** Decides what follows when the operation has refused a round: the next question, or a refusal for the model. */
 export const next = (
   error: ApiError.ApiError,
   begun: Begun,
@@ -95,11 +97,11 @@ export const next = (
   }
 }
 
-/** Whether only the person's answer is missing. `begin` has filled in the other fields of the agreement. */
+/** Whether only the person's agreement is missing. `begin` has filled in the other fields about it. */
 const lacksAgreementOnly = ({ field_errors }: ApiError.ApiError): boolean =>
   field_errors?.length === 1 && field_errors[0]?.path === "quote_disclosure_accepted"
 
-/** The disclosure, word for word, with a box that the person must tick. */
+/** A form with the disclosure, word for word, and a box that the person must tick. */
 const agreementForm: Form = {
   message: `Quote disclosure, version ${quoteDisclosure.version}\n\n${quoteDisclosure.text}`,
   requestedSchema: {
@@ -116,7 +118,7 @@ const agreementNotGiven = ApiError.make("invalid_input", {
   retry_action: "none"
 })
 
-/** The refusal after the person did not give the facts in the form: the model must not ask for them again. */
+/** The refusal if the person did not give the facts in the form. The model must not ask for them again. */
 const factsNotGiven = ({ field_errors }: ApiError.ApiError): ApiError.ApiError =>
   ApiError.make("needs_information", {
     message:

@@ -6,29 +6,30 @@ import * as Peer from "./Peer.ts"
 import type { Crypto } from "./RequestState.ts"
 
 /*
- * Forms over HTTP with a handshake. A form is sent in the stream that answers the call; its answer arrives as a
- * separate request, perhaps at a different host. The signed id of the form says who may answer it and until when. So
- * any host can check an answer, and a mailbox in storage passes it to the host whose call is waiting.
+ * Forms over HTTP in MCP revisions with a handshake. The host sends a form in the stream that answers the call. The
+ * client program sends the person's answer in a separate request, perhaps to a different host. The form's signed ID
+ * says who may answer it and until when, so any host can check an answer. A mailbox in storage passes the answer to the
+ * host whose call is waiting.
  */
 
 /** Mailboxes shared by all hosts. */
 export interface Mailboxes<R> {
   /**
-   * Sends a message to the host that waits for it. Returns whether the mailbox accepted it; a mailbox accepts only one
-   * message.
+   * Sends a message to the host that waits for it. Returns whether the mailbox accepted the message. A mailbox accepts
+   * only one.
    */
   readonly send: (mailbox: Quotewire.Mailbox, text: string) => Effect.Effect<boolean, ApiError.ApiError, R>
-  /** Waits for the message, at most this many milliseconds; null on a timeout. */
+  /** Waits for the message, but not longer than `wait_ms`; null on a timeout. */
   readonly receive: (mailbox: Quotewire.Mailbox, wait_ms: number) => Effect.Effect<string | null, never, R>
 }
 
-/** The keys and mailboxes that all hosts must share, so that any host can take the answer to a form. */
+/** The keys and mailboxes that all hosts must share, so that any host can accept the answer to a form. */
 export interface Shared<R> {
   readonly crypto: Pick<Crypto<R>, "sign" | "isSigned">
   readonly mailboxes: Mailboxes<R>
 }
 
-/** Shows forms in the stream that answers a call. `send` adds a message to the stream. */
+/** Creates the function that shows forms in the stream that answers a call. `send` adds a message to the stream. */
 export const askOver =
   <R>({ crypto, mailboxes }: Shared<R>, caller: Caller.Caller, send: Peer.Send): Form.Ask<R | Ids.Ids> =>
   (form) =>
@@ -44,11 +45,12 @@ export const askOver =
     })
 
 /**
- * Takes a response from a program. Passes the answer to a form to the host whose call is waiting. Drops any other
- * response without storing it.
+ * Handles a response from a client program. If it answers a form, passes it to the host whose call is waiting. Drops
+ * any other response without storing it.
  *
- * The first answer does not count toward the rate limit, because the waiting call already counted and a limit must not
- * lose a person's answer. `charge` runs for every other one, because an id can be sent any number of times.
+ * The first answer to a form does not count toward the rate limit: the waiting call has already counted, and a limit
+ * must not lose a person's answer. For every further answer `charge` runs, because a client can send the same ID any
+ * number of times.
  */
 export const takeAnswer = Effect.fnUntraced(function* <R, R2>(
   { crypto, mailboxes }: Shared<R>,
@@ -66,9 +68,9 @@ export const takeAnswer = Effect.fnUntraced(function* <R, R2>(
   if (!isTaken) yield* charge
 })
 
-/** The id of a form: the name of its mailbox, its expiry time, and the signature of both. */
+/** The ID of a form: its mailbox's name, its expiry time, and a signature of both. */
 const formId = /^([a-z0-9_]{1,40})~([1-9]\d{0,15})~([\w.-]{1,100})$/
 
-/** The text to sign. It makes an id valid only for one caller. */
+/** The text to sign. It makes a form's ID valid only for one caller. */
 const signedText = ({ key_id, kind, workspace_id }: Caller.Caller, name: string, expiresAt: number): string =>
   Json.canonical(["form", workspace_id, kind, key_id, name, expiresAt])

@@ -6,14 +6,14 @@ export interface FormField {
   readonly title: string
   readonly description?: string
   readonly enum?: ReadonlyArray<string>
-  /** A display name for each value of `enum`. Programs that do not support it show the values. */
+  /** A display name for each value of `enum`. Client programs that do not support this field show the values. */
   readonly enumNames?: ReadonlyArray<string>
   readonly format?: "date"
   readonly minimum?: number
   readonly maximum?: number
 }
 
-/** A form that a program shows to its user: the parameters of `elicitation/create` in form mode. */
+/** A form that a client program shows to its user. It is the parameters of `elicitation/create` in form mode. */
 export interface Form {
   readonly message: string
   readonly requestedSchema: {
@@ -26,13 +26,14 @@ export interface Form {
 /** The MCP method that shows a form. */
 export const method = "elicitation/create"
 
-/** A question that a tool asks the person, and the state that the tool needs to continue with the answer. */
+/** A question that a tool asks the person, and the state with which the tool continues when it has the answer. */
 export interface Question {
-  /** The name of the question within the call. */
+  /** The name of the question, unique within the call. */
   readonly name: string
   readonly form: Form
   /**
-   * JSON that the next round gets back unchanged. It can contain facts, so it is sealed before it leaves this service.
+   * JSON that the next round of the call gets back unchanged. It can contain facts about a person, so it is sealed
+   * before it leaves this service.
    */
   readonly state: object
 }
@@ -43,8 +44,8 @@ const Value = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])
 const isValue = Schema.is(Value)
 
 /**
- * What the person did with a form. `cancel` means that they closed it without answering, which is neither a yes nor a
- * no.
+ * What the person did with a form. `cancel` means that the person closed it without answering, which is neither a yes
+ * nor a no.
  */
 export type Answer =
   | { readonly action: "accept"; readonly content: Readonly<Record<string, Value>> }
@@ -57,10 +58,10 @@ export const answerMs = 10 * 60_000
 /** Shows the person a form and waits for the answer. An unanswered form counts as closed. */
 export type Ask<out R = never> = (form: Form) => Effect.Effect<Answer, never, R>
 
-/** A form that was closed without an answer. */
+/** The answer of a form that was closed. */
 export const closed: Answer = { action: "cancel" }
 
-/** Shows no forms: every form counts as closed. */
+/** Shows no forms. Every form counts as closed. */
 export const askNobody: Ask = () => Effect.succeed(closed)
 
 const ElicitResult = Schema.Struct({
@@ -70,9 +71,9 @@ const ElicitResult = Schema.Struct({
 const decode = Schema.decodeUnknownOption(ElicitResult)
 
 /**
- * Reads a program's answer to a form. Anything that is not a valid answer counts as a closed form, and fields that
- * contain a list or an object are dropped: no form asks for them, and they can be nested too deeply to be serialized
- * again.
+ * Reads a client program's answer to a form. Anything that is not a valid answer counts as a closed form. Fields that
+ * contain a list or an object are dropped, because no form asks for them, and they can be nested too deeply to be
+ * serialized again.
  */
 export const readAnswer = (result: unknown): Answer =>
   Option.match(decode(result), {
@@ -82,8 +83,8 @@ export const readAnswer = (result: unknown): Answer =>
   })
 
 /**
- * The input of one round of a call. If the program can show forms, a call can have several rounds: each runs the tool
- * until it asks a question or returns a result.
+ * The input for one round of a call. If the client program can show forms, a call can have several rounds. Each round
+ * runs the tool until it asks a question or returns a result.
  */
 export interface Round {
   /** The state of the answered question; null in the first round. */

@@ -1,6 +1,6 @@
 import { Predicate, Result } from "effect"
 
-/** Identifies a request in its answer. */
+/** The ID of a request, which the answer repeats. */
 export type Id = string | number
 
 /** The members of a JSON object. */
@@ -14,17 +14,17 @@ export interface Message {
   readonly params: Fields
 }
 
-/** A program's response to a request from this service. */
+/** A client program's response to a request from this service. */
 export interface Response {
-  /** The id of the request; null if the program could not read it. */
+  /** The ID of the request; null if the client program could not read it. */
   readonly id: Id | null
-  /** Undefined if the program answered with an error. */
+  /** Undefined if the client program answered with an error. */
   readonly result: unknown
 }
 
 /**
- * The error codes of JSON-RPC 2.0 and MCP. `refused` is our own, for refusals that HTTP expresses as a status, such as
- * a wrong key or a rate limit.
+ * The error codes of JSON-RPC 2.0 and MCP. `refused` is this service's own code, for refusals that HTTP expresses as a
+ * status, such as a wrong key or a rate limit.
  */
 export const codes = {
   parse_error: -32700,
@@ -36,14 +36,17 @@ export const codes = {
   unsupported_version: -32022
 } as const
 
-/** A protocol error, such as an unknown method. A refused call is a result instead. */
+/**
+ * A protocol error, such as an unknown method. If an operation refuses a call, the answer is a result, not an
+ * `RpcError`.
+ */
 export interface RpcError {
   readonly code: (typeof codes)[keyof typeof codes]
   readonly message: string
   readonly data?: unknown
 }
 
-/** An error and the id of the message that it answers. The id is null if the message has none, or if it cannot be read. */
+/** An error and the ID of the message that it answers. The ID is null if the message has no ID or it cannot be read. */
 export interface ErrorAnswer {
   readonly id: Id | null
   readonly error: RpcError
@@ -59,10 +62,10 @@ export const unparsable = (message: string): ErrorAnswer => ({
   error: { code: codes.parse_error, message }
 })
 
-/** The messages of one body, each parsed separately. */
+/** The messages of one body. Each is parsed separately, so some can be errors. */
 export type Batch = ReadonlyArray<Result.Result<Message, ErrorAnswer>>
 
-/** Parses a JSON value as one message, as a response or, if batches are allowed, as a batch. */
+/** Parses a JSON value as a message, a response or, if batches are allowed, a batch of messages. */
 export const readBody = (
   value: unknown,
   hasBatches: boolean
@@ -73,10 +76,10 @@ export const readBody = (
   return Result.succeed(value.map(readMessage))
 }
 
-/** The largest batch. Its messages run concurrently. */
+/** The maximum number of messages in a batch. They run concurrently. */
 const maxBatch = 10
 
-/** Parses a JSON value as one message. */
+/** Parses a JSON value as a request or a notification. */
 const readMessage = (value: unknown): Result.Result<Message, ErrorAnswer> => {
   if (Array.isArray(value)) return invalid(null, "Batches are not supported here: send one message at a time.")
   if (!Predicate.isObject(value)) return invalid(null, "A message is a JSON object.")
@@ -107,12 +110,12 @@ export const isId = (id: unknown): id is Id =>
 const invalid = (id: Id | null, message: string): Result.Result<never, ErrorAnswer> =>
   Result.fail({ id, error: { code: codes.invalid_request, message } })
 
-/** The text of a message. */
+/** Encodes a message as JSON text. */
 export const textOf = ({ id, method, params }: Message): string =>
   JSON.stringify({ jsonrpc: "2.0", ...(id !== null && { id }), method, params })
 
-/** The text of an answer. `text` is its result as JSON. */
+/** Encodes an answer as JSON text. `text` is the result, already encoded. */
 export const result = (id: Id, text: string): string => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
 
-/** The text of an error answer. */
+/** Encodes an error answer as JSON text. */
 export const failure = ({ id, error }: ErrorAnswer): string => JSON.stringify({ jsonrpc: "2.0", id, error })

@@ -2,14 +2,14 @@ import { Option, Result, Schema } from "effect"
 import { Base64Url } from "effect/encoding"
 import type { Client, Introduction } from "./Protocol.ts"
 
-/** A parsed session identifier. Trust `session` only if `signature` is valid for `payload`. */
+/** A parsed session ID. Trust `session` only if `signature` is valid for `payload`. */
 export interface SessionToken {
   readonly payload: string
   readonly signature: string
   readonly session: Session
 }
 
-/** What a program with a name declared in the handshake. */
+/** What a client with a name declared in the handshake. */
 export interface Session extends Introduction {
   readonly client: Client
 }
@@ -24,17 +24,17 @@ const Payload = Schema.fromJsonString(
 )
 const decode = Schema.decodeUnknownOption(Payload)
 
-/** The part of a session identifier that is signed: the session as JSON, encoded. */
+/** The part of a session ID that is signed: the session as encoded JSON. */
 export const payloadOf = ({ client: { name, version }, elicits, shows_views }: Session): string =>
   Base64Url.encode(JSON.stringify({ name, version, ...(elicits && { elicits }), ...(shows_views && { shows_views }) }))
 
 /**
- * Writes a session identifier. It contains the whole session, so nothing is stored, and any host that can verify the
- * signature can read it.
+ * Creates a session ID. It contains the whole session, so nothing is stored. Any host that can verify the signature can
+ * read it.
  */
 export const write = (session: Session, signature: string): string => `${payloadOf(session)}.${signature}`
 
-/** Parses a session identifier; null if this service cannot have written it. */
+/** Parses a session ID; null if this service cannot have created it. */
 export const read = (text: string): SessionToken | null => {
   const dot = text.indexOf(".")
   if (dot < 0 || text.length > longest) return null
@@ -45,5 +45,8 @@ export const read = (text: string): SessionToken | null => {
   return { payload, signature: text.slice(dot + 1), session: { client: { name, version }, elicits, shows_views } }
 }
 
-/** Exceeds the longest identifier that `write` produces: two texts of 200 characters, encoded and signed. */
+/**
+ * The maximum length of a session ID that is read. `write` creates shorter ones: two strings of 200 characters, encoded
+ * and signed.
+ */
 const longest = 4_096

@@ -1,11 +1,11 @@
-/** A line of text; null if it was too long or not UTF-8. */
+/** A line of text; null if the line was too long or not UTF-8. */
 export type Line = string | null
 
 /**
- * Splits bytes into lines, regardless of chunk boundaries.
+ * Creates a function that splits chunks of bytes into lines. A line can span several chunks.
  *
- * Keeps at most `max_bytes` of a line. A longer line becomes null as soon as it exceeds the limit, and its rest is
- * dropped.
+ * It keeps at most `maxBytes` of a line. A longer line becomes null as soon as it exceeds that limit, and the rest of
+ * the line is dropped.
  */
 export const splitter = (maxBytes: number): ((bytes: Uint8Array) => ReadonlyArray<Line>) => {
   const decoder = new TextDecoder("utf-8", { fatal: true })

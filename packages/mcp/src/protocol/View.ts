@@ -1,29 +1,29 @@
 import { Predicate } from "effect"
 
-/** The name of the MCP extension for pages beside results (MCP Apps, 2026-01-26), which both sides declare. */
+/** The name of the MCP extension for pages beside results (MCP Apps, 2026-01-26). Both sides declare it. */
 export const extension = "io.modelcontextprotocol/ui"
 
-/** The media type of such a page. */
+/** The media type of these pages. */
 const mimeType = "text/html;profile=mcp-app"
 
-/** A page that a program shows beside the results of a tool. The program gives it the results. */
+/** A page that a client program shows beside a tool's results. The client passes the results to the page. */
 export interface View {
   readonly uri: `ui://${string}`
   readonly name: string
   readonly title: string
   readonly description: string
-  /** The whole page, with its style and script. It must not load anything else or connect to any server. */
+  /** The whole page, with its style and its script. It must not load anything else or connect to a server. */
   readonly html: string
 }
 
-/** Whether a program with these capabilities can show pages. */
+/** Whether a client with these capabilities can show pages. */
 export const canShow = (capabilities: unknown): boolean => {
   const extensions = Predicate.isObject(capabilities) ? capabilities.extensions : undefined
   const settings = Predicate.isObject(extensions) ? extensions[extension] : undefined
   return Predicate.isObject(settings) && Array.isArray(settings.mimeTypes) && settings.mimeTypes.includes(mimeType)
 }
 
-/** The page's requests to the program: no outside addresses, no frames and no permissions. */
+/** What the page asks the client for: no access to other hosts, no frames and no permissions. */
 const metadata = {
   ui: {
     csp: { connectDomains: [], resourceDomains: [], frameDomains: [], baseUriDomains: [] },

@@ -7,63 +7,65 @@ import * as Form from "../protocol/Form.ts"
 import * as JsonRpc from "../protocol/JsonRpc.ts"
 import * as Protocol from "../protocol/Protocol.ts"
 
-/** Which host a bridge calls and with which key. */
+/** Which host a bridge calls, and with which key. */
 export interface Settings {
   /** The host's address, without a trailing slash. */
   readonly base_url: string
-  /** The key to call with; null calls without one. */
+  /** The API key; null to call without a key. */
   readonly key: string | null
 }
 
 /**
- * The rule for the address of a host, phrased to complete a sentence that begins with the setting's name and "must".
+ * The rule for a host's address, as the second half of a sentence. The sentence begins with the setting's name and
+ * "must".
  */
 export const hostRule =
   "be the address of the host, such as https://quotes.example.com, without /v1/mcp, query, user or password"
 
-/** Reads the address of a host, without trailing slashes. `None` if it breaks `hostRule`. */
+/** Reads a host's address and removes trailing slashes. `None` if it breaks `hostRule`. */
 export const readHost = (text: string): Option.Option<string> =>
   Option.filter(Result.getSuccess(HttpAddress.readBase(text)), (address) => !address.endsWith(Protocol.path))
 
 /**
- * How long a host may be silent before it counts as gone, in milliseconds. Even the longest sandbox advance takes less.
+ * How long a host may send nothing before it counts as unreachable, in milliseconds. Even the longest sandbox advance
+ * takes less.
  */
 const silenceMs = 120_000
 
-/** The largest answer to read, in bytes, which is the limit of `connect`. */
+/** The largest answer that is read, in bytes. `connect` has the same limit. */
 const maxAnswerBytes = 32 * 1024 * 1024
 
 /**
- * When to retry sending the answer to a form: after 1, 2, 4, 8, 16 and 32 seconds, long enough to outlast a per-minute
- * limit. The person gives the answer only once, and the host accepts only the first.
+ * When to retry sending the answer to a form: after 1, 2, 4, 8, 16 and 32 seconds, which is long enough to outlast a
+ * per-minute rate limit. The person gives the answer only once, and the host accepts only the first.
  */
 const formRetries = { schedule: Schedule.exponential("1 second"), times: 6 }
 
 const isTemporary = (status: number): boolean => status >= 500 || status === 408 || status === 429
 
 /**
- * The maximum number of requests from a host to answer during one call. A host sends a few forms; a hostile one could
- * send any number.
+ * How many requests from a host are answered during one call. A well-behaved host sends a few forms; a hostile one
+ * could send any number.
  */
 const maxReplies = 16
 
-/** The longest request id to answer, in characters, because every answer repeats it. */
+/** The maximum length of a request ID that is answered, in characters, because every answer repeats the ID. */
 const maxId = 512
 
 /**
- * The maximum number of forms of one call that may be open or being answered at the same time. A host sends them one at
- * a time; a hostile one could send any number, and each would hold its answer until the host accepts it.
+ * How many forms of one call may be open or being answered at the same time. A well-behaved host sends one at a time. A
+ * hostile one could send any number, and each would keep its answer in memory until the host accepts it.
  */
 const maxForms = 4
 
-/** Forwards a message to the host. Returns its answer as one line; null for a notification. */
+/** Forwards a message to the host. Returns the host's answer as one line; null for a notification. */
 type Answer = (
   message: JsonRpc.Message,
   line: string,
   peer: Peer.Peer
 ) => Effect.Effect<string | null, never, HttpClient.HttpClient>
 
-/** Makes the `answer` of `StdioServer.serve` that calls a host over HTTP. */
+/** Creates the `answer` function for `StdioServer.serve` that calls a host over HTTP. */
 export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClient.HttpClient> = Effect.fnUntraced(
   function* ({ base_url, key }) {
     const client = yield* HttpClient.HttpClient
@@ -115,22 +117,22 @@ export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClie
   }
 )
 
-/** The text of an answer without events. */
+/** Reads the body of an answer that is not an event stream. */
 const textOf = <E, R>(stream: Stream.Stream<Uint8Array, E, R>): Effect.Effect<string, E | Unusable, R> => {
   const failing = Stream.mapError(stream, (error): E | Unusable => error)
   const limited = Stream.limitBytes(failing, ByteSize.bytes(maxAnswerBytes), () => Stream.fail(tooLarge()))
   return Stream.mkString(Stream.decodeText(limited))
 }
 
-/** The host's answer is unusable: the call ends with this message. */
+/** The host's answer cannot be used. The call fails with this message. */
 class Unusable extends Data.TaggedError("Unusable")<{ readonly message: string }> {}
 
 const tooLarge = () => new Unusable({ message: "The host's answer is larger than 32 MiB." })
 const tooMany = () => new Unusable({ message: "The host sends too many requests, or one that cannot be answered." })
 
 /**
- * Reads events until one is the answer to the message, and returns it; null if there is none. Until then, shows forms
- * to the person, sends their answers with `reply`, and forwards notifications to the program.
+ * Reads events until one of them answers the message, and returns that event's text; null if none does. Meanwhile,
+ * shows forms to the person, sends the person's answers with `reply`, and forwards notifications to the client program.
  */
 const answerIn = Effect.fnUntraced(function* <E, E2, R>(
   stream: Stream.Stream<Uint8Array, E>,
@@ -148,8 +150,8 @@ const answerIn = Effect.fnUntraced(function* <E, E2, R>(
     if (!("method" in read.success)) return messageId === null ? null : answerTo(messageId, data, json)
     const { id, method, params } = read.success
     if (id === null) {
-      // The host withdraws a form. The program knows the form by a different id, so the form's fiber informs the
-      // program when it ends.
+      // The host withdraws a form. The client program knows the form by a different ID, so the form's fiber informs it
+      // when the fiber ends.
       if (method === "notifications/cancelled") yield* FiberMap.remove(forms, params.requestId)
       else yield* peer.notify(method, params)
       return null
@@ -185,9 +187,9 @@ const notServed: JsonRpc.RpcError = {
 const tooManyForms: JsonRpc.RpcError = { code: JsonRpc.codes.refused, message: "Too many forms are open." }
 
 /**
- * Reads the answer to the message with this id, as one line. Null if the text answers a different message or none.
+ * Reads the answer to the message with this ID, as one line; null if the text does not answer that message.
  *
- * A host that could not read the message answers with the id null, which is replaced with this id.
+ * If the host could not read the message, its answer has the ID null. That is replaced with this ID.
  */
 const answerTo = (id: JsonRpc.Id, text: string, json: unknown): string | null => {
   const read = JsonRpc.readBody(json, false)
@@ -197,8 +199,8 @@ const answerTo = (id: JsonRpc.Id, text: string, json: unknown): string | null =>
 }
 
 /**
- * The fields of an error envelope that the bridge reads. Other fields, including those of newer hosts, are passed on
- * unchanged.
+ * The fields of an error envelope that the bridge reads. It passes all other fields on unchanged, including those of
+ * newer hosts.
  */
 const Envelope = Schema.Struct({
   error: Schema.StructWithRest(Schema.Struct({ code: Schema.String, message: Schema.String }), [
@@ -208,7 +210,7 @@ const Envelope = Schema.Struct({
 
 const readEnvelope = Schema.decodeUnknownOption(Envelope)
 
-/** The deepest nesting of an answer. Serializing a deeper one would overflow the stack. */
+/** The maximum nesting depth of an answer. Serializing a deeper answer would overflow the stack. */
 const maxLevels = 500
 
 /** Parses an answer as JSON; null if it is not JSON or nested too deeply. */
@@ -218,8 +220,8 @@ const parse = (text: string): unknown => {
 }
 
 /**
- * The host's answer as one line. If the host, or a proxy in front of it, does not answer with JSON-RPC, it becomes an
- * error.
+ * The host's answer as one line. If the host, or a proxy in front of it, does not answer with JSON-RPC, the line is a
+ * JSON-RPC error.
  */
 const answerOf = (id: JsonRpc.Id, status: number, text: string): string => {
   const json = parse(text)

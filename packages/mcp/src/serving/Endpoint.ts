@@ -12,63 +12,65 @@ import * as Server from "./Server.ts"
 /** The sender and the headers of a `POST` request. */
 export interface Head extends Pipeline.RequestHead {
   readonly caller: Caller.Caller
-  /** The kinds of caller that the sender could become by signing in; none if it cannot. */
+  /** The kinds of caller that the sender could become by signing in; empty if the sender cannot sign in. */
   readonly obtainable_kinds: ReadonlyArray<Caller.CallerKind>
   /** The address of the documentation, without a trailing slash. */
   readonly docs_url: string
   /** How the request arrived, for the request log. */
   readonly transport: FinishedCall.Transport
-  /** The `request_headers` by lower-case name; null for one that was not sent. */
+  /** The headers that `request_headers` lists, by lower-case name; null for a header that was not sent. */
   readonly headers: Readonly<Record<string, string | null>>
 }
 
-/** A `POST` request that the host has read: its sender and body. */
+/** A `POST` request whose body the host has read. */
 export interface Posted extends Head {
-  /** The body as JSON; a failure if it is not JSON. Its message says why. */
+  /** The body as JSON. If it is not JSON, the failure's message says why. */
   readonly body: Result.Result<unknown, { readonly message: string }>
 }
 
 /**
- * The answer to a `POST` request: JSON-RPC as text, with the HTTP status and headers. `text` is null if there is no
+ * The answer to a `POST` request: a JSON-RPC message, with the HTTP status and headers. `text` is null if there is no
  * body.
  */
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string | null
-  /** Instead of `text`, for a stream of events: sends each message, the answer last. Interrupting it cancels the call. */
+  /**
+   * Sends a stream of events instead of `text`: each message, and the answer last. Interrupting it cancels the call.
+   */
   readonly events?: (send: (text: string) => void) => Effect.Effect<void>
 }
 
 /** Settings of an endpoint besides those of its server. */
 export interface Settings<R> extends Server.Settings<R> {
-  /** Signs the session identifier, so that every host can verify it. */
+  /** Signs a session ID, so that every host can verify it. */
   readonly sign: (text: string) => Effect.Effect<string, never, R>
   readonly isSigned: (text: string, signature: string) => Effect.Effect<boolean, never, R>
   /**
-   * Passes the answers to forms to the host that waits for them. Without it, only programs of 2026-07-28 show forms:
-   * others answer a form with a separate request, which may reach a different host.
+   * Passes the answers to forms to the host that waits for them. Without mailboxes, only clients of MCP 2026-07-28 are
+   * shown forms, because other clients answer a form with a separate request, which may reach a different host.
    */
   readonly mailboxes?: StreamedForm.Mailboxes<R>
 }
 
-/** The agent endpoint, independent of the HTTP server: a host reads the requests and sends the answers. */
+/** The agent endpoint, independent of the HTTP server. A host reads the requests and sends the answers. */
 export interface Endpoint<out R> {
-  /** The paths to serve. Some programs add a trailing slash. */
+  /** The paths to serve. Some client programs add a trailing slash. */
   readonly paths: readonly [string, ...ReadonlyArray<string>]
   /** The MCP headers that the endpoint reads. */
   readonly request_headers: ReadonlyArray<string>
-  /** The MCP headers that it sends. */
+  /** The MCP headers that the endpoint sends. */
   readonly answer_headers: ReadonlyArray<string>
-  /** The answer to methods other than `POST`. */
+  /** The body of the answer to methods other than `POST`. */
   readonly only_post: string
   /**
-   * Answers a message, a batch, or a response to a form, and logs each. Interrupting it cancels the call.
+   * Answers a message, a batch, or a response to a form, and logs the request. Interrupting it cancels the call.
    *
-   * Fails with `authentication_failed` if the key has become invalid in the meantime, and with `forbidden` if the
-   * caller may not call the tool but could after signing in as one of its `obtainable_kinds`: the host then asks it to
-   * sign in. For the answer to a form, fails with `rate_limited`, or with `service_unavailable` if the answer cannot be
-   * stored.
+   * Fails with `authentication_failed` if the key has become invalid in the meantime. Fails with `forbidden` if the
+   * caller may not call the tool but could after signing in as one of its `obtainable_kinds`; the host then asks the
+   * caller to sign in. For the answer to a form, fails with `rate_limited`, or with `service_unavailable` if the answer
+   * cannot be stored.
    */
   readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
 }
@@ -83,7 +85,7 @@ const checkSettings = Argument.checker(
   })
 )
 
-/** Makes the agent endpoint (api.md, Agent endpoint). It keeps no state between requests. */
+/** Creates the agent endpoint (api.md, Agent endpoint). It keeps no state between requests. */
 export const make = <R>(settings: Settings<R>): Endpoint<R> => {
   checkSettings(settings)
   const sessions = makeSessions(settings)
@@ -109,7 +111,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
       if ("result" in read.success) return takeResponse(head, read.success)
       return answerBatch(
         head,
-        // All members stay in memory until the last one is answered.
+        // Drops unused parameters, because all messages of a batch stay in memory until the last one is answered.
         read.success.map((one) =>
           Result.map(Result.flatMap(one, Protocol.checkBatchMember), (message) =>
             Protocol.withoutUnread(message, "legacy")
@@ -126,18 +128,18 @@ const onlyPost: JsonRpc.ErrorAnswer = {
 }
 
 /**
- * Reads and writes session identifiers, which contain what a program declared in the handshake. Their signature makes
- * them valid.
+ * Reads and creates session IDs, which contain what a client declared in the handshake. A session ID is valid only with
+ * its signature.
  */
 const makeSessions = <R>({ isSigned, sign }: Pick<Settings<R>, "isSigned" | "sign">) => ({
-  /** What the program declared in the handshake, from the session identifier of this request. */
+  /** Returns what the client declared in the handshake, from this request's session ID. */
   read: Effect.fnUntraced(function* ({ headers }: Head) {
     const session = headers["mcp-session-id"] ?? null
     const token = session === null ? null : Session.read(session)
     if (token === null) return Protocol.nobody
     return (yield* isSigned(token.payload, token.signature)) ? token.session : Protocol.nobody
   }),
-  /** The header with the session identifier; no header if the program did not give its name. */
+  /** The header with the session ID; no header if the client did not give its name. */
   headersFor: Effect.fnUntraced(function* ({ client, ...declared }: Protocol.Introduction) {
     if (client === null) return noHeaders
     const session = { client, ...declared }
@@ -166,19 +168,19 @@ const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms
       obtainable_kinds,
       era,
       transport: transportOf(head, client, 200),
-      // With a handshake, a form is an event in the answer.
+      // After a handshake, forms are events in the answer, so the client must accept event streams.
       elicits: program.elicits && (era === "modern" || (forms !== null && acceptsEvents(head))),
       shows_views,
       notify: null
     }
-    /** Shows the forms of a call as events, one after the other, until the call ends. */
+    /** Shows a call's forms as events, one after the other, until the call ends. */
     const finish = (outcome: Server.Outcome<R>, send: Peer.Send) => {
       if (outcome._tag !== "asking") return Effect.succeed(outcome)
       return outcome.finish(forms === null ? Form.askNobody : StreamedForm.askOver(forms, caller, send))
     }
     if (wantsProgress(head, message)) {
       return yield* streamed(head, message, sender, (send) =>
-        // The status 200 is already sent, so a challenge to sign in is no longer possible.
+        // The HTTP status 200 has already been sent, so the answer can no longer be a challenge to sign in.
         server
           .answer(message, { ...sender, obtainable_kinds: [], notify: Peer.notifyWith(send) })
           .pipe(Effect.flatMap((outcome) => finish(outcome, send)))
@@ -192,7 +194,7 @@ const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms
     if (answered._tag === "error")
       return yield* logged(failed(message.id, answered.error, statusOf(era, answered.error)))
     const text = JsonRpc.result(message.id, answered.text)
-    // The tool's operation has already logged the call.
+    // Not logged here, because the tool's operation has already logged the call.
     if (message.method === "tools/call") return ok(text)
     return yield* logged(ok(text, message.method === "initialize" ? yield* sessions.headersFor(program) : noHeaders))
   })
@@ -200,8 +202,7 @@ const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms
     const headers = routingHeaders(head)
     const era = Protocol.eraOf(message, headers.version)
     const checked = Protocol.check(era, message, headers)
-    // A call can wait for minutes, and a parsed body can take several megabytes. So what no method reads is dropped
-    // first.
+    // Drops what no method reads, because a call can wait for minutes, and a parsed body can take several megabytes.
     const part = Protocol.withoutUnread(message, era)
     return Effect.flatMap(programOf(head, message, era), (program) => answer(head, part, { checked, era, program }))
   }
@@ -215,8 +216,8 @@ interface About {
 }
 
 /**
- * Takes the response to a form. The answer never says whether the response was used: a stranger must not learn which
- * forms are open.
+ * Creates the function that handles the response to a form. Its answer never says whether the response was used,
+ * because strangers must not learn which forms are open.
  */
 const makeTakeResponse = <R>(sessions: Sessions<R>, forms: StreamedForm.Shared<R> | null) =>
   Effect.fnUntraced(function* (head: Head, response: JsonRpc.Response) {
@@ -232,14 +233,17 @@ const makeTakeResponse = <R>(sessions: Sessions<R>, forms: StreamedForm.Shared<R
     return yield* Effect.as(logReply(head, client, reply), reply)
   })
 
-/** Whether the answer is a stream that reports progress: the call has a progress token, and the program accepts streams. */
+/**
+ * Whether the answer is a stream that reports progress: the call has a progress token, and the client accepts event
+ * streams.
+ */
 const wantsProgress = (head: Head, message: JsonRpc.Message): boolean =>
   message.id !== null &&
   message.method === "tools/call" &&
   Protocol.progressTokenOf(message) !== null &&
   acceptsEvents(head)
 
-/** Whether the `Accept` header accepts events. */
+/** Whether the `Accept` header accepts event streams. */
 const acceptsEvents = ({ headers }: Head): boolean =>
   (headers.accept ?? "")
     .split(",")
@@ -255,7 +259,7 @@ const streamed = <R>(
   Effect.contextWith((context: Context.Context<R | Pipeline.PipelineServices>) => {
     const events = (send: (text: string) => void) =>
       run((text) => Effect.sync(() => send(text))).pipe(
-        // The operation logs a call that has reached its tool.
+        // Logs the failure only if the call did not reach its tool. Otherwise the operation has logged it.
         Effect.tap(({ _tag }) =>
           _tag === "error" ? logMessage(head, { ...transport, status: 200 }, null) : Effect.void
         ),
@@ -266,14 +270,17 @@ const streamed = <R>(
     return Effect.succeed<Reply>({ status: 200, headers: noHeaders, text: null, events })
   })
 
-/** Answers the messages of a batch concurrently. Each counts as a separate request, including in the request log. */
+/**
+ * Creates the function that answers the messages of a batch concurrently. Each message counts as a separate request,
+ * including in the request log.
+ */
 const makeAnswerBatch = <R>(
   answer: (head: Head, message: JsonRpc.Message) => Effect.Effect<Reply, ApiError.ApiError, R>
 ) =>
   Effect.fnUntraced(function* (head: Head, batch: JsonRpc.Batch) {
     const ids = yield* Ids.Ids
     const answerOne = Effect.fnUntraced(function* (message: JsonRpc.Batch[number], index: number) {
-      // All answers go out in one JSON list, so no message is answered with events or with a challenge to sign in: a
+      // All answers are sent in one JSON list, so no message may be answered with events or a challenge to sign in. A
       // challenge would replace the list even though other messages have taken effect.
       const single = { ...head, headers: { ...head.headers, accept: null }, obtainable_kinds: [] }
       const own = index === 0 ? single : { ...single, request_id: ids.request() }
@@ -297,7 +304,7 @@ const logMessage = (
 const logReply = (head: Head, client: Protocol.Client | null, { status }: Reply) =>
   logMessage(head, transportOf(head, client, status), codeOf(status))
 
-/** The error code in the request log for a refusal of the protocol itself; null for an answer. */
+/** The error code in the request log for an HTTP status of the protocol itself; null if the status is not an error. */
 const codeOf = (status: number): ApiError.ErrorCode | null =>
   status < 400 ? null : status === 404 ? "not_found" : "invalid_input"
 
@@ -314,7 +321,10 @@ const routingHeaders = ({ headers }: Head): Protocol.RoutingHeaders => ({
   name: headers["mcp-name"] ?? null
 })
 
-/** The HTTP status of a method's error: 200 (api.md, Protocol errors), but 404 for an unknown method in modern revisions. */
+/**
+ * The HTTP status of a method's error: 200 (api.md, Protocol errors), except 404 for an unknown method in modern
+ * revisions.
+ */
 const statusOf = (era: Protocol.Era, { code }: JsonRpc.RpcError): number =>
   era === "modern" && code === JsonRpc.codes.method_not_found ? 404 : 200
 

@@ -6,15 +6,15 @@ import * as Protocol from "../protocol/Protocol.ts"
 import * as Server from "./Server.ts"
 import type { Settings as StdioSettings } from "./StdioServer.ts"
 
-/** How the service in this process serves one local program. */
+/** Settings for serving one local client program from this process. */
 export interface Settings<R> extends Server.Settings<R> {
-  /** The key to call with; null calls without one. */
+  /** The API key; null to call without a key. */
   readonly key: string | null
   /** The address of the documentation, without a trailing slash. */
   readonly docs_url: string
 }
 
-/** Makes the `answer` of `StdioServer.serve` that calls the service in this process. */
+/** Creates the `answer` function for `StdioServer.serve` that calls the service in this process. */
 export const make = <R>(
   settings: Settings<R>
 ): Effect.Effect<StdioSettings<R | Pipeline.PipelineServices | Ids.Ids>["answer"]> =>

@@ -12,28 +12,33 @@ export type ServerAnswer =
   | { readonly _tag: "nothing" }
 
 /**
- * Makes the functions that write results as text. `info` describes the server and is repeated in every modern result.
+ * Creates the functions that encode results as text. `info` describes the server and is repeated in every modern
+ * result.
  */
 export const make = (info: object) => {
-  /** The end of a result: its last members and the closing brace. `meta` contains further members of `_meta`. */
+  /**
+   * The end of an encoded result: its last members and the closing brace. `meta` contains further members of `_meta`.
+   */
   const endOf = (era: Protocol.Era, meta: object): string => {
     const end =
       era === "modern" ? { resultType: "complete", _meta: { [Protocol.serverKey]: info, ...meta } } : { _meta: meta }
     return `,${JSON.stringify(end).slice(1)}`
   }
-  /** The end of most results, by era. */
+  /** The end of results without further `_meta`, by era. */
   const ends: Readonly<Record<Protocol.Era, string>> = { modern: endOf("modern", {}), legacy: "}" }
   const complete = ({ text }: Json.Json<object>, era: Protocol.Era): ServerAnswer => ({
     _tag: "result",
     text: text.slice(0, -1) + ends[era]
   })
-  // Concatenated as text, because the parts of a tool's result are already JSON text and can be large.
+  // Concatenates text, because the parts of a tool's result are already JSON text and can be large.
   const called = ({ content, isError, meta, structuredContent }: ToolResult, era: Protocol.Era): ServerAnswer => {
     const structured = structuredContent === undefined ? "" : `,"structuredContent":${structuredContent.text}`
     const end = meta === undefined ? ends[era] : endOf(era, meta)
     return { _tag: "result", text: `{"content":${content.text}${structured},"isError":${isError}${end}` }
   }
-  /** A result that asks the person a question. The program then repeats the call with the answer and the state. */
+  /**
+   * A result that asks the person a question. The client then repeats the call with the person's answer and the state.
+   */
   const asked = ({ form, name }: Form.Question, requestState: string): ServerAnswer => {
     const inputRequests = { [name]: { method: Form.method, params: form } }
     const result = { resultType: "input_required", inputRequests, requestState, _meta: { [Protocol.serverKey]: info } }
@@ -47,5 +52,5 @@ export const make = (info: object) => {
   return { complete, called, asked, calledWithoutQuestion }
 }
 
-/** The functions that write the results of one server. */
+/** The functions that encode one server's results. */
 export type Results = ReturnType<typeof make>

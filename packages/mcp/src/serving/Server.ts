@@ -13,29 +13,29 @@ import * as Results from "./Results.ts"
 
 export type { ServerAnswer } from "./Results.ts"
 
-/** Settings of a server. */
+/** Settings of an MCP server. */
 export interface Settings<R> {
   readonly tools: ReadonlyArray<Tool<R>>
   /** The version that the server reports. */
   readonly version: string
-  /** Signs and seals the state of a call that asks the person. Without it, tools show no forms. */
+  /** Signs and seals the state of a call that asks the person a question. Without it, tools show no forms. */
   readonly asking?: RequestState.Crypto<R>
 }
 
 /** The sender of a message, and how the message arrived. */
 export interface Sender extends Omit<ToolCall, "args"> {
   readonly era: Protocol.Era
-  /** The kinds of caller that the sender could become by signing in; none if it cannot. */
+  /** The kinds of caller that the sender could become by signing in; empty if the sender cannot sign in. */
   readonly obtainable_kinds: ReadonlyArray<Caller.CallerKind>
-  /** Whether the program can show the person a form during this call. */
+  /** Whether the client can show the person a form during this call. */
   readonly elicits: boolean
-  /** Sends the program a notification during this call; null if the transport cannot. */
+  /** Sends a notification to the client during this call; null if the transport cannot. */
   readonly notify: Peer.Peer["notify"] | null
 }
 
 /**
- * A refused call as a JSON-RPC error with the envelope, for refusals that HTTP expresses as a status, such as a wrong
- * key.
+ * A refused call as a JSON-RPC error that contains the error envelope. For refusals that HTTP expresses as a status,
+ * such as a wrong key.
  */
 export const refused = (envelope: ApiError.ErrorEnvelope): ServerAnswer => ({
   _tag: "error",
@@ -46,15 +46,15 @@ export const refused = (envelope: ApiError.ErrorEnvelope): ServerAnswer => ({
   }
 })
 
-/** The answer to the message with this id as JSON text; null if the message gets no answer. */
+/** Encodes the answer to the message with this ID as JSON text; null if the message gets no answer. */
 export const textOf = (id: JsonRpc.Id | null, outcome: ServerAnswer): string | null => {
   if (id === null || outcome._tag === "nothing") return null
   return outcome._tag === "result" ? JsonRpc.result(id, outcome.text) : JsonRpc.failure({ id, error: outcome.error })
 }
 
 /**
- * A call that waits for the person, from a program with a handshake. The transport must show its forms so that it can
- * continue.
+ * A call that waits for the person, from a client with a handshake. It continues only when the transport has shown its
+ * forms.
  */
 export interface Asking<out R> {
   readonly _tag: "asking"
@@ -62,10 +62,10 @@ export interface Asking<out R> {
   readonly finish: <R2>(ask: Form.Ask<R2>) => Effect.Effect<ServerAnswer, ApiError.ApiError, R | R2>
 }
 
-/** The outcome of a message: its answer, or a call that waits for the person first. */
+/** The outcome of a message: its answer, or a call that must first wait for the person. */
 export type Outcome<R> = ServerAnswer | Asking<R>
 
-/** Answers single messages. Keeps no state between them, so any host can answer the next one. */
+/** Answers single messages. It keeps no state between messages, so any host can answer the next one. */
 export interface Server<R> {
   readonly answer: Answers<R>
 }
@@ -81,7 +81,7 @@ const instructionsOn: Effect.Effect<string> = Effect.map(Lines.Lines, (lines) =>
   return `Insurance price quotes for ${insured}. Go in this order: get_capabilities for the line; ask the person for the facts it lists and for their consent; start_quote_request; get_quote_request, which waits for quotes; show them. A quote is an offer of a price, not coverage, and not a comparison of the whole market. Consent and facts come from the person: never invent either. Unknown values are null: say that they are unknown.`
 })
 
-/** Makes a server of these tools. */
+/** Creates a server with these tools. */
 export const make = <R>({ asking, tools, version }: Settings<R>): Server<R> => {
   const info = { name: "quotewire", title: "Quotewire insurance quotes", version }
   const results = Results.make(info)
@@ -130,9 +130,9 @@ export const make = <R>({ asking, tools, version }: Settings<R>): Server<R> => {
   }
 }
 
-/** Lists the tools that a caller may call. */
+/** Creates the method that lists the tools that a caller may call. */
 const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results.Results): Methods<R>[string] => {
-  // A list is the longest answer and the same for all callers of a kind, so its text is cached.
+  // Cached as text, because the list is the longest answer and is the same for all callers of a kind.
   const listings = Lines.oncePerLines(() => new Map<string, ServerAnswer>())
   return Effect.fnUntraced(function* (_message, { caller: { environment, kind }, elicits, era, shows_views }) {
     const lines = yield* Lines.Lines
@@ -149,14 +149,14 @@ const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results.Result
   })
 }
 
-/** A tool as a list shows it, with its page for programs that show pages. */
+/** A tool as `tools/list` shows it. Clients that show pages also get its page. */
 const listedWithView = <R>({ list, view }: Tool<R>, audience: ToolAudience): Listed | null => {
   const listed = list(audience)
   if (listed === null || view === undefined || !audience.shows_views) return listed
   return { ...listed, _meta: { ui: { resourceUri: view.uri } } }
 }
 
-/** Lists and reads the tools' pages, which are the same for every caller. */
+/** Creates the methods that list and read the tools' pages, which are the same for every caller. */
 const makeViews = (views: ReadonlyMap<string, View.View>, { complete }: Results.Results): Methods<never> => {
   const answer = (fields: object, era: Protocol.Era): ServerAnswer =>
     complete(Json.encode({ ...fields, ...(era === "modern" && { ...cached, cacheScope: "public" }) }), era)
@@ -172,7 +172,7 @@ const makeViews = (views: ReadonlyMap<string, View.View>, { complete }: Results.
   }
 }
 
-/** Calls a tool. */
+/** Creates the method that calls a tool. */
 const makeCall = <R>(
   tools: ReadonlyArray<Tool<R>>,
   results: Results.Results,
@@ -199,7 +199,7 @@ const makeCall = <R>(
   }
 }
 
-/** How a call reports its progress; empty if the program did not ask for it or the transport cannot send it. */
+/** How a call reports its progress; empty if the client did not ask for that or the transport cannot send it. */
 const progressOf = (message: JsonRpc.Message, notify: Sender["notify"]): Pick<ToolCall, "progress"> => {
   const progressToken = Protocol.progressTokenOf(message)
   if (progressToken === null || notify === null) return {}
@@ -208,20 +208,20 @@ const progressOf = (message: JsonRpc.Message, notify: Sender["notify"]): Pick<To
   }
 }
 
-/** The parameters that may answer an earlier question, and what the next question needs. */
+/** The parameters that may answer an earlier question, and what asking another question needs. */
 interface AskingInResult<R> {
   readonly params: JsonRpc.Message["params"]
   readonly results: Results.Results
   readonly crypto: RequestState.Crypto<R>
 }
 
-/** Calls a tool whose result can be a question. The program answers it with another call (2026-07-28). */
+/** Calls a tool whose result can be a question. The client answers the question with another call (MCP 2026-07-28). */
 const askInResult = Effect.fnUntraced(function* <R>(
   tool: Tool<R>,
   call: ToolCall,
   { crypto, params: { inputResponses, requestState }, results }: AskingInResult<R>
 ) {
-  // The tool may change its arguments, but the state belongs to the original ones.
+  // Copies the arguments, because the tool may change them, and the state belongs to the original arguments.
   const subject = { tool: tool.name, caller: call.caller, args: structuredClone(call.args) }
   const state = typeof requestState === "string" ? yield* RequestState.read(crypto, subject, requestState) : null
   if (state !== null && Option.isNone(state)) return yield* staleState
@@ -235,11 +235,11 @@ const askInResult = Effect.fnUntraced(function* <R>(
     : results.called(result, "modern")
 })
 
-/** Calls a tool that can ask the person while the call runs (2025-06-18 and later, with a handshake). */
+/** Calls a tool that can ask the person while the call runs (MCP 2025-06-18 and later, with a handshake). */
 const askDuringCall = Effect.fnUntraced(function* <R>(tool: Tool<R>, call: ToolCall, results: Results.Results) {
   const ids = yield* Ids.Ids
-  // The tool removes null values in place, which also frees them from the message that waits with this call. A deep
-  // copy would keep them in memory.
+  // A shallow copy is enough. The tool removes null values in place, which also frees them from the message that waits
+  // with this call; a deep copy would keep them in memory.
   const run = (changes: Partial<ToolCall>) => tool.call({ ...call, args: { ...call.args }, ...changes })
   const first = yield* run({ round: Form.first })
   if (!("form" in first)) return results.called(first, "legacy")
@@ -247,8 +247,8 @@ const askDuringCall = Effect.fnUntraced(function* <R>(tool: Tool<R>, call: ToolC
     let result: ToolResult | Form.Question = first
     while ("form" in result) {
       const { form, state }: Form.Question = result
-      // Only the first round counts toward the rate limits. If they refused a later one, a person would have agreed in
-      // vain.
+      // Only the first round counts toward the rate limits. If they refused a later round, the person would have
+      // answered in vain.
       const round: Form.Round = { state, answer: yield* ask(form) }
       result = yield* run({ request_id: ids.request(), round, is_paid: true })
     }
@@ -258,8 +258,8 @@ const askDuringCall = Effect.fnUntraced(function* <R>(tool: Tool<R>, call: ToolC
 })
 
 /**
- * Escapes all non-ASCII characters in JSON. Node sends ASCII text as it is, but encodes any other text on every send,
- * which nearly halves the throughput for the cached list of tools.
+ * Escapes all non-ASCII characters in JSON. Node sends ASCII text as it is, but encodes other text each time it is
+ * sent. For the cached list of tools, that would nearly halve the throughput.
  */
 const inAscii = <A>({ text }: Json.Json<A>): Json.Json<A> =>
   Json.fromText(text.replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`))
@@ -284,10 +284,10 @@ const offeringSignIn = <R>(tool: Tool<R>, { caller, elicits, obtainable_kinds, s
 
 const capabilities = { tools: {} }
 
-/** Additional capabilities for programs that show pages. */
+/** Additional server capabilities for clients that show pages. */
 const viewCapabilities = { resources: {}, extensions: { [View.extension]: {} } }
 
-/** How long a client may cache a list, in milliseconds. Private, because lists differ by caller. */
+/** How long a client may cache a list, in milliseconds. The cache must be private, because lists differ by caller. */
 const cached = { ttlMs: 300_000, cacheScope: "private" }
 
 const nothing: Effect.Effect<ServerAnswer> = Effect.succeed({ _tag: "nothing" })

@@ -4,27 +4,28 @@ import * as JsonRpc from "../protocol/JsonRpc.ts"
 import * as Protocol from "../protocol/Protocol.ts"
 import * as TextLines from "../protocol/TextLines.ts"
 
-/** What answers the messages: the service in this process (`Local`) or a host (`Bridge`). */
+/** What answers the messages: the service in this process (`Local`) or a remote host (`Bridge`). */
 export interface Settings<R> {
   /**
-   * Answers one message, parsed from `line`; null if it needs no answer. Shows forms and sends notifications through
-   * `peer`. Interrupting it cancels the call.
+   * Answers one message, parsed from `line`; null if the message needs no answer. Shows forms and sends notifications
+   * through `peer`. Interrupting it cancels the call.
    */
   readonly answer: (message: JsonRpc.Message, line: string, peer: Peer.Peer) => Effect.Effect<string | null, never, R>
-  /** Ends the waits of running calls. Runs after the program closes standard input. */
+  /** Ends the waits of running calls. Runs when the client has closed standard input. */
   readonly wake: Effect.Effect<void, never, R>
 }
 
-/** The maximum number of calls that run concurrently. At the limit, the next line is read only when a call ends. */
+/** How many calls run concurrently. At this limit, the next line is read when a call ends. */
 const maxRunning = 1_024
 
-/** The longest line, in bytes; the same as the limit of a body over HTTP. */
+/** The maximum length of a line, in bytes. A body over HTTP has the same limit. */
 const maxLineBytes = 256 * 1024
 
 /**
- * Serves one program over standard input and output: one message or batch per line, each answered when it is done.
+ * Serves one client program over standard input and output. Each line contains a message or a batch; each is answered
+ * when its calls have ended.
  *
- * Ends when standard input has ended and everything is answered, or when standard output is closed.
+ * Serving ends when standard input has ended and every message is answered, or when standard output is closed.
  */
 export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | Stdio.Stdio> =>
   Effect.scoped(
@@ -35,7 +36,7 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
       const peer = Peer.make(write)
       const runner = yield* makeRunner(settings, write, peer)
       const split = TextLines.splitter(maxLineBytes)
-      // The last line may lack a newline.
+      // Adds a newline, because the last line may lack it.
       const reading = Stream.concat(stdio.stdin, Stream.make(TextLines.newline)).pipe(
         Stream.runForEach((bytes) => Effect.forEach(split(bytes), runner.line, { discard: true })),
         Effect.andThen(settings.wake),
@@ -44,7 +45,7 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
         Effect.andThen(Queue.end(answers)),
         Effect.andThen(Effect.never)
       )
-      // When standard output is closed, nobody reads answers anymore, so calls that wait to write one must end.
+      // When standard output is closed, nobody reads answers, so the calls that wait to write an answer must end.
       const writing = yield* Effect.forkScoped(
         Effect.ensuring(
           Stream.run(Stream.fromQueue(answers), stdio.stdout({ endOnDone: false })),
@@ -55,7 +56,7 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
     }).pipe(Effect.catchTag("PlatformError", (error) => Effect.logDebug("The pipe broke", error)))
   )
 
-/** Makes `line`, which starts the calls of a line, and `idle`, which waits until no call is running. */
+/** Creates `line`, which starts the calls of a line, and `idle`, which waits until no call is running. */
 const makeRunner = Effect.fnUntraced(function* <R>(
   { answer }: Settings<R>,
   write: (text: string) => Effect.Effect<unknown>,
@@ -63,17 +64,17 @@ const makeRunner = Effect.fnUntraced(function* <R>(
 ) {
   const running = yield* FiberMap.make<string, unknown, never>()
   const slots = yield* Semaphore.make(maxRunning)
-  /** The revision negotiated in the handshake; null before it. */
+  /** The revision that the handshake agreed on; null before the handshake. */
   let revision: string | null = null
-  /** Counts messages without an id, to give each a key. */
+  /** The number of messages without an ID so far. It gives each such message a key. */
   let unnamed = 0
 
   const start = (key: string, work: Effect.Effect<unknown, never, R>) =>
     Effect.andThen(slots.take(1), FiberMap.run(running, key, Effect.ensuring(work, slots.release(1))))
 
   /**
-   * Starts the call of a message and passes its answer, if any, to `reply`. Returns the fiber; null if nothing was
-   * started.
+   * Starts the call of a message and passes its answer, if any, to `reply`. Returns the call's fiber; null if no call
+   * was started.
    */
   const run = Effect.fnUntraced(function* (
     message: JsonRpc.Message,
@@ -84,7 +85,7 @@ const makeRunner = Effect.fnUntraced(function* <R>(
     if (method === "notifications/cancelled")
       return yield* Effect.as(FiberMap.remove(running, keyOf(params.requestId)), null)
     if (method === "initialize") revision = Protocol.negotiate(params.protocolVersion)
-    // A notification also runs in its own fiber, so that one that hangs does not block the next lines.
+    // Notifications also run in their own fibers, so that one that hangs does not block the next lines.
     const key = id === null ? `notification ${++unnamed}` : keyOf(id)
     if (id !== null && (yield* FiberMap.has(running, key))) {
       return yield* Effect.as(reply(JsonRpc.failure({ id, error: inUse })), null)
@@ -95,7 +96,7 @@ const makeRunner = Effect.fnUntraced(function* <R>(
     )
   })
 
-  /** Runs the messages of a batch concurrently and answers them in one list, in order. */
+  /** Runs the messages of a batch concurrently and answers them in one list, in the order of the messages. */
   const runBatch = Effect.fnUntraced(function* (batch: JsonRpc.Batch) {
     const texts = batch.map((): string | null => null)
     const fibers = yield* Effect.forEach(batch, (read, place) => {

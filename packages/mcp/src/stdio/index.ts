@@ -1,7 +1,7 @@
 /**
- * Connects a program that uses standard input and output to a running host.
+ * Connects a client program that uses standard input and output to a running host.
  *
- * Loads nothing from the service, because such programs may start a process for each call.
+ * It imports nothing from the service, because some clients start a process for each call, and it must start fast.
  */
 
 export * as Bridge from "../serving/Bridge.ts"

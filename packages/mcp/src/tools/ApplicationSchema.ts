@@ -2,13 +2,13 @@ import type { Line, Lines } from "@quotewire/core"
 import { type JsonSchema, Predicate } from "effect"
 
 /*
- * The `application` argument as `tools/list` declares it: the facts of all lines in one object. Agent programs convert
- * declarations to what their model accepts. Many drop or refuse unions, but all keep the fields of an object. The
- * declaration is short, because models read it in every conversation. The service itself checks the facts, with the
- * schema that `get_capabilities` returns.
+ * The `application` argument as `tools/list` declares it: the facts of all insurance lines in one object. Client
+ * programs convert declarations to what their model accepts. Many drop or refuse unions, but all keep the fields of an
+ * object. The declaration is short, because models read it in every conversation. The service itself checks the facts
+ * with the schema that `get_capabilities` returns.
  */
 
-/** The JSON Schema of the `application` argument on a host with these lines. */
+/** The JSON Schema of the `application` argument on a host with these insurance lines. */
 export const of = (lines: Lines.LineSet): JsonSchema.JsonSchema => {
   const all = [...lines.values()]
   return {
@@ -17,7 +17,7 @@ export const of = (lines: Lines.LineSet): JsonSchema.JsonSchema => {
   }
 }
 
-/** Which top-level facts belong to which line. The required ones are marked. */
+/** Lists which top-level facts belong to which insurance line. Required facts are marked. */
 const namesOf = (lines: ReadonlyArray<Line.Line>): string => {
   const named = lines.map(({ facts_schema, name }) => {
     const required = textsIn(facts_schema.required)
@@ -36,19 +36,19 @@ const namesOf = (lines: ReadonlyArray<Line.Line>): string => {
 }
 
 /**
- * The longest list of texts to show to models. Longer lists are omitted, such as the 51 states, which every model
- * knows.
+ * The maximum number of strings in a list that models see. Longer lists are omitted, such as the 51 states, which every
+ * model knows.
  */
 export const mostTexts = 20
 const mostNumbers = 8
 
 /**
- * Reduces a schema to names, types, short lists of values and descriptions. Bounds and patterns are checked later.
- * Formats are removed too, because some models refuse tools with unknown formats.
+ * Reduces a schema to names, types, short lists of values and descriptions. The service checks bounds and patterns
+ * later. Formats are removed too, because some models refuse tools with unknown formats.
  */
 const short = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   const { items, type } = schema
-  // Leaves out the description of a nullable fact: it explains null, which counts as omitted here.
+  // Omits the description of a nullable fact. It explains what null means, but in arguments null counts as omitted.
   const description = Array.isArray(schema.enum) && schema.enum.includes(null) ? undefined : schema.description
   const { description: allowed, ...values } = valuesOf(schema.enum)
   const about = [description, allowed, alternativesOf(schema)].filter(Predicate.isString).join("; ")
@@ -65,8 +65,8 @@ const short = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
 }
 
 /**
- * The allowed values: as a list if all are text, otherwise in the description, because some models accept only lists of
- * text. Excludes null, because it counts as omitted.
+ * The allowed values. They become a list if all are strings, otherwise part of the description, because some models
+ * accept only lists of strings. Null is left out, because it counts as omitted.
  */
 const valuesOf = (values: unknown): JsonSchema.JsonSchema => {
   if (!Array.isArray(values)) return {}
@@ -78,14 +78,14 @@ const valuesOf = (values: unknown): JsonSchema.JsonSchema => {
   return { type: "integer", ...(sent.length <= mostNumbers && { description: sent.join(", ") }) }
 }
 
-/** Alternative groups of facts as text: "vin, or model_year and make and model". */
+/** Formats alternative groups of facts as text, such as "vin, or model_year and make and model". */
 const alternativesOf = ({ anyOf }: JsonSchema.JsonSchema): string | null => {
   const groups = Array.isArray(anyOf) ? anyOf.filter(isSchema).map(({ required }) => textsIn(required)) : []
   if (groups.length === 0 || groups.some((group) => group.length === 0)) return null
   return `Needs ${groups.map((group) => group.join(" and ")).join(", or ")}`
 }
 
-/** Merges the schemas of a fact that two lines have under the same name. */
+/** Merges the schemas of a fact that two insurance lines have under the same name. */
 const merged = (one: JsonSchema.JsonSchema, other: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   if (JSON.stringify(one) === JSON.stringify(other)) return one
   if (one.type !== other.type) return { anyOf: [...choicesOf(one), ...choicesOf(other)] }

@@ -5,19 +5,19 @@ import type { Arguments } from "./Tool.ts"
 /** The JSON Schemas of a tool's arguments, by name. */
 export type Schemas = Readonly<Record<string, object>>
 
-/** The longest text to parse as an object. Longer text stays unchanged. */
+/** The maximum length of text that is parsed as an object. Longer text stays unchanged. */
 const maxText = 64 * 1024
 
 /**
- * Normalizes arguments that programs send in nonstandard forms.
+ * Normalizes arguments that client programs send in nonstandard forms.
  *
- * - `null` for a known argument, or for a member of one that is an object, counts as omitted.
+ * - A `null` counts as omitted, for a known argument and for a member of an argument that is an object.
  * - An object may be sent as JSON text.
  * - A whole number may be sent as text.
  *
  * Everything else stays unchanged and is checked later. Booleans are never parsed from text, because they can be a
- * person's consent. Changes the arguments in place: there may be thousands, and copying them takes longer than all
- * checks.
+ * person's consent. The arguments are changed in place, because there may be thousands, and copying them takes longer
+ * than all checks.
  */
 export const read = (schemas: Schemas, args: Arguments): void => {
   for (const [name, schema] of Object.entries(schemas)) {
@@ -39,7 +39,7 @@ const readAs = (schema: object, value: unknown): unknown => {
 
 const wholeNumber = /^-?\d{1,15}$/
 
-/** Parses JSON text that contains an object. Returns other text unchanged. */
+/** Parses JSON text that contains an object. Other text is returned unchanged. */
 const objectIn = (text: string): unknown => {
   if (text.length > maxText || !/^\s*\{/.test(text)) return text
   return Result.getOrElse(
@@ -48,13 +48,15 @@ const objectIn = (text: string): unknown => {
   )
 }
 
-/** The deepest nesting that inputs may have. Input validation refuses deeper objects. */
+/** The maximum nesting depth of inputs. Input validation refuses deeper objects. */
 export const maxDepth = 32
 
-/** Whether arguments are nested deeper than any input may be. Check this before any unbounded recursion over them. */
+/** Whether arguments are nested deeper than any input may be. Check this before recursing over them without a limit. */
 export const isTooDeep = (args: unknown): boolean => Json.isDeeper(args, maxDepth + 1)
 
-/** Removes null members of objects. Keeps null items of lists, because removing one would renumber the others. */
+/**
+ * Removes the null members of objects. Null items of lists stay, because removing an item would renumber the others.
+ */
 const removeNulls = (value: unknown, depth = 0): void => {
   if (depth > maxDepth) return
   if (Array.isArray(value)) for (const item of value) removeNulls(item, depth + 1)

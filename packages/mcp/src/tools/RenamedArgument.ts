@@ -5,20 +5,21 @@ import type { Arguments } from "./Tool.ts"
 /**
  * A renamed argument of a tool.
  *
- * The old name is accepted for six months, then refused with a field error that names the new one (api.md, Tools).
+ * Tools accept the old name for six months. Then they refuse it with a field error that mentions the new name (api.md,
+ * Tools).
  */
 export interface RenamedArgument {
   readonly tool: string
   readonly from: string
   readonly to: string
-  /** From when the old name is refused, in milliseconds since 1970. */
+  /** When tools begin to refuse the old name, in milliseconds since 1970. */
   readonly until: number
 }
 
-/** All renamed arguments: none so far. */
+/** All renamed arguments. There are none so far. */
 export const renamedArguments: ReadonlyArray<RenamedArgument> = []
 
-/** Renames old arguments. Returns those whose old names are no longer accepted. */
+/** Renames arguments with old names. Returns those whose old name is no longer accepted. */
 export const rename = (
   renamed: ReadonlyArray<RenamedArgument>,
   args: Fields,

@@ -12,7 +12,7 @@ import { Effect, Schema } from "effect"
 import type { Question, Round } from "../protocol/Form.ts"
 import type { View } from "../protocol/View.ts"
 
-/** Hints about a tool that a program can read before it calls it. */
+/** Hints about a tool that a client program can read before it calls the tool. */
 export interface Annotations {
   /** The tool changes nothing. */
   readonly readOnlyHint: boolean
@@ -24,13 +24,15 @@ export interface Annotations {
   readonly openWorldHint: boolean
 }
 
-/** Who the tools are listed for. Determines which tools are listed and how they are described. */
+/**
+ * The caller and client that tools are listed for. This determines which tools are listed and how they are described.
+ */
 export interface ToolAudience extends Pick<Caller.Caller, "kind" | "environment"> {
-  /** The lines of the host. */
+  /** The host's insurance lines. */
   readonly lines: Lines.LineSet
-  /** Whether the program can show the person a form. */
+  /** Whether the client can show the person a form. */
   readonly elicits: boolean
-  /** Whether the program shows pages beside results. */
+  /** Whether the client shows pages beside results. */
   readonly shows_views: boolean
 }
 
@@ -48,32 +50,35 @@ export interface Listed {
 /** The arguments of one call, by name. */
 export type Arguments = Record<string, unknown>
 
-/** Reports the progress of a call: the seconds since it began, and a message. */
+/** Reports a call's progress: the seconds since it began, and a message. */
 export type Progress = (seconds: number, message: string) => Effect.Effect<void>
 
 /** One call of a tool, over any transport. */
 export interface ToolCall {
-  /** The caller, as identified by the host. */
+  /** The caller, whom the host has identified. */
   readonly caller: Caller.Caller
   readonly request_id: Ids.RequestId
   readonly credentials: Omit<Pipeline.Request["credentials"], "read_handle">
-  /** The address of the documentation: the base of `doc_url` in refusals. */
+  /** The address of the documentation. Every `doc_url` in a refusal begins with it. */
   readonly docs_url: string
   /** How the call arrived, for the request log. */
   readonly transport: FinishedCall.Transport
-  /** Whether the program shows pages beside results. */
+  /** Whether the client shows pages beside results. */
   readonly shows_views: boolean
   /**
-   * Parsed for this call only, so the tool may change them. Later rounds see changes inside an argument, but not added,
-   * replaced or removed arguments.
+   * The arguments. They were parsed for this call only, so the tool may change them. Later rounds see changes inside an
+   * argument, but not arguments that were added, replaced or removed.
    */
   readonly args: Arguments
   /**
-   * Reports the progress of a long call; absent if the program did not ask for it. Messages must not contain facts
-   * about a person.
+   * Reports the progress of a long call; absent if the client did not ask for it. Messages must not contain facts about
+   * a person.
    */
   readonly progress?: Progress
-  /** The question and answer before this round. Absent if the program cannot show forms; the tool must not ask then. */
+  /**
+   * The question and the answer before this round. Absent if the client cannot show forms, so the tool must not ask
+   * questions.
+   */
   readonly round?: Round
   /** Whether an earlier round of the same call already counted toward the rate limits. */
   readonly is_paid?: boolean
@@ -85,7 +90,9 @@ export interface Content {
   readonly [key: string]: unknown
 }
 
-/** The result of a call (api.md, Tool results): texts for a model and the same data as an object, both encoded. */
+/**
+ * The result of a call (api.md, Tool results): texts for a model and the same data as an object, both already encoded.
+ */
 export interface ToolResult {
   readonly content: Json.Json<ReadonlyArray<Content>>
   readonly structuredContent?: Json.Json<unknown>
@@ -97,22 +104,22 @@ export interface ToolResult {
 /** A tool that an agent can call. The service's own tools are derived from its operations. */
 export interface Tool<out R = never> {
   readonly name: string
-  /** The page that a program can show beside the tool's results. */
+  /** The page that a client program can show beside the tool's results. */
   readonly view?: View
-  /** Whether the host offers the tool. If not, it is neither listed nor callable. */
+  /** Whether the host offers the tool. If not, the tool is neither listed nor callable. */
   readonly isOffered: Effect.Effect<boolean, never, R>
   /** The tool as this caller sees it; null if the caller may not call it. */
   readonly list: (audience: ToolAudience) => Listed | null
   /**
    * Calls the tool. A refusal is a result with `isError`. Fails only with `authentication_failed`.
    *
-   * With a `round` it may ask the person a question instead. The answer arrives with a further call that has the same
-   * arguments.
+   * If `round` is set, the tool may return a question for the person instead of a result. The answer arrives with
+   * another call that has the same arguments.
    */
   readonly call: (call: ToolCall) => Effect.Effect<ToolResult | Question, ApiError.ApiError, R>
 }
 
-/** The shape of a tool, for JavaScript programs that no compiler checks. */
+/** Checks the shape of a tool, for JavaScript programs, which have no compiler to check it. */
 export const Shape = Schema.Struct({
   name: Schema.String,
   isOffered: Schema.declare(Effect.isEffect, { message: "Must be an Effect." }),

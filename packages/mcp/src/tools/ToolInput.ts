@@ -2,19 +2,19 @@ import type { ApiError } from "@quotewire/core"
 import type { Fields } from "../protocol/JsonRpc.ts"
 import type { Arguments } from "./Tool.ts"
 
-/** How the arguments of a tool map to a call of its operation. */
+/** How a tool's arguments map to a call of its operation. */
 export interface ArgumentMapping {
-  /** The arguments with a different name in the operation: the tool's name mapped to the operation's. */
+  /** The arguments whose names differ from the operation's: the tool's name mapped to the operation's name. */
   readonly named: Readonly<Record<string, string>>
-  /** Whether `read_handle` is an argument. Over HTTP it is a header. */
+  /** Whether `read_handle` is an argument of the tool. Over HTTP it is a header. */
   readonly read_handle: boolean
-  /** Whether `request_key` is the `Idempotency-Key`. */
+  /** Whether the `request_key` argument is the call's `Idempotency-Key`. */
   readonly request_key: boolean
-  /** Booleans that affect only how the answer is presented. They are not passed to the operation. */
+  /** Boolean arguments that affect only how the answer is presented. They are not passed to the operation. */
   readonly shaping?: ReadonlyArray<string>
 }
 
-/** The arguments of one call by destination, and the errors found. */
+/** The arguments of one call, grouped by where they go, and the errors found. */
 export interface SplitArguments {
   /** The input of the operation. */
   readonly input: Fields
@@ -26,9 +26,9 @@ export interface SplitArguments {
 }
 
 /**
- * Splits arguments into the operation's input and the values that REST takes from headers.
+ * Splits arguments into the operation's input and the values that are headers over HTTP.
  *
- * Changes the arguments in place: what remains is the input.
+ * Changes the arguments in place; the remaining ones are the input.
  */
 export const split = (mapping: ArgumentMapping, args: Arguments): SplitArguments => {
   const { read_handle, request_key } = args
@@ -36,7 +36,7 @@ export const split = (mapping: ArgumentMapping, args: Arguments): SplitArguments
     Object.hasOwn(args, name) ? [[name, args[name]] as const] : []
   )
   const wrong = [
-    // The operation's own names are not arguments of the tool.
+    // If the tool renames a field, the operation's own name for it is not accepted.
     ...Object.values(mapping.named)
       .filter((name) => Object.hasOwn(args, name))
       .map((path) => ({ path, message: "This field is not known." })),
@@ -68,7 +68,7 @@ const textOf = (value: unknown): string | null => (typeof value === "string" ? v
 const notText = (path: string, value: unknown): ReadonlyArray<ApiError.FieldError> =>
   value === undefined || typeof value === "string" ? [] : [{ path, message: "Must be a string." }]
 
-/** Translates the path of a refused field from the operation's names to the tool's. */
+/** Translates the path of a refused field from the operation's names to the tool's names. */
 export const toolPath = (mapping: ArgumentMapping, path: string): string => {
   if (mapping.request_key && path === "Idempotency-Key") return "request_key"
   const [first = "", ...rest] = path.split(".")

@@ -1,7 +1,7 @@
 import { HostSchema, type Lines, type Operation } from "@quotewire/core"
 import { type JsonSchema, Predicate, Schema } from "effect"
 
-/** A JSON Schema of an object, as MCP requires for arguments and results. */
+/** The JSON Schema of an object. MCP requires objects for arguments and results. */
 export type ObjectSchema = { readonly type: "object"; readonly [key: string]: unknown }
 
 /** The schemas of arguments by name, and the names of the required ones. */
@@ -10,7 +10,7 @@ export interface ArgumentSchemas {
   readonly required: ReadonlyArray<string>
 }
 
-/** Derives the schemas of a tool's arguments from the input of its operation, on a host with these lines. */
+/** Derives the schemas of a tool's arguments from its operation's input, on a host with these insurance lines. */
 export const argumentsOf = (operation: Pick<Operation.Operation, "input">, lines: Lines.LineSet): ArgumentSchemas => {
   const { schema, definitions } = Schema.toJsonSchemaDocument(HostSchema.forLines(operation.input, lines))
   return fieldsOf(schema, definitions)
@@ -27,15 +27,15 @@ const fieldsOf = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Definit
   }
 }
 
-/** The schema that a reference points to, or the schema itself. */
+/** The schema that a reference points to, or the schema itself if it is not a reference. */
 const resolved = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Definitions): JsonSchema.JsonSchema =>
   typeof schema.$ref === "string"
     ? resolved(definitions[schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1)] ?? {}, definitions)
     : schema
 
 /**
- * The schema of every result, including refusals, because programs validate both with it. It is short, because models
- * read it in every conversation.
+ * The schema of every result, including refusals, because client programs validate both with it. It is short, because
+ * models read it in every conversation.
  */
 export const result: ObjectSchema = { type: "object", properties: { summary: { type: "string" } } }
 
@@ -69,5 +69,5 @@ const isTakenForGranted = (key: string, value: unknown): boolean =>
   (key === "minimum" && value === Number.MIN_SAFE_INTEGER) ||
   (key === "maximum" && value === Number.MAX_SAFE_INTEGER)
 
-/** Keywords that a model does not need: the service checks them, and its refusal says what is allowed. */
+/** Keywords that a model does not need, because the service checks them, and its refusal says what is allowed. */
 const checkedLater: ReadonlySet<string> = new Set(["pattern", "minLength", "maxLength", "maxItems", "uniqueItems"])

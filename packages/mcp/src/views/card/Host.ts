@@ -1,25 +1,27 @@
-/** The context that the program showing the page provides (`McpUiHostContext`). */
+/** The context that the client program gives to the page (`McpUiHostContext`). */
 export interface HostContext {
   readonly theme?: unknown
   readonly timeZone?: unknown
   readonly styles?: { readonly variables?: Readonly<Record<string, unknown>> }
 }
 
-/** The page's handlers for messages from the program. */
+/** The page's handlers for messages from the client program. */
 export interface Listener {
-  /** Called with the program's theme, time zone and colors: first with all of them, later with changes only. */
+  /**
+   * Called with the client's theme, time zone and colors: first with all of them, later only with those that changed.
+   */
   readonly onContext: (context: HostContext) => void
-  /** Called with the result of the tool. */
+  /** Called with the tool's result. */
   readonly onResult: (result: unknown) => void
   /** Called when the tool call is cancelled. */
   readonly onCancelled: () => void
 }
 
-/** The program that shows the page. */
+/** The client program that shows the page. */
 export interface Host {
-  /** Asks the program to open an address in the person's browser. False if it does not. */
+  /** Asks the client program to open a URL in the person's browser. Resolves to false if it does not. */
   readonly openLink: (url: string) => Promise<boolean>
-  /** Reports the height of the page to the program. */
+  /** Reports the page's height to the client program. */
   readonly resized: (height: number) => void
 }
 
@@ -34,14 +36,14 @@ export const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 /**
- * Connects the page to the program that shows it, with JSON-RPC messages between the two windows.
+ * Connects the page to the client program that shows it, with JSON-RPC messages between the two windows.
  *
- * The page sends only two requests: the handshake, and to open a link. It refuses unknown requests.
+ * The page sends only two kinds of request: the handshake, and requests to open a link. It refuses unknown requests.
  */
 export const connect = (page: Window, { onCancelled, onContext, onResult }: Listener): Host => {
   const open = new Map<number, (answer: Fields | null) => void>()
   let asked = 0
-  // The origin of the program is unknown. Only the parent window gets the messages.
+  // The client's origin is unknown, so any origin is allowed. Only the parent window gets the messages.
   const send = (message: object) => page.parent.postMessage({ jsonrpc: "2.0", ...message }, "*")
   const request = (method: string, params: object): Promise<Fields | null> =>
     new Promise((resolve) => {

@@ -12,7 +12,7 @@ export interface Question {
   readonly question: string
 }
 
-/** What the card shows of a tool's result. */
+/** The part of a tool's result that the card shows. */
 export type Result =
   | {
       readonly _tag: "quotes"
@@ -25,16 +25,16 @@ export type Result =
   | { readonly _tag: "message"; readonly title: string; readonly text: string }
 
 /**
- * Reads the result of a tool. Anything but quotes is shown as a message.
+ * Reads a tool's result. Anything other than quotes is shown as a message.
  *
- * Checks only the outer members, because the result comes from the same service as the page.
+ * Only the outer members are checked, because the result comes from the same service as the page.
  */
 export const read = (result: unknown): Result => {
   const { _meta, content, isError, structuredContent: answer } = isFields(result) ? result : nothing
   if (isError === true) return { _tag: "message", title: "There are no quotes to show", text: errorIn(answer) }
   const card = isFields(_meta) ? _meta["quotewire/card"] : undefined
   const extras = isExtras(card) ? card : noExtras
-  // If the model reads only changes, the card gets the whole request in `_meta`.
+  // If the model's answer contains only changes, `_meta` contains the whole request for the card.
   const whole = isWhole(card) ? card : answer
   if (isWhole(whole)) {
     const questions = isFields(answer) && Array.isArray(answer.questions) ? answer.questions.filter(isQuestion) : []
@@ -73,7 +73,7 @@ const errorIn = (answer: unknown): string => {
   return isFields(error) && typeof error.message === "string" ? error.message : "The service gave no reason."
 }
 
-/** The first text of a result, which the model reads. */
+/** A result's first text, which is the text that the model reads. */
 const textIn = (content: unknown): string => {
   const first: unknown = Array.isArray(content) ? content[0] : undefined
   return isFields(first) && typeof first.text === "string" ? first.text : ""

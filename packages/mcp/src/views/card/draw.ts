@@ -8,12 +8,12 @@ import * as Shared from "./Shared.ts"
 /** What the page shows. */
 export interface Drawn {
   readonly title: string
-  /** The status of the request in a sentence, which screen readers announce. */
+  /** The request's status as a sentence, which screen readers announce. */
   readonly state: ReadonlyArray<Child>
   readonly body: ReadonlyArray<Child>
 }
 
-/** Draws the result of a tool. Quotes stay in the order of the answer, and no quote is highlighted. */
+/** Draws a tool's result. Quotes stay in the order of the answer, and no quote is highlighted. */
 export const draw = (result: Result, context: Omit<DrawContext, "premium_includes_fees" | "is_alone">): Drawn => {
   if (result._tag === "message") return { title: result.title, state: [isolated(result.text)], body: [] }
   const { extras, questions, quotes, request } = result
@@ -105,7 +105,7 @@ const whyNot = ({
 }: QuoteRequest["carriers"][number]): ReadonlyArray<Child> => {
   if (outcome === "pending") return ["has not answered yet."]
   const said = message !== null ? isolated(message) : isolated(reason === null ? "no reason given" : words(reason))
-  // A message is easier to read than the paths of facts.
+  // Shows the carrier's message if there is one, because it is easier to read than the paths of facts.
   const facts = message !== null || missing_facts.length === 0 ? [] : [" (", isolated(missing_facts.join(", ")), ")"]
   return [titles[outcome] ?? `${words(outcome)}: `, said, ...facts]
 }

@@ -5,20 +5,23 @@ import { type Child, element, foldable, isolated, list, longestName, moment, sen
 import type { Quote } from "./Result.ts"
 import { nameOf, type Shared } from "./Shared.ts"
 
-/** The context for drawing quotes. */
+/** What drawing a quote depends on, besides the quote. */
 export interface DrawContext {
   /** Whether this is the only quote, so that there is room for its details. */
   readonly is_alone: boolean
-  /** The time zone of the person; undefined to use that of the browser. */
+  /** The person's time zone; undefined to use the browser's. */
   readonly timeZone: string | undefined
-  /** Milliseconds since 1970. */
+  /** The current time, in milliseconds since 1970. */
   readonly now: number
   readonly premium_includes_fees: true | null
-  /** Asks the program to open an address. False if it does not. */
+  /** Asks the client program to open a URL. Resolves to false if it does not. */
   readonly openLink: (url: string) => Promise<boolean>
 }
 
-/** One quote, without what all quotes have in common. Its parts are in the same rows as those of neighboring quotes. */
+/**
+ * Draws one quote, without what all quotes have in common. Its parts are aligned in rows with those of the neighboring
+ * quotes.
+ */
 export const drawQuote = (quote: Quote, shared: Shared, context: DrawContext): HTMLElement => {
   const { price, source, status } = quote
   const { carrier, product } = source
@@ -48,11 +51,11 @@ export const drawQuote = (quote: Quote, shared: Shared, context: DrawContext): H
   )
 }
 
-/** A titled part of a quote or of a section. */
+/** A part of a quote or section, with a title. */
 export const part = (title: string, ...children: ReadonlyArray<Child>): HTMLElement =>
   element("section", "", element("h3", "", title), ...children)
 
-/** A titled list of texts from carriers; nothing if there are none. */
+/** A titled list of texts from carriers; nothing if the list is empty. */
 export const texts = (title: string, items: ReadonlyArray<string>): ReadonlyArray<HTMLElement> =>
   items.length === 0
     ? []
@@ -66,7 +69,7 @@ export const texts = (title: string, items: ReadonlyArray<string>): ReadonlyArra
         )
       ]
 
-/** In large type, the price per month, which is comparable across terms; without one, the price of the term. */
+/** The monthly price in large type, because it is comparable across terms. If there is none, the price of the term. */
 const priceOf = ({ comparison, premium, term_months }: Quote["price"]): ReadonlyArray<Child> => {
   if (premium === null) return ["Price unknown"]
   if (comparison !== null) return [Dollars.format(comparison.amount.amount_minor), term(" a month")]
@@ -78,7 +81,7 @@ const priceOf = ({ comparison, premium, term_months }: Quote["price"]): Readonly
 
 const term = (text: string): HTMLElement => element("span", "term", text)
 
-/** The price of the whole term, how it is billed, and what the price per month compares. */
+/** The price of the whole term, how it is billed, and what the monthly price compares. */
 const aboutPrice = ({ evidence, price }: Quote, { comparisons, labels }: Shared): ReadonlyArray<Child> => {
   const { billing_cycle, comparison, premium, term_months } = price
   const whole =
@@ -122,12 +125,12 @@ const termsOf = ({ coverage, evidence }: Quote, { assumptions, conditions }: Sha
   )
 ]
 
-/** Whether the quote can still be accepted, and how. */
+/** The end of a quote: whether it can still be accepted, and how. */
 const endOf = (quote: Quote, shared: Shared, context: DrawContext): ReadonlyArray<Child> => {
   const { availability, environment, status, status_details } = quote
   const { expires_at } = availability
   if (status === "inactive") return [element("p", "ended", "No longer available. ", isolated(status_details.message))]
-  // A sandbox has its own clock, which the page does not know.
+  // In a sandbox, expiry depends on the sandbox's own clock, which the page does not know.
   if (environment === "live" && expires_at !== null && Date.parse(expires_at) <= context.now) {
     return [element("p", "ended", "This price was available until ", moment(expires_at, context.timeZone), ".")]
   }
@@ -140,7 +143,8 @@ const endOf = (quote: Quote, shared: Shared, context: DrawContext): ReadonlyArra
 }
 
 /**
- * A button that opens the carrier's site, or the address as text if it is not secure or the program does not open it.
+ * A button that opens the carrier's site. If the URL is http, or the client program does not open it, the URL as text
+ * instead.
  */
 const onwardOf = ({ next_actions, source }: Quote, shared: Shared, { openLink }: DrawContext): ReadonlyArray<Child> => {
   const url = next_actions.find(({ type }) => type === "continue_on_carrier_site")?.url

@@ -1,9 +1,9 @@
 import { words } from "../../answers/phrases.ts"
 
-/** The content of an element. Text is never parsed as HTML. */
+/** An element's content. Text is never parsed as HTML. */
 export type Child = Node | string
 
-/** Makes an element; an empty class is omitted. */
+/** Creates an element. An empty class name is omitted. */
 export const element = <K extends keyof HTMLElementTagNameMap>(
   tag: K,
   className: string,
@@ -19,35 +19,35 @@ export const element = <K extends keyof HTMLElementTagNameMap>(
 export const list = (className: string, items: ReadonlyArray<ReadonlyArray<Child>>): HTMLUListElement =>
   element("ul", className, ...items.map((item) => element("li", "", ...item)))
 
-/** A part that expands with a click or the keyboard. */
+/** A part that the person expands with a click or the keyboard. */
 export const foldable = (summary: Child, isOpen: boolean, ...children: ReadonlyArray<Child>): HTMLDetailsElement => {
   const made = element("details", "", element("summary", "", summary), ...children)
   made.open = isOpen
   return made
 }
 
-/** The longest text from a carrier to show, in characters. */
+/** The maximum length of a carrier's text, in characters. Longer text is truncated. */
 const longest = 600
 
-/** The longest name to show, in characters. */
+/** The maximum length of a name, in characters. Longer names are truncated. */
 export const longestName = 80
 
 /**
- * Text from outside the page, such as a carrier's: truncated, and isolated so that it cannot change the direction of
- * the text around it.
+ * Text from outside the page, such as a carrier's. It is truncated, and isolated so that it cannot change the direction
+ * of the text around it.
  */
 export const isolated = (text: unknown, most = longest): HTMLElement => {
   const shown = typeof text === "string" ? text : ""
   return element("bdi", "", shown.length > most ? `${shown.slice(0, most)}…` : shown)
 }
 
-/** A code as the beginning of a sentence: `policy_fee` becomes "Policy fee". */
+/** Formats a code as the beginning of a sentence: `policy_fee` becomes "Policy fee". */
 export const sentence = (code: string): string => {
   const text = words(code)
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** A timestamp as a date and time for people; the text itself if it is not a timestamp. */
+/** Formats a timestamp as a date and time for people; text that is not a timestamp stays as it is. */
 export const moment = (timestamp: string, timeZone: string | undefined): HTMLTimeElement => {
   const at = new Date(timestamp)
   const format = { dateStyle: "medium", timeStyle: "short", timeZone } as const

@@ -3,7 +3,10 @@ import { element } from "./elements.ts"
 import { connect, type HostContext, isFields } from "./Host.ts"
 import { type Result, read } from "./Result.ts"
 
-/** The colors that the page takes from the program: all or none, so that text stays readable on its background. */
+/**
+ * The colors that the page takes from the client program. It takes all of them or none, so that text stays readable on
+ * its background.
+ */
 const colors = [
   "--color-background-primary",
   "--color-background-secondary",
@@ -25,7 +28,7 @@ const adoptStyle = (root: HTMLElement, { styles, theme }: HostContext): void => 
   }
 }
 
-/** Shows the results that the program sends to this page. */
+/** Shows the results that the client program sends to this page. */
 const start = (page: Window): void => {
   const { document } = page
   const root = document.documentElement
