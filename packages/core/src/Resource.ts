@@ -1,4 +1,4 @@
-/** The API's resources, exported under their names: the schemas and types of what operations take and return. */
+/** The API's resources by name: the schemas and types of what operations take and return. */
 
 export { ListedRequest, RequestLogEntry, RequestLogPage } from "./calls/FinishedCall.ts"
 export { EventPage } from "./events/EventPage.ts"

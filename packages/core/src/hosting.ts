@@ -39,13 +39,11 @@ import * as ApiError from "./wire/ApiError.ts"
 import { InvalidArgument } from "./wire/Argument.ts"
 import type { Ids } from "./wire/Ids.ts"
 
-/*
- * What hosts need from a running service besides calling operations: links, callbacks, signatures, readiness and keys.
- */
+/* What hosts need from a running service besides operations: links, callbacks, signatures, readiness and keys. */
 
 export type { Destination, Mailbox }
 
-/** Every service of the core. Hosts use no service directly: the functions that they call need all of them. */
+/** The services of the core. Hosts use none of them directly, but the functions that hosts call need them all. */
 export type Services =
   | Access
   | Allowance
@@ -81,7 +79,7 @@ export type Services =
   | WorkReports
   | Workspaces
 
-/** Resolves the token of `/go/<token>` to the carrier's page, or to a page that says why the link is dead. */
+/** Resolves the token in `/go/<token>` to the carrier's page, or to a page that says why the link no longer works. */
 export const go = (token: string): Effect.Effect<Destination, never, Services> =>
   Effect.flatMap(Quotes, (quotes) => quotes.go(token)).pipe(
     Effect.catchTag("StorageUnavailable", () => Effect.succeed(tryLater))
@@ -95,8 +93,8 @@ const tryLater: Destination = {
 }
 
 /**
- * Accepts a carrier's callback, unparsed. False if the callback is not genuine. Fails if the carrier must send it again
- * later.
+ * Accepts a carrier's callback, unparsed. Returns false if the callback is not genuine. Fails if the carrier must send
+ * it again later.
  */
 export const carrierCallback = (
   carrierId: string,
@@ -109,7 +107,7 @@ export const carrierCallback = (
   )
 
 /**
- * Signs text that a host hands out, so that any host can recognize it later.
+ * Signs text that a host hands out, so that any host can verify it later.
  *
  * `purpose` separates uses: a signature for one purpose is not valid for another.
  */
@@ -122,20 +120,20 @@ export const isSigned = (purpose: string, text: string, signature: string): Effe
     Effect.map((mac) => mac !== null && areEqual(mac, signature))
   )
 
-/** Seals text that a host hands out and that nobody else may read. Only `unseal` with the same purpose reads it. */
+/** Seals text that a host hands out and that nobody else may read. Only `unseal` with the same purpose can read it. */
 export const seal = (purpose: string, text: string): Effect.Effect<string, never, Services> =>
   Effect.flatMap(Seal, (sealer) => sealer.seal(purpose, text))
 
 /**
- * The text that `seal` sealed; null if it was altered, or sealed with a key that this host lacks, both of which are
- * logged.
+ * Opens text that `seal` sealed. Returns null, and logs it, if the text was altered or was sealed with a key that this
+ * host lacks.
  */
 export const unseal = (purpose: string, sealed: string): Effect.Effect<string | null, never, Services> =>
   Effect.flatMap(Seal, (sealer) => Effect.orElseSucceed(sealer.open(purpose, sealed), () => null))
 
 /**
- * Sends a message to the host that waits for it, whichever that is, and returns whether the mailbox accepted it. A
- * mailbox accepts one message and drops all later ones.
+ * Sends a message to the host that waits at a mailbox, whichever host that is. Returns whether the mailbox accepted the
+ * message. A mailbox accepts one message and drops all later ones.
  */
 export const sendMessage = (
   mailbox: Mailbox,
@@ -147,13 +145,16 @@ export const sendMessage = (
     )
   )
 
-/** Waits for a mailbox's message, at most this many milliseconds of real time; null if none has arrived by then. */
+/**
+ * Waits for a mailbox's message, but at most this many milliseconds of real time. Returns null if no message arrives by
+ * then.
+ */
 export const receiveMessage = (mailbox: Mailbox, waitMs: number): Effect.Effect<string | null, never, Services> =>
   Effect.flatMap(Mailboxes, (mailboxes) => mailboxes.receive(mailbox, waitMs))
 
 /**
- * Readiness: true if storage answers, has the schema that this program needs, and contains nothing sealed with a key
- * that this process lacks. Otherwise a sentence that says what is wrong.
+ * Whether the service is ready. True if storage answers, has the schema that this program needs, and contains nothing
+ * sealed with a key that this process lacks. Otherwise a sentence that says what is wrong.
  */
 export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect.gen(function* () {
   const sealer = yield* Seal
@@ -164,7 +165,7 @@ export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect
 
 const missingKey = "Some data is sealed with a key that this host does not have: restart it with every seal key in use."
 
-/** Which cells of the storage can be used now; empty if it has no cells. */
+/** Which cells of the storage can be used now. The list is empty if the storage has no cells. */
 export const cells: Effect.Effect<ReadonlyArray<CellReadiness.CellReadiness>, never, Storage> = Effect.flatMap(
   Storage,
   (storage) => CellReadiness.ask(storage.cells ?? [])
@@ -176,7 +177,7 @@ export const environments: Effect.Effect<ReadonlyArray<Environment>, never, Carr
   environmentsOf
 )
 
-/** The ids of the carriers that this host can ask, by environment. */
+/** The IDs of the carriers that this host can ask, by environment. */
 export const carrierIds: Effect.Effect<{ readonly [E in Environment]: ReadonlyArray<string> }, never, CarrierAdapters> =
   Effect.map(CarrierAdapters, (adapters) => {
     const idsIn = (environment: Environment) =>
@@ -184,7 +185,7 @@ export const carrierIds: Effect.Effect<{ readonly [E in Environment]: ReadonlyAr
     return { sandbox: idsIn("sandbox"), live: idsIn("live") }
   })
 
-/** A new key, with warnings for whoever creates it. */
+/** A new key, with warnings for the person who creates it. */
 export interface CreatedKey extends IssuedKey {
   readonly warnings: ReadonlyArray<string>
 }
@@ -199,7 +200,7 @@ export const createKey = Effect.fnUntraced(function* (options: Parameters<Access
 export interface Keyless {
   /** The ID of an organization in the storage, as `createOrganization` returns it. */
   readonly organization_id: string
-  /** `sandbox` by default. */
+  /** The environment; `sandbox` by default. */
   readonly environment?: Environment
 }
 
@@ -225,8 +226,8 @@ export const admitKeyless = ({
   )
 
 /**
- * Whether someone can call the live environment although this host has no live carrier: with a live key, or without a
- * key if keyless callers act in live. Requests that they start end without a quote.
+ * Whether callers can reach the live environment although this host has no live carrier. They can if a live key exists,
+ * or if callers without a key act in live. Requests that they start end without a quote.
  */
 export const isLiveWithoutCarriers: Effect.Effect<boolean, StorageUnavailable, Services> = Effect.gen(function* () {
   if ((yield* environments).includes("live")) return false
@@ -236,7 +237,7 @@ export const isLiveWithoutCarriers: Effect.Effect<boolean, StorageUnavailable, S
 
 /**
  * Ends pending long polls immediately with the current state, and answers later reads without waiting. Call it when the
- * process is about to stop. It cannot be undone.
+ * process is about to stop; it cannot be undone.
  */
 export const releaseLongPolls: Effect.Effect<void, never, Services> = Effect.flatMap(
   LongPolls,

@@ -1,9 +1,9 @@
 /**
  * The quoting service as a library.
  *
- * Without Effect, use `embed`: the whole service with promises. With Effect, `Quotewire.layer` is the core on top of a
- * `Storage`, `operations` lists what a caller can do, and `Pipeline.call` does it. `Resource` contains the schemas and
- * types.
+ * Without Effect, use `embed`, which offers the whole service with promises. With Effect, use `Quotewire.layer`, which
+ * is the core on top of a `Storage`; `operations` lists what a caller can do, and `Pipeline.call` does it. `Resource`
+ * contains the schemas and types.
  */
 
 export * as Access from "./access/Access.ts"

@@ -35,7 +35,8 @@ import * as Recipients from "./webhooks/subscriptions/Recipients.ts"
 import * as TwoStepCalls from "./webhooks/subscriptions/TwoStepCalls.ts"
 
 /**
- * Every kind of stored record. Storage, retention and the sandbox reset read this list; they name no kind themselves.
+ * Every kind of stored record. Storage, retention and the sandbox reset work from this list, and name no kind
+ * themselves.
  */
 export const kinds: Kind.Kinds = Kind.registry([
   Cell.kind,

@@ -56,26 +56,26 @@ import { PublicUrl } from "./wire/PublicUrl.ts"
 
 export * from "./hosting.ts"
 
-/** The cryptography that the core needs, as ports. A host can provide faster implementations. */
+/** The ports for the cryptography that the core needs. A host can provide faster implementations. */
 export type Cryptography = TextCrypto | Mac.Mac | Digest.Digest | SecureRandom.SecureRandom
 
-/** WebCrypto's cryptography, which every runtime has. */
+/** Cryptography with WebCrypto, which every runtime has. */
 export const webCryptography: Layer.Layer<Cryptography> = TextCrypto.layer.pipe(
   Layer.provide(Aead.layerWebCrypto),
   Layer.provideMerge(Layer.merge(Mac.layerWebCrypto, Digest.layerWebCrypto)),
   Layer.provideMerge(SecureRandom.layerWebCrypto)
 )
 
-/** The fictional carriers of the sandbox. No other carriers ship with the core. */
+/** The sandbox's fictional carriers. The core ships with no other carriers. */
 export const sandboxCarriers: Layer.Layer<CarrierAdapters, never, Mac.Mac> = Layer.effect(
   CarrierAdapters,
   fictionalCarriers
 )
 
 /**
- * Provides a configuration's lines as the reference `Lines`, for this layer and everything above it.
+ * Provides a configuration's lines as the `Lines` reference, for this layer and everything built on it.
  *
- * Building the layer fails if the configuration is wrong, and lists every fault in one message.
+ * Building the layer fails if the configuration is wrong; the error lists every mistake.
  */
 export const lines = (config: Config): Layer.Layer<never, InvalidConfig> =>
   Layer.effect(
@@ -86,10 +86,10 @@ export const lines = (config: Config): Layer.Layer<never, InvalidConfig> =>
   )
 
 /**
- * A configuration's carriers: the fictional ones, unless it disables them, followed by its own. Provides the
- * configuration's lines as well.
+ * Provides a configuration's carriers: the fictional ones, unless the configuration disables them, followed by its own.
+ * Also provides the configuration's lines.
  *
- * Building the layer fails if the configuration is wrong, and lists every fault in one message.
+ * Building the layer fails if the configuration is wrong; the error lists every mistake.
  */
 export const carriers = (config: Config): Layer.Layer<CarrierAdapters, InvalidConfig, Mac.Mac> =>
   Layer.merge(
@@ -105,7 +105,7 @@ export const carriers = (config: Config): Layer.Layer<CarrierAdapters, InvalidCo
 
 /**
  * Provides a configuration's settings for exchanges with carriers: the transport, and what is recorded. Omitted options
- * have their defaults.
+ * keep their defaults.
  */
 export const exchanges = ({
   carrier_transport = Layer.empty,
@@ -129,13 +129,15 @@ export const exchanges = ({
     on_carrier_exchange === undefined ? Layer.empty : Layer.succeed(OnCarrierExchange, on_carrier_exchange)
   )
 
-/** Provides the revisions that a configuration serves; by default those of this release. Hosts need them, too. */
+/**
+ * Provides the revisions that a configuration serves; by default this release's revisions. Hosts need this layer too.
+ */
 export const revisions = ({ revisions: served }: Pick<Config, "revisions">): Layer.Layer<never> =>
   served === undefined ? Layer.empty : Layer.succeed(ServedRevisions, served)
 
 /**
- * Only organizations, keys and operators' tokens, for a program that manages them. It needs no seal keys, because it
- * seals nothing.
+ * Manages organizations, keys and operators' tokens, without the rest of the core. This layer needs no seal keys,
+ * because it seals nothing that it stores.
  */
 export const administration: Layer.Layer<Access | OperatorTokens, never, Storage | Cryptography> = Layer.merge(
   Access.layer,
@@ -156,7 +158,8 @@ const checkedSeal = Layer.effect(
 ).pipe(Layer.provide(Seal.layer))
 
 /**
- * Only organizations' connections, for a program that manages them. Connections are sealed, so it needs the seal keys.
+ * Manages organizations' connections, without the rest of the core. Connections are sealed, so this layer needs the
+ * seal keys.
  */
 export const connections: Layer.Layer<
   Connections,
@@ -165,18 +168,22 @@ export const connections: Layer.Layer<
 > = Connections.layer.pipe(Layer.provide(checkedSeal), Layer.provide(Workspaces.layer))
 
 /**
- * Only consumers, for a program that shows them and their parked events. They are not sealed, so it needs no seal keys.
+ * Shows consumers and their parked events, without the rest of the core. They are not sealed, so this layer needs no
+ * seal keys.
  */
 export const consumers: Layer.Layer<Consumers, never, Storage | SecureRandom.SecureRandom> = Consumers.layer.pipe(
   Layer.provide(Ids.layer),
   Layer.provide(Workspaces.layer)
 )
 
-/** Only carriers' circuits, for a program that shows and closes them. They are not sealed, so it needs no seal keys. */
+/**
+ * Shows and closes carriers' circuits, without the rest of the core. They are not sealed, so this layer needs no seal
+ * keys.
+ */
 export const circuits: Layer.Layer<Circuits, never, Storage | CarrierAdapters> = Circuits.layer
 
-// Every change passes through here, so events always get their deliveries, and bodies that can hold facts are always
-// sealed.
+// Every change passes through this storage, so events always get their deliveries, and bodies that may contain facts
+// are always sealed.
 const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Workspaces | Seal> = Layer.effect(
   Storage,
   Effect.gen(function* () {
@@ -185,10 +192,10 @@ const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Works
   })
 )
 
-// The quoting services, without what they use to call carriers.
+// The quoting services, without the services that call carriers.
 const quoting = Layer.mergeAll(Asking.layer, QuoteRequests.layer, Quotes.layer).pipe(Layer.provide(AskRecords.layer))
 
-// Jobs that run ahead of a sandbox's clock use services of their own, whose changes are staged.
+// Jobs that run ahead of a sandbox's clock use separate instances of the services, whose changes are staged.
 const staged = Layer.fresh(quoting).pipe(Layer.provide(Layer.effect(Storage, Effect.map(Storage, withStaging))))
 
 const quotingHandlers = Effect.gen(function* () {
@@ -214,7 +221,7 @@ const handlers = Layer.effect(
   })
 )
 
-/** Only erasures of persons' data, for a program that runs them. They open sealed data, so it needs the seal keys. */
+/** Erases persons' data, without the rest of the core. This layer opens sealed data, so it needs the seal keys. */
 export const erasures: Layer.Layer<
   Erasures,
   SealKeysInUse.SealKeysRefused | StorageUnavailable,
@@ -227,11 +234,11 @@ export const erasures: Layer.Layer<
   Layer.provide(Workspaces.layer)
 )
 
-/** Only what is sealed, for a program that reseals it with the newest key. */
+/** Reseals data with the newest seal key, without the rest of the core. */
 export const sealedRows: Layer.Layer<SealedRows, SealKeysInUse.SealKeysRefused, Storage | SealKeys | Cryptography> =
   SealedRows.layer(kinds).pipe(Layer.provide(Seal.layer), Layer.provide(Layer.effectDiscard(strongKeys)))
 
-// For lines that this host does not offer, a carrier's terms are ignored.
+// Ignores carriers' terms for lines that this host does not offer.
 const knownCarriers = Layer.effect(
   CarrierAdapters,
   Effect.gen(function* () {
@@ -251,8 +258,8 @@ const knownCarriers = Layer.effect(
 /**
  * The whole core on top of a storage.
  *
- * It runs no jobs: add `worker` in a process that should. Building the layer fails if the storage was sealed with keys
- * other than the given seal keys.
+ * It runs no jobs: add `worker` in each process that should. Building the layer fails if the storage was sealed with
+ * keys other than the given seal keys.
  */
 export const layer: Layer.Layer<
   Services,
@@ -277,7 +284,7 @@ export const layer: Layer.Layer<
       WorkReports.layer
     )
   ),
-  // Jobs and clicks on links share one client, because it counts the calls in progress with each carrier.
+  // Jobs and clicks on links share one client, because the client counts the calls in progress with each carrier.
   Layer.provide(Layer.merge(CarrierClient.layer, Recorder.layer)),
   Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer, Recoveries.layer)),
   Layer.provideMerge(
@@ -297,22 +304,24 @@ export const layer: Layer.Layer<
   Layer.provideMerge(Revisions.layer),
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(knownCarriers),
-  // Calls, hosts and services use the same lines and the same public address.
+  // Calls, hosts and services share the same lines and public address.
   Layer.provideMerge(Layer.merge(Layer.effect(Lines, Lines), Layer.effect(PublicUrl, PublicUrl))),
   Layer.provideMerge(Layer.effectDiscard(checkVersion()))
 )
 
 /**
- * Different rate limits for some callers of a service, such as those of one host.
+ * Gives some callers of a service different rate limits, such as the callers of one host.
  *
- * Their calls count together with those of all other callers on the storage. For tests and replays, the service's own
- * limit still applies.
+ * Their calls are counted together with those of all other callers on the storage. The service's own limit still
+ * applies to tests and replays.
  */
 export const limited = (limits: Limits): Layer.Layer<Allowance, never, Storage> =>
   Layer.provide(Layer.fresh(Allowance.layer), Layer.succeed(AllowanceLimits, limits))
 
-/** Identifiers alone, for a host whose service could not start but which must still answer. */
+/** Makes identifiers without the rest of the core, for a host that must answer although its service could not start. */
 export const identifiers: Layer.Layer<Ids> = Layer.provide(Ids.layer, SecureRandom.layerWebCrypto)
 
-/** Runs due jobs and erases old records while the layer lives. At least one process of a service needs this layer. */
+/**
+ * Runs due jobs and erases old records as long as the layer exists. At least one process of a service needs this layer.
+ */
 export const worker: Layer.Layer<never, never, Services> = Layer.merge(Runner.layerForever, Retention.layerForever)

@@ -42,7 +42,7 @@ const sandboxServer: Operation.Authority = { callers: server, environment: "sand
 
 const page = { limit: "integer", cursor: "string" } as const
 
-/** Reads what a line offers: states, facts, consents, codes (api.md, Capabilities). */
+/** Reads what a line offers: states, facts, consents and codes (api.md, Capabilities). */
 export const getCapabilities = Operation.make({
   name: "get_capabilities",
   summary: "Read what a line offers",
@@ -95,7 +95,7 @@ export const startQuoteRequest = Operation.make({
   run: (call, input) => Effect.flatMap(QuoteStarts, (starts) => starts.start(call, input))
 })
 
-/** Reads a quote request with its quotes, and waits for a change (api.md, Waiting). */
+/** Reads a quote request with its quotes, optionally waiting for a change (api.md, Waiting). */
 export const getQuoteRequest = Operation.make({
   name: "get_quote_request",
   summary: "Read a quote request with its quotes",
@@ -187,7 +187,7 @@ export const getQuote = Operation.make({
   run: (call, input) => Effect.flatMap(Quotes, (quotes) => quotes.get(call, input))
 })
 
-/** Shows a quote as each served revision does (api.md, Previewing revisions). */
+/** Shows a quote in the form of each served revision (api.md, Previewing revisions). */
 export const previewRevisions = Operation.make({
   name: "preview_revisions",
   summary: "Preview the revisions",
@@ -258,7 +258,7 @@ export const listSandboxScenarios = Operation.make({
   })
 })
 
-/** Selects the scenario for starts that name none (api.md, Scenarios). */
+/** Selects the scenario for starts that name no scenario (api.md, Scenarios). */
 export const selectScenario = Operation.make({
   name: "select_scenario",
   summary: "Select a scenario",
@@ -295,7 +295,7 @@ export const advanceTime = Operation.make({
   run: (call, { seconds }) => Effect.flatMap(Sandbox, (sandbox) => sandbox.advanceTime(call, seconds))
 })
 
-/** Expires every active quote of the sandbox. */
+/** Expires all of the sandbox's active quotes. */
 export const forceExpiry = Operation.make({
   name: "force_expiry",
   summary: "Force quotes to expire",
@@ -311,7 +311,7 @@ export const forceExpiry = Operation.make({
   run: (call) => Effect.flatMap(Sandbox, (sandbox) => sandbox.forceExpiry(call))
 })
 
-/** Sends the sandbox's recorded events to the subscriptions again. */
+/** Sends the sandbox's recorded events to its subscriptions again. */
 export const replayEvents = Operation.make({
   name: "replay_events",
   summary: "Replay the sandbox's events",
@@ -333,7 +333,7 @@ export const replayEvents = Operation.make({
     Effect.flatMap(Sandbox, (sandbox) => sandbox.replayEvents(call, scenario))
 })
 
-/** Resets the sandbox: removes all its data. */
+/** Resets the sandbox by removing all its data. */
 export const resetSandbox = Operation.make({
   name: "reset_sandbox",
   summary: "Reset the sandbox",

@@ -23,23 +23,23 @@ import * as Workspaces from "./Workspaces.ts"
 export interface Credentials {
   /** The API key as sent; null if no `Authorization` was sent. */
   readonly key: string | null
-  /** The read handle, if any. */
+  /** The read handle; null if the call has no read handle. */
   readonly read_handle: string | null
   /** The client's address, for the limits of callers without a key. */
   readonly address: string
-  /** Whether this entrance admits callers without a key. Only the agent endpoint does. */
+  /** Whether this endpoint admits callers without a key. Only the agent endpoint does. */
   readonly keyless: boolean
-  /** The caller, if the host has already identified it by a token. Then `key` is ignored. */
+  /** The caller, if the host has already identified it by a token. `key` is then ignored. */
   readonly identified?: Caller
 }
 
-/** A new key. It is shown only here. */
+/** A new key. The key cannot be shown again later. */
 export interface IssuedKey {
   readonly key_id: KeyId
   readonly key: string
 }
 
-/** The workspace of callers without a key; null if they are not admitted. */
+/** The workspace of callers without a key; null if the host does not admit them. */
 export const KeylessWorkspace = Context.Reference<{
   readonly organization_id: OrganizationId
   readonly workspace_id: WorkspaceId
@@ -55,7 +55,8 @@ export class Access extends Context.Service<
     /**
      * Creates a key; `not_found` if the organization does not exist.
      *
-     * Pass `key` to use a fixed key of this environment and kind, for storage that lives only as long as the process.
+     * Pass `key` to set a fixed key for this environment and kind. This is for storage that lives only as long as the
+     * process.
      */
     readonly createKey: (options: {
       readonly organization_id: OrganizationId
@@ -66,7 +67,7 @@ export class Access extends Context.Service<
     /** Lists every organization, oldest first. */
     readonly listOrganizations: Effect.Effect<ReadonlyArray<Directory.Organization>, StorageUnavailable>
     /**
-     * Lists the keys of an organization, oldest first, including revoked ones: their metadata, never the keys
+     * Lists an organization's keys, oldest first, including revoked ones. The list contains metadata, never the keys
      * themselves.
      */
     readonly listKeys: (
@@ -75,17 +76,17 @@ export class Access extends Context.Service<
     /** Whether any organization has a valid key in this environment. */
     readonly hasKeyIn: (environment: Environment) => Effect.Effect<boolean, StorageUnavailable>
     /**
-     * Revokes a key. This host refuses it immediately, all other hosts within a second. A second call returns the same
-     * answer.
+     * Revokes a key. This host refuses the key immediately, and all other hosts refuse it within a second. Revoking a
+     * key again returns the same answer.
      */
     readonly revokeKey: (
       key_id: KeyId
     ) => Effect.Effect<Directory.ApiKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
-     * The caller that a verified token stands for; fails with `forbidden` if the organization does not exist.
+     * Returns the caller that a verified token stands for; fails with `forbidden` if the organization does not exist.
      *
-     * Its `key_id` is a hash of the organization and the token's subject, so that limits and the request log treat each
-     * subject like a key.
+     * The caller's `key_id` is a hash of the organization and the token's subject, so that limits and the request log
+     * treat each subject like a key.
      */
     readonly admit: (grant: Grant) => Effect.Effect<Caller, ApiError.ApiError<"forbidden"> | StorageUnavailable>
     /** Whether the key could be a guess: this host has not recently found it valid, so the key must be looked up. */
@@ -130,7 +131,7 @@ const makeCreateOrganization = Effect.gen(function* () {
       created_at: now,
       workspaces: { sandbox: ids.workspace(), live: ids.workspace() }
     }
-    // Workspaces first, so that an organization never exists without both.
+    // Workspaces are created first, so that an organization never exists without them.
     yield* Effect.forEach(
       ["sandbox", "live"] as const,
       (environment) =>
@@ -203,7 +204,7 @@ const makeKeys = Effect.fnUntraced(function* (known: KnownKeys) {
   return { createKey, listKeys, revokeKey }
 })
 
-/** Commits new records. Their ids are new as well, so the change cannot conflict. */
+/** Commits new records. Their IDs are also new, so the change cannot conflict. */
 const addTo = (storage: Storage["Service"], change: Change.Change) =>
   Effect.catchTag(commit(storage, change), "VersionConflict", (conflict) => Effect.die(conflict))
 
@@ -242,8 +243,8 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
 }
 
 /**
- * Identifies callers by their partner links. A link has the same limits as an address without a key, so its holder
- * cannot use up the organization's limits.
+ * Identifies callers by their partner links. A link has the same limits as an address that calls without a key, so that
+ * its holder cannot use up the organization's limits.
  */
 const linking = (storage: Storage["Service"], seal: Seal["Service"], clock: Clock.Clock) =>
   Effect.fnUntraced(function* (token: string) {
@@ -285,10 +286,10 @@ const admitting = (storage: Storage["Service"], seal: Seal["Service"]) =>
 
 const unknownOrganization = "The access token names an organization that does not exist here."
 
-/** The length of an identifier after its prefix. Hexadecimal digits are valid characters there. */
+/** The length of an identifier without its prefix. Hexadecimal digits are valid characters in an identifier. */
 const idCharacters = 26
 
-/** Draws a new key. */
+/** Generates a new key. */
 const drawKey = (
   random: SecureRandom.SecureRandom["Service"],
   { environment, kind }: { readonly environment: Environment; readonly kind: KeyKind }
@@ -301,7 +302,7 @@ const callerOf = (apiKey: Directory.ApiKey): Caller => {
   return { kind, environment, organization_id, workspace_id, key_id, read_handle: null }
 }
 
-/** Calls without a handle share one caller object, because the request log keeps a reference to it. */
+/** Calls without a read handle share one caller object, because the request log keeps a reference to it. */
 const withHandle = (caller: Caller, read_handle: string | null): Caller =>
   read_handle === null ? caller : { ...caller, read_handle }
 
@@ -314,13 +315,13 @@ const keylessCaller = (read_handle: string | null) =>
 
 /** How long a key that was revoked on another host may still work here. */
 const knownForMs = secondMs
-/** How long after its lookup a valid key does not count as a guess. */
+/** How long after its lookup a valid key is not treated as a guess. */
 const recentForMs = hourMs
 const maxKnownKeys = 10_000
 
 /**
- * A moment on two clocks, in milliseconds. Real time can be set back, and monotonic time may stand still while a
- * machine is suspended.
+ * A moment on two clocks, in milliseconds. Both are needed: real time can be set back, and monotonic time may stand
+ * still while a machine is suspended.
  */
 interface Moment {
   readonly real: number
@@ -332,23 +333,23 @@ const momentOf = (clock: Clock.Clock): Moment => ({
   monotonic: Monotonic.millisOf(clock)
 })
 
-/** The caller that a key belongs to, and when its lookup began. */
+/** The caller to whom a key belongs, and when the lookup began. */
 interface Known {
   readonly caller: Caller
   readonly at: Moment
 }
 
 /**
- * The keys that this host has found to be valid within the last hour, in memory only.
+ * The keys that this host has found valid within the last hour, in memory only.
  *
- * For a second after its lookup, a busy key is not hashed and looked up again.
+ * For a second after its lookup, a key is neither hashed nor looked up again. This saves time for busy keys.
  */
 class KnownKeys {
-  /** In lookup order. */
+  /** The known keys, in lookup order. */
   private readonly keys = new Map<string, Known>()
   private revocations = 0
 
-  /** The caller of a key that was looked up within the last second. */
+  /** The caller of a key that was looked up within the last second; null for any other key. */
   callerOf(key: string, now: Moment): Caller | null {
     const known = this.keys.get(key)
     if (known === undefined) return null
@@ -357,25 +358,28 @@ class KnownKeys {
     return isRecent && now.real >= at.real ? caller : null
   }
 
-  /** Whether a key was valid when it was last looked up, so that its form need not be checked again. */
+  /** Whether a key was valid when it was last looked up, so that its format need not be checked again. */
   has(key: string): boolean {
     return this.keys.has(key)
   }
 
-  /** Whether a key was valid within the last hour. It must still be looked up. */
+  /** Whether a key was valid within the last hour. The key must still be looked up. */
   wasValidRecently(key: string, now: number): boolean {
     const known = this.keys.get(key)
     return known !== undefined && now < known.at.real + recentForMs
   }
 
-  /** A token for `add`, taken before a lookup: `add` ignores the result if a key was revoked here in the meantime. */
+  /**
+   * A token to take before a lookup and to pass to `add`. If a key was revoked here in the meantime, `add` ignores the
+   * result.
+   */
   get generation(): number {
     return this.revocations
   }
 
   /**
-   * Adds a key that was looked up at this time. Drops keys looked up more than an hour ago, and the oldest ones beyond
-   * the maximum.
+   * Adds a key that was looked up at this time. Drops keys that were looked up more than an hour ago, and the oldest
+   * keys beyond the maximum.
    */
   add(key: string, caller: Caller, at: Moment, generation: number): void {
     if (generation !== this.revocations) return
@@ -392,7 +396,7 @@ class KnownKeys {
     this.keys.delete(key)
   }
 
-  /** Drops a revoked key immediately, and discards lookups in progress. */
+  /** Drops a revoked key immediately, and discards the results of lookups in progress. */
   revoke(id: KeyId): void {
     this.revocations++
     for (const [key, { caller }] of this.keys) if (caller.key_id === id) this.keys.delete(key)

@@ -18,21 +18,24 @@ export const AllowanceLimits = Context.Reference<Limits>("@quotewire/core/Allowa
  * Rate limits per minute and per day of real time, shared by all hosts on one storage. Refuses with `rate_limited`
  * (api.md, Rate limits).
  *
- * A refused call does not count. `Retry-After` is the time until every exhausted limit resets, so a retry after it
- * succeeds. A call that costs more than an entire limit is allowed if it is the first in its window.
+ * A refused call is not counted. `Retry-After` is the time until every exhausted limit resets, so a retry after that
+ * time succeeds. A call that costs more than an entire limit is allowed if it is the first in its window.
  */
 export class Allowance extends Context.Service<
   Allowance,
   {
-    /** Spends the cost of a call from the limits of its key and organization, or of its address. */
+    /** Charges a call's cost to the limits of its key and organization or, without a key, of its address. */
     readonly spend: (caller: Caller, cost: Cost, address: string) => Effect.Effect<void, ApiError<"rate_limited">>
-    /** Counts a call of an operator against the limit of its token. */
+    /** Counts an operator's call against the limit of the operator's token. */
     readonly spendAsOperator: (token_id: OperatorTokenId) => Effect.Effect<void, ApiError<"rate_limited">>
-    /** Refuses an address that has reached its limit of refused keys, as far as this host knows. Counts nothing. */
+    /**
+     * Refuses an address that has reached its limit of refused keys, as far as this host knows. Does not count
+     * anything.
+     */
     readonly mayAuthenticate: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
     /** Counts a refused key against its address. */
     readonly failedAuthentication: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
-    /** Runs a test or a replay if its limit allows it. Only a success counts against the limit. */
+    /** Runs a test or a replay if its limit allows another. Only a success is counted. */
     readonly chargeOnSuccess: <A, E, R>(
       caller: Caller,
       run: Effect.Effect<A, E, R>
@@ -103,7 +106,7 @@ export class Allowance extends Context.Service<
 }
 
 /**
- * The allowance for the program's own calls, which cost nothing. Only tests and replays are charged, to protect webhook
+ * The allowance for the program's own calls, which are free. Only tests and replays are charged, to protect webhook
  * receivers.
  */
 const freeOfCharge = (allowance: Allowance["Service"]): Allowance["Service"] => ({
@@ -115,8 +118,8 @@ const freeOfCharge = (allowance: Allowance["Service"]): Allowance["Service"] => 
 })
 
 /**
- * Runs a call of the program itself without limits, because it is trusted. Callers of hosts on the same service have
- * limits.
+ * Runs a call by the program itself without limits, because the program is trusted. The service's limits still apply to
+ * callers that arrive through a host.
  */
 export const withoutLimits = <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Allowance> =>
   Effect.flatMap(Allowance, (allowance) => Effect.provideService(call, Allowance, freeOfCharge(allowance)))
@@ -129,20 +132,20 @@ interface LimitCounter {
   readonly refusals: Metric.Counter<number>
 }
 
-/** How many units of one limit a call uses. */
+/** How many units of a limit a call uses. */
 interface Charge {
   readonly limitCounter: LimitCounter
   readonly count: Count
   readonly units: number
 }
 
-/** Who pays for a call, and the workspace that keeps the count. */
+/** To whom a call is charged, and the workspace that keeps the count. */
 interface Payer {
   readonly workspace_id: Caller["workspace_id"]
   readonly subject: string
 }
 
-/** What this payer is charged under each of these limits. */
+/** What a call charges this payer under each of these limits. */
 const chargesFor = (
   limitCounters: ReadonlyArray<LimitCounter>,
   { subject, workspace_id }: Payer,
@@ -155,7 +158,7 @@ const chargesFor = (
     units
   }))
 
-/** A payer outside any workspace. Its counts are kept in the directory. */
+/** A payer outside any workspace. The directory keeps its counts. */
 const payerOutside = (subject: string): Payer => ({ workspace_id: directoryWorkspace, subject })
 
 const isTooMuch = ({ limitCounter, count, units }: Charge): boolean => {
@@ -164,8 +167,7 @@ const isTooMuch = ({ limitCounter, count, units }: Charge): boolean => {
 }
 
 /**
- * Refuses the call. `Retry-After` follows the limit that resets last, because an earlier retry would be refused as
- * well.
+ * Refuses the call. `Retry-After` follows the limit that resets last, because an earlier retry would also be refused.
  */
 const refuse = (reached: ReadonlyArray<Charge>, now: number): Effect.Effect<never, ApiError<"rate_limited">> => {
   const longest = reached.reduce((first, second) => (endOf(second) > endOf(first) ? second : first))

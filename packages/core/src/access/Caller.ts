@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import type { KeyId, OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import type { SharedId } from "./PartnerLink.ts"
 
-/** The two environments. The prefix of a key selects one (api.md, API keys). */
+/** The two environments. A key's prefix selects one of them (api.md, API keys). */
 export const Environment = Schema.Literals(["sandbox", "live"])
 export type Environment = typeof Environment.Type
 
@@ -21,19 +21,19 @@ export interface Caller {
   readonly organization_id: OrganizationId
   readonly workspace_id: WorkspaceId
   /**
-   * Null for a keyless caller and for a link. For a caller with a token, a hash of the organization and the token's
-   * subject.
+   * The key's ID; null for a keyless caller and for a link. For a caller with a token, a hash of the organization and
+   * the token's subject.
    */
   readonly key_id: KeyId | null
-  /** The read handle of this call, if any. */
+  /** The read handle that was sent with this call; null if no read handle was sent. */
   readonly read_handle: string | null
-  /** The only resource that a partner link reads; absent for all other callers. */
+  /** The only resource that a partner link can read; absent for all other callers. */
   readonly shared_id?: SharedId
 }
 
 /** What an OAuth issuer's token grants. The host has already verified the token. */
 export interface Grant extends Pick<Caller, "environment" | "organization_id"> {
   readonly kind: KeyKind
-  /** Identifies the person or program that the token was issued to. Only a hash of it is stored. */
+  /** Identifies the person or program to whom the token was issued. Only a hash of the subject is stored. */
   readonly subject: string
 }

@@ -5,15 +5,15 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { areEqual, macOfKey, partsOfMac, type Seal, signatureOf } from "./Seal.ts"
 
-/** The list that a cursor belongs to. Any other list rejects the cursor. */
+/** Identifies the list that a cursor belongs to. Any other list rejects the cursor. */
 export interface CursorScope {
   readonly list: string
   readonly workspace_id: WorkspaceId
-  /** The filters of the list. The cursor is valid only with the same filters. */
+  /** The list's filters. The cursor is valid only with the same filters. */
   readonly filters?: Readonly<Record<string, unknown>>
 }
 
-/** Writes an opaque cursor: a position in the list, with a signature that is valid only for that list. */
+/** Writes an opaque cursor: a position in the list, with a signature that is valid only for this list. */
 export const write = (seal: Seal["Service"], scope: CursorScope, position: string): Effect.Effect<string> => {
   const encoded = Base64Url.encode(position)
   return Effect.map(
@@ -22,7 +22,7 @@ export const write = (seal: Seal["Service"], scope: CursorScope, position: strin
   )
 }
 
-/** Reads a cursor of this list. A cursor of another list, or an altered one, is refused with `invalid_cursor`. */
+/** Reads a cursor for this list. Refuses another list's cursor, or an altered one, with `invalid_cursor`. */
 export const read = Effect.fnUntraced(function* (seal: Seal["Service"], scope: CursorScope, cursor: string) {
   const [encoded = "", key_name = "", signature = "", ...rest] = cursor.split(".")
   const position = Base64Url.decodeString(encoded)
@@ -34,7 +34,7 @@ export const read = Effect.fnUntraced(function* (seal: Seal["Service"], scope: C
   return position.success
 })
 
-// The encoded position is signed, not the decoded one: several encodings decode to the same position, and only the one
-// written here is valid.
+// Sign the encoded position, not the decoded one: several encodings decode to the same position, and only the one
+// written here must be valid.
 const signed = (scope: CursorScope, encoded: string): string =>
   Json.canonical([scope.list, scope.workspace_id, scope.filters ?? {}, encoded])

@@ -8,10 +8,11 @@ import { Environment, KeyKind } from "./Caller.ts"
 import * as SecretText from "./SecretText.ts"
 
 /*
- * The directory: organizations and their API keys, which must be found before the caller's workspace is known.
+ * The directory contains organizations and their API keys. A host must find these before it knows the caller's
+ * workspace.
  */
 
-/** An API key as stored: never the key itself, only its SHA-256 hash, which is the record's id. */
+/** An API key as stored. The key itself is never stored, only its SHA-256 hash, which is the record's ID. */
 export const ApiKey = Schema.Struct({
   id: KeyId,
   organization_id: OrganizationId,
@@ -23,7 +24,7 @@ export const ApiKey = Schema.Struct({
 })
 export type ApiKey = typeof ApiKey.Type
 
-/** Keys as stored records: found by hash, and listed by organization and by key id. */
+/** The kind of stored keys. A key is found by its hash, or in lists by its organization or key ID. */
 export const keyKind = Kind.make({
   name: "api_key",
   schema: ApiKey,
@@ -31,7 +32,7 @@ export const keyKind = Kind.make({
   listing: ({ id, organization_id }) => ({ parent: organization_id, labels: [labelOf(id)] })
 })
 
-/** The label under which a key is found by its ID. */
+/** The label by which lists find a key with this ID. */
 export const labelOf = (id: KeyId): string => `key:${id}`
 
 /** How many random bytes `write` needs. */
@@ -41,7 +42,7 @@ export const randomBytes: number = SecretText.randomBytes
 export const write = (environment: Environment, kind: KeyKind, random: Uint8Array): string =>
   SecretText.write(`${environment}_${kind}`, random)
 
-/** Whether text has the form and the checksum of a key. It does not say whether the key exists. */
+/** Whether text has the format and the checksum of a key. The key may still not exist. */
 export const isWellFormed: (text: string) => boolean = SecretText.wellFormed(
   ...Environment.literals.flatMap((environment) => KeyKind.literals.map((kind) => `${environment}_${kind}`))
 )
@@ -55,12 +56,12 @@ export const Organization = Schema.Struct({
 })
 export type Organization = typeof Organization.Type
 
-/** Organizations in storage, by id. */
+/** The kind of stored organizations, by ID. */
 export const organizationKind = Kind.make({ name: "organization", schema: Organization, survives_reset: true })
 
 type StorageService = Storage["Service"]
 
-/** How many records one page has. */
+/** The number of records on a page. */
 const pageSize = 100
 
 /** The stored record of a new organization. */
@@ -72,7 +73,7 @@ export const toStoredOrganization = (organization: Organization): Change.StoredR
     updated_at: organization.created_at
   })
 
-/** The stored record of a version of a key. */
+/** The stored record of a key, in the given version. */
 export const toStoredKey = (hash: string, version: number, key: ApiKey): Change.StoredRecord =>
   keyKind.record(key, {
     id: hash,
@@ -81,20 +82,20 @@ export const toStoredKey = (hash: string, version: number, key: ApiKey): Change.
     updated_at: key.revoked_at ?? key.created_at
   })
 
-/** The organization with this id; null if it does not exist. */
+/** The organization with this ID; null if it does not exist. */
 export const findOrganization = (storage: StorageService, id: OrganizationId) =>
   readOne(storage, organizationKind, directoryWorkspace, id)
 
 /** The key with this hash; null if it does not exist. */
 export const findKey = (storage: StorageService, hash: string) => readOne(storage, keyKind, directoryWorkspace, hash)
 
-/** The key with this id, and the hash and version under which it is stored; null if it does not exist. */
+/** The key with this ID, and the hash and version under which the key is stored; null if the key does not exist. */
 export const findKeyById = (storage: StorageService, id: KeyId) =>
   Effect.map(list(storage, { kind: keyKind.name, labels: [labelOf(id)] }), ([record]) =>
     record === undefined ? null : { hash: record.id, version: record.version, key: keyKind.value(record) }
   )
 
-/** Every key of an organization, oldest first. */
+/** All keys of an organization, oldest first. */
 export const keysOf = (storage: StorageService, organizationId: OrganizationId) =>
   Effect.map(list(storage, { kind: keyKind.name, parent: organizationId }), (records) =>
     records.map(keyKind.value).sort((first, second) => (first.id < second.id ? -1 : 1))
@@ -118,10 +119,10 @@ export const hasKeyIn = Effect.fnUntraced(function* (storage: StorageService, en
   return false
 })
 
-/** Every organization, oldest first. */
+/** All organizations, oldest first. */
 export const organizations = (storage: StorageService) =>
   Effect.map(list(storage, { kind: organizationKind.name }), (records) => records.map(organizationKind.value))
 
-/** Lists records of the directory, oldest first. The directory is small, because people create its records by hand. */
+/** Lists the directory's records, oldest first. The lists are short, because people create these records by hand. */
 const list = (storage: StorageService, query: Pick<RecordQuery, "kind" | "parent" | "labels">) =>
   readAll(storage, { ...query, workspace_id: directoryWorkspace, order: "oldest", limit: pageSize })

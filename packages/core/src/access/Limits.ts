@@ -6,10 +6,10 @@ import type { Environment } from "./Caller.ts"
 export const costKinds = ["start", "read", "other"] as const
 export type CostKind = (typeof costKinds)[number]
 
-/** What a call costs, in units of each kind: `{ read: 2 }`. Kinds that are not named cost nothing. */
+/** A call's cost, in units of each kind, such as `{ read: 2 }`. Omitted kinds cost nothing. */
 export type Cost = { readonly [K in CostKind]?: number }
 
-/** The units that are allowed in a minute and in a day, at least 1; null for no limit. */
+/** How many units are allowed in a minute and in a day; null for no limit. Limits are at least 1. */
 export interface Limit {
   readonly per_minute: number | null
   readonly per_day: number | null
@@ -18,24 +18,24 @@ export interface Limit {
 /** The rate limits of a host. */
 export interface Limits {
   readonly keys: { readonly [E in Environment]: { readonly [K in CostKind]: Limit } }
-  /** An organization has this many times the limits of one key, in each environment. */
+  /** An organization's limits are this many times the limits of one key, in each environment. */
   readonly organization_factor: number
   /** The limits of each address that calls without a key. */
   readonly keyless: { readonly [K in CostKind]: Limit }
-  /** The limit of each address for refused keys. */
+  /** How many refused keys each address may send. */
   readonly failed_authentication: Limit
-  /** The limit of each operator's token, for all its calls; `operatorLimit` by default. */
+  /** The limit for each operator's token. It covers all calls with the token; `operatorLimit` by default. */
   readonly operator?: Limit
-  /** The limit of an organization for tests and replays, in both environments together. */
+  /** An organization's limit for tests and replays. Both environments share it. */
   readonly tests_and_replays: Limit
 }
 
 const limit = (per_minute: number, per_day: number | null = null): Limit => ({ per_minute, per_day })
 
-/** The default limit of each operator's token. */
+/** The default limit for each operator's token. */
 export const operatorLimit: Limit = limit(600)
 
-/** The limits that the contract names. */
+/** The limits that the API contract states. */
 export const standardLimits: Required<Limits> = {
   keys: {
     live: { start: limit(60), read: limit(600), other: limit(120) },
@@ -51,7 +51,7 @@ export const standardLimits: Required<Limits> = {
 const unlimited: Limit = { per_minute: null, per_day: null }
 const nothingLimited = { start: unlimited, read: unlimited, other: unlimited }
 
-/** No limits at all, not even on tests and replays; for load tests. */
+/** No limits, not even on tests and replays; for load tests. */
 export const noLimits: Limits = {
   keys: { live: nothingLimited, sandbox: nothingLimited },
   organization_factor: 1,
@@ -77,7 +77,10 @@ const KindsChange = Schema.Struct({
 const WholeLimit = Schema.Struct({ per_minute: Schema.NullOr(Units), per_day: Schema.NullOr(Units) })
 const Kinds = Schema.Struct({ start: WholeLimit, read: WholeLimit, other: WholeLimit })
 
-/** Whether a value has the shape of `Limits`. It may come from a JavaScript program, which no compiler has checked. */
+/**
+ * Whether a value has the shape of `Limits`. The value may come from a JavaScript program, which no compiler has
+ * checked.
+ */
 export const isLimits: (value: unknown) => value is Limits = Schema.is(
   Schema.Struct({
     keys: Schema.Struct({ live: Kinds, sandbox: Kinds }),
@@ -89,7 +92,7 @@ export const isLimits: (value: unknown) => value is Limits = Schema.is(
   })
 )
 
-/** A setting that changes some of the standard limits. */
+/** The schema of a setting that changes some of the standard limits. */
 const LimitsChange = Schema.Struct({
   keys: Schema.optionalKey(
     Schema.Struct({ live: Schema.optionalKey(KindsChange), sandbox: Schema.optionalKey(KindsChange) })
@@ -106,7 +109,7 @@ const readChange = reader(LimitsChange)
 /**
  * Parses a setting such as `{"keys":{"live":{"start":{"per_minute":600}}}}`. Omitted limits keep their standard values.
  *
- * On failure, returns a phrase that names the field without repeating the text.
+ * On failure, returns a phrase that names the wrong field without repeating the setting's text.
  */
 export const readLimits = (text: string): Result.Result<Limits, string> => {
   const parsed = Result.try({ try: (): unknown => JSON.parse(text), catch: () => "is not JSON" })
@@ -119,7 +122,7 @@ export const readLimits = (text: string): Result.Result<Limits, string> => {
   )
 }
 
-/** Describes an error at a path. An unknown name is not repeated; the known names are listed instead. */
+/** Describes an error at a path. If a name is unknown, lists the known names instead of repeating it. */
 const wrongAt = (path: ReadonlyArray<string>, message: string): string => {
   let place: unknown = standardLimits
   for (const [index, name] of path.entries()) {

@@ -4,10 +4,11 @@ import { fromMillis, secondMs, type Timestamp } from "../wire/Timestamp.ts"
 import * as Seal from "./Seal.ts"
 
 /*
- * Partner links: tokens that can read one quote request or one subscription until they expire (api.md, Partner links).
+ * A partner link is a token that can read one quote request or one subscription until the link expires (api.md, Partner
+ * links).
  */
 
-/** The identifier of what a link shows. */
+/** The ID of the resource that a link shows. */
 export const SharedId = Schema.Union([QuoteRequestId, SubscriptionId])
 export type SharedId = typeof SharedId.Type
 
@@ -15,7 +16,7 @@ export type SharedId = typeof SharedId.Type
 export interface PartnerLink {
   readonly workspace_id: WorkspaceId
   readonly shared_id: SharedId
-  /** The key that created the link: revoking the key also revokes the link. Null if an operator created it. */
+  /** The key that created the link; null if an operator created the link. Revoking the key also revokes the link. */
   readonly made_by: KeyId | null
   /** When the link expires, in whole seconds of real time. */
   readonly ends_at_s: number
@@ -23,19 +24,19 @@ export interface PartnerLink {
 
 const prefix = "link_"
 const idCharacters = 26
-/** Enough base-36 digits for expiry times more than two thousand years ahead. */
+/** Eight base-36 digits, which suffice for expiry times more than two thousand years ahead. */
 const timeCharacters = 8
 const bodyOf = (id: string): string => id.slice(-idCharacters)
 const noKey = "-".repeat(idCharacters)
 
-/** The kinds of shared resource, each with its letter in a token. */
+/** The kinds of shared resources, by ID prefix, each with its letter in a token. */
 const kinds = { [prefixes.quote_request]: "q", [prefixes.subscription]: "s" } as const
 
 const purpose = "partner_link"
 
 /**
- * Writes a link's token. It is signed, not stored, so a link costs nothing and needs no clean-up. It contains
- * identifiers only.
+ * Writes a link's token. The token is signed instead of stored, so a link costs nothing and needs no clean-up. It
+ * contains only identifiers.
  */
 export const write = (seal: Seal.Seal["Service"], link: PartnerLink): Effect.Effect<string> => {
   const kind = kinds[Schema.is(QuoteRequestId)(link.shared_id) ? prefixes.quote_request : prefixes.subscription]
@@ -48,7 +49,7 @@ export const write = (seal: Seal.Seal["Service"], link: PartnerLink): Effect.Eff
   )
 }
 
-/** Whether text has the form of a link's token. The token may still be forged. */
+/** Whether text looks like a link's token. The token may still be forged. */
 export const isLike = (text: string): boolean => text.startsWith(prefix)
 
 const signedCharacters = 1 + 3 * idCharacters + timeCharacters

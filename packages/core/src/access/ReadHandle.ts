@@ -3,26 +3,24 @@ import type { QuoteRequestId, WorkspaceId } from "../wire/Ids.ts"
 import { dayMs } from "../wire/Timestamp.ts"
 import { areEqual, partsOfMac, type Seal } from "./Seal.ts"
 
-/** How long a read handle is valid, from the start of its request (api.md, Read handles). */
+/** How long a read handle is valid, counted from the start of its request (api.md, Read handles). */
 const lifetimeMs = dayMs
 
 /**
- * What is stored about a read handle: enough to derive the handle again with the seal key and to check it, but not the
- * handle itself.
+ * What is stored about a read handle. It is enough to check the handle, and to derive the handle again with the seal
+ * key, but it does not contain the handle.
  */
 export const KeptHandle = Schema.Struct({
-  /**
-   * A keyed hash that verifies the handles that callers send. It names the seal key with which the handle is derived.
-   */
+  /** A keyed hash that verifies handles from callers. It names the seal key from which the handle is derived. */
   check: Schema.String,
-  /** Milliseconds of workspace time. */
+  /** When the handle expires, in milliseconds of workspace time. */
   expires_at: Schema.Int
 })
 export type KeptHandle = typeof KeptHandle.Type
 
 const characters = 27
 
-/** The request that a handle reads. A handle and its stored part are valid for this request alone. */
+/** The quote request that a handle can read. The handle and what is stored about it are valid only for this request. */
 export interface HandleTarget {
   readonly workspace_id: WorkspaceId
   readonly id: QuoteRequestId
@@ -32,9 +30,10 @@ const purposeOfHandle = ({ workspace_id, id }: HandleTarget): string => `read_ha
 const purposeOfCheck = (of: HandleTarget): string => `${purposeOfHandle(of)} check`
 
 /**
- * A request's read handle: `rh_` and 162 bits in base64url.
+ * Derives a request's read handle: `rh_` and 162 bits in base64url.
  *
- * It is derived with a keyed hash instead of being stored, so that a retried start returns the same handle.
+ * The handle is derived from a keyed hash instead of being stored, so that a retried start returns the same handle.
+ * `older` is a hash made with the key to use, or null for the newest key. Returns null if that key is gone.
  */
 export const derive = (seal: Seal["Service"], of: HandleTarget, older: string | null): Effect.Effect<string | null> =>
   Effect.map(
@@ -42,7 +41,7 @@ export const derive = (seal: Seal["Service"], of: HandleTarget, older: string | 
     (mac) => (mac === null ? null : `rh_${partsOfMac(mac).tag.slice(0, characters)}`)
   )
 
-/** What to store about a new handle. */
+/** Makes what is stored about a new handle. */
 export const keep = (
   seal: Seal["Service"],
   of: HandleTarget,
@@ -51,7 +50,7 @@ export const keep = (
 ): Effect.Effect<KeptHandle> =>
   Effect.map(seal.mac(purposeOfCheck(of), handle), (check) => ({ check, expires_at: createdAt + lifetimeMs }))
 
-/** Whether this is the request's handle and it is still valid. The comparison takes constant time. */
+/** Whether this is the request's handle, and it has not expired. The comparison takes constant time. */
 export const opens = (
   seal: Seal["Service"],
   of: HandleTarget,

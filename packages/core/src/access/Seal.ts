@@ -9,15 +9,16 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import { type KeyedTextCrypto, nonceBytes, TextCrypto } from "./TextCrypto.ts"
 
 /*
- * Sealing: encrypts text at rest, makes and parses keyed hashes, and seals the bodies of records in storage.
+ * Sealing encrypts data at rest. This module also makes and parses keyed hashes, and seals the bodies of records in
+ * storage.
  */
 
-/** The seal keys: 32 bytes each, newest first, so that they can be rotated. */
+/** The seal keys: 32 bytes each, newest first. Having several makes rotation possible. */
 export class SealKeys extends Context.Service<
   SealKeys,
   { readonly keys: readonly [Redacted.Redacted<Uint8Array>, ...Array<Redacted.Redacted<Uint8Array>>] }
 >()("@quotewire/core/SealKeys") {
-  /** Keys that this process draws at random, for hosts whose storage is lost when the process ends. */
+  /** Random keys for this process, for hosts whose storage does not outlive the process. */
   static readonly layerEphemeral: Layer.Layer<SealKeys, never, SecureRandom.SecureRandom> = Layer.effect(
     SealKeys,
     Effect.gen(function* () {
@@ -29,7 +30,7 @@ export class SealKeys extends Context.Service<
 
 const blockBytes = 4_096
 
-/** Draws nonces from blocks of 4 KiB. Asking the platform for each one would take 3 µs. */
+/** Makes a function that takes nonces from blocks of 4 KiB. Asking the platform for each nonce would take 3 µs. */
 export const nonces = (random: SecureRandom.SecureRandom["Service"]): (() => Uint8Array) => {
   let block: Uint8Array = new Uint8Array(0)
   let used = 0
@@ -43,20 +44,20 @@ export const nonces = (random: SecureRandom.SecureRandom["Service"]): (() => Uin
   }
 }
 
-/** The length of a seal key. */
+/** The length of a seal key in bytes. */
 export const keyBytes = 32
 
-/** Reads a seal key from its text: 32 bytes in base64. Null if the text is not a key. */
+/** Reads a seal key from its text, which is 32 bytes in base64. Returns null if the text is not a key. */
 export const readKey = (text: string): Redacted.Redacted<Uint8Array> | null => {
   const bytes = Base64.decode(text.trim())
   return Result.isSuccess(bytes) && bytes.success.length === keyBytes ? Redacted.make(bytes.success) : null
 }
 
-/** A random key has at least this many different bytes: 32 random bytes have about 30. */
+/** Requires at least this many different bytes in a key. 32 random bytes have about 30. */
 const fewestDifferentBytes = 8
 const longestPattern = keyBytes / 2
 
-/** Whether a seal key is easy to guess: it repeats a few bytes, or counts in equal steps. */
+/** Whether a seal key is easy to guess because it repeats a few bytes or counts in equal steps. */
 export const isGuessable = (key: Redacted.Redacted<Uint8Array>): boolean => {
   const bytes = Redacted.value(key)
   const repeatsEvery = (length: number) => bytes.every((byte, at) => at < length || byte === bytes[at - length])
@@ -68,16 +69,14 @@ export const isGuessable = (key: Redacted.Redacted<Uint8Array>): boolean => {
   )
 }
 
-/**
- * Makes a seal key for `embed` or for `QUOTEWIRE_SEAL_KEYS`: 32 random bytes in base64. Treat it like a password.
- */
+/** Makes a seal key for `embed` or for `QUOTEWIRE_SEAL_KEYS`: 32 random bytes in base64. Protect it like a password. */
 export const generateSealKey = (): string => Base64.encode(SecureRandom.randomBytesUnsafe(keyBytes))
 
 /**
  * Encrypts data at rest, and makes keyed hashes.
  *
- * `purpose` separates uses: what was sealed or hashed for one purpose is not valid for another. A keyed hash names the
- * key that made it, so that it stays comparable after a rotation as long as that key is in the settings.
+ * `purpose` separates uses: text that was sealed or hashed for one purpose is not valid for another. A keyed hash names
+ * the key that made it, so hashes stay comparable after a rotation as long as that key is in the settings.
  */
 export class Seal extends Context.Service<
   Seal,
@@ -87,23 +86,25 @@ export class Seal extends Context.Service<
     /** Like `seal`, but synchronous. Null if the platform cannot encrypt synchronously. */
     readonly sealSync: ((purpose: string, text: string) => string) | null
     /**
-     * Decrypts what `seal` made for the same purpose. Returns null, and logs it, if the text was altered.
+     * Decrypts text that `seal` made for the same purpose. Returns null, and logs it, if the text was altered.
      *
-     * If the settings lack the key that sealed it, this logs that and fails with `StorageUnavailable`: a host with the
-     * right keys can still read the text, so nothing must be decided without it. From then on `isMissingKey` is true.
+     * If the settings lack the key that sealed the text, this logs that and fails with `StorageUnavailable`. A host
+     * with the right keys can still read the text, so this host must not decide without it. From then on `isMissingKey`
+     * is true.
      */
     readonly open: (purpose: string, sealed: string) => Effect.Effect<string | null, StorageUnavailable>
-    /** The public names of the keys in the settings, newest first. They reveal nothing about the keys. */
+    /** The public names of the keys in the settings, newest first. A name reveals nothing about its key. */
     readonly key_names: readonly [string, ...Array<string>]
-    /** Whether this process has found text sealed with a key that it does not have. */
+    /** Whether this process has come across text that was sealed with a key it does not have. */
     readonly isMissingKey: Effect.Effect<boolean>
-    /** A keyed hash of a text: the key's name, a dot, and 32 bytes in base64url. */
+    /** Makes a keyed hash of a text: the key's name, a dot, and 32 bytes in base64url. */
     readonly mac: (purpose: string, text: string) => Effect.Effect<string>
     /**
-     * A keyed hash made with the same key as `older`, so that equal texts have equal hashes. Null if that key is gone.
+     * Makes a keyed hash with the key that made `older`, so that equal texts have equal hashes. Null if the settings no
+     * longer have that key.
      */
     readonly macLike: (older: string, purpose: string, text: string) => Effect.Effect<string | null>
-    /** A plain SHA-256, in lower-case hex. */
+    /** Makes a plain SHA-256 hash, in lower-case hex. */
     readonly hash: (text: string) => Effect.Effect<string>
   }
 >()("@quotewire/core/Seal") {
@@ -162,7 +163,8 @@ export class Seal extends Context.Service<
 }
 
 /**
- * A `Seal` without these lost keys: it treats whatever they sealed as altered, so that reading it does not stop a host.
+ * A `Seal` that has given up these lost keys. It treats everything that they sealed as altered, so that reading it does
+ * not stop a host.
  */
 export const givingUp = (seal: Seal["Service"], givenUp: ReadonlyArray<string>): Seal["Service"] =>
   givenUp.length === 0
@@ -173,23 +175,23 @@ export const givingUp = (seal: Seal["Service"], givenUp: ReadonlyArray<string>):
           givenUp.includes(keyNameOf(sealed) ?? "") ? Effect.as(logAltered(purpose), null) : seal.open(purpose, sealed)
       }
 
-/** The public name of the key that sealed a text; null if the text has none. */
+/** The public name of the key that sealed a text; null if the text does not begin with a key's name. */
 export const keyNameOf = (sealed: string): string | null => keyNamed.exec(sealed)?.[1] ?? null
 
 interface DerivedKeys {
-  /** The public name of the key and a dot. Everything made with the key begins with it. */
+  /** The key's public name and a dot. Everything made with the key begins with this prefix. */
   readonly prefix: string
   readonly crypto: KeyedTextCrypto
 }
 
 const nameOf = ({ prefix }: DerivedKeys): string => prefix.slice(0, -1)
 
-/** Sealed text begins with the name of its key: six bytes in base64url. */
+/** Sealed text begins with the name of its key, which is six bytes in base64url. */
 const keyNamed = /^([A-Za-z0-9_-]{8})\./
 
 const tryAnotherHost = new StorageUnavailable({ retry_after_seconds: 5 })
 
-// It is safe to log a purpose: it contains a workspace, a kind and an id, never a fact.
+// A purpose may be logged: it contains a workspace, a kind and an ID, never a fact.
 const logAltered = (sealed: string) =>
   Effect.annotateLogs(Effect.logError("Sealed text was altered and cannot be opened"), { sealed })
 
@@ -199,7 +201,7 @@ const logMissingKey = (sealed: string, key_name: string) =>
     key_name
   })
 
-/** Derives a public name and one key for each use from a seal key. */
+/** Derives from a seal key its public name, and a separate key for each use. */
 const derivedKeysOf = Effect.fnUntraced(function* (
   mac: Mac.Mac["Service"],
   crypto: TextCrypto["Service"],
@@ -226,7 +228,7 @@ const derivedKeysOf = Effect.fnUntraced(function* (
   return derived
 }, Effect.orDie)
 
-/** The parts of a keyed hash: the key's name, a dot, and the hash in base64url. */
+/** Splits a keyed hash into the key's name and the hash in base64url. A dot separates them. */
 export const partsOfMac = (mac: string): { readonly key_name: string; readonly tag: string } => {
   const [key_name = "", tag = ""] = mac.split(".")
   return { key_name, tag }
@@ -234,16 +236,16 @@ export const partsOfMac = (mac: string): { readonly key_name: string; readonly t
 
 const signatureCharacters = 22
 
-/** A signature that is short enough for a URL: 132 bits of a keyed hash. */
+/** A signature that is short enough for a URL: the first 132 bits of a keyed hash. */
 export const signatureOf = (mac: string): string => partsOfMac(mac).tag.slice(0, signatureCharacters)
 
-/** Splits text into its leading signature and the rest. */
+/** Splits text into the signature at its beginning and the rest. */
 export const splitSignature = (text: string): { readonly signature: string; readonly rest: string } => ({
   signature: text.slice(0, signatureCharacters),
   rest: text.slice(signatureCharacters)
 })
 
-/** A stand-in for an older hash, to make `Seal.macLike` use the key with exactly this name. */
+/** A stand-in for an older hash. With it, `Seal.macLike` uses exactly the key that has this name. */
 export const macOfKey = (keyName: string): string => (keyName.includes(".") ? "" : `${keyName}.`)
 
 /** Whether two hashes, or parts of them, are equal. The comparison takes constant time. */
@@ -256,9 +258,9 @@ type Port = Storage["Service"]
 /**
  * A record with a sealed body. In memory it also holds the unsealed record.
  *
- * The body is sealed when it is first read. If it were sealed immediately, a start would take 1.2 times the CPU time
- * (`start` in bench/README.md). This is one object with few fields, because storage in memory keeps it: with two
- * closures instead, a start took 10 % more CPU time.
+ * The body is sealed when it is first read. Sealing it immediately would make a start take 1.2 times the CPU time
+ * (`start` in bench/README.md). In-memory storage keeps this object, so it has few fields: two closures instead made a
+ * start take 10 % more CPU time.
  */
 class SealedRecord extends LateRecord {
   readonly open: StoredRecord
@@ -276,22 +278,22 @@ class SealedRecord extends LateRecord {
     return this.seal(purposeOf(this.workspace_id, this.open), this.open.body)
   }
 
-  // Sealed text is in base64.
+  // Sealed text is in base64, which is longer by a third.
   protected override measure(): number {
     return (roughLengthOf(this.open) * 4) / 3
   }
 }
 
 /**
- * The purpose of a sealed record. It names the workspace, so that no other workspace can open the record, and the
- * version, so that an older version cannot replace a newer one.
+ * The purpose for which a record is sealed. It names the workspace, so that no other workspace can open the record, and
+ * the version, so that an older version cannot replace a newer one.
  */
 export const purposeOf = (
   workspaceId: WorkspaceId,
   { kind, id, version }: Pick<StoredRecord, "kind" | "id" | "version">
 ): string => `${workspaceId} ${kind} ${id} ${version}`
 
-/** The record with its body sealed, for this workspace only. */
+/** Seals a record's body, for this workspace only. */
 export const sealRecord = (
   { seal, sealSync }: Seal["Service"],
   workspaceId: WorkspaceId,
@@ -305,7 +307,8 @@ export const sealRecord = (
     : Effect.succeed(new SealedRecord(record, workspaceId, sealSync))
 
 /**
- * The unsealed record. `None`, as if it were lost, if it was altered or moved here from elsewhere; `Seal` logs that.
+ * Opens a sealed record. Returns `None`, as if the record were lost, if it was altered or copied from elsewhere; `Seal`
+ * logs that.
  *
  * Fails only if this process lacks the key that sealed the record.
  */
@@ -320,7 +323,9 @@ export const openRecord = (
         body === null ? Option.none() : Option.some({ ...record, body })
       )
 
-/** Wraps a storage: seals the bodies of sealed kinds on writes and opens them on reads. */
+/**
+ * Wraps a storage so that it seals the bodies of sealed kinds when they are written, and opens them when they are read.
+ */
 export const withSealing = (storage: Port, sealer: Seal["Service"], kinds: Kinds): Port => {
   const { sealSync } = sealer
   const isSealed = ({ kind }: { readonly kind: string }): boolean => kinds.byName(kind).sealed

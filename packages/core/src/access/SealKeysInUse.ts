@@ -10,7 +10,7 @@ import {
 } from "../storage/Storage.ts"
 import { isGuessable, type Seal, type SealKeys } from "./Seal.ts"
 
-/** The seal keys in the settings do not match the storage, or are guessable, so the service does not start. */
+/** The service does not start, because the seal keys in the settings are guessable or do not match the storage. */
 export class SealKeysRefused extends Data.TaggedError("SealKeysRefused")<{
   readonly reason: "not_of_storage" | "guessable"
   /** The public names of the keys that seal something in storage but are missing from the settings. */
@@ -27,29 +27,29 @@ export class SealKeysRefused extends Data.TaggedError("SealKeysRefused")<{
 const guessable =
   "A seal key must be 32 random bytes, but one of these can be guessed: make one with generateSealKey(), or with openssl rand -base64 32."
 
-/** Names the missing keys, and the position of each given key. Names reveal nothing about the keys themselves. */
+/** Describes the missing keys by name, and the given keys by name and position. Names reveal nothing about the keys. */
 export const missingText = ({ given, missing }: Pick<SealKeysRefused, "given" | "missing">): string => {
   const keys = missing.length === 1 ? "the key" : "the keys"
   const places = given.map((name, index) => `${index + 1}. ${name}`).join(", ")
   return `${keys} ${missing.join(" and ")} that the storage is sealed with (given: ${places})`
 }
 
-/** The seal keys of a storage, by their public names. */
+/** A storage's seal keys, by their public names. */
 const KeysInUse = Schema.Struct({
   /** The newest key of the process that started last. */
   key_name: Schema.String,
-  /** The keys that may seal something: every key used since a rotation last found that it sealed nothing. */
+  /** The keys that may still seal something. A key stays in this list until a rotation finds that it seals nothing. */
   in_use: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** Lost keys. Whatever they sealed reads as lost. */
+  /** Keys that are lost and were given up. Everything that they sealed reads as lost. */
   given_up: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
-/** The seal keys of a storage: one record in the directory. */
+/** The kind of a storage's seal keys. They are a single record in the directory. */
 export const kind = Kind.make({ name: "seal_key", schema: KeysInUse, survives_reset: true })
 
 const place = { workspace_id: directoryWorkspace, kind: kind.name, id: "newest" }
 
-/** A storage's seal keys. */
+/** The names of a storage's seal keys. */
 interface Keys {
   readonly newest: string
   readonly in_use: ReadonlyArray<string>
@@ -67,7 +67,7 @@ export interface StoredKeys extends Keys {
   readonly record: Change.StoredRecord
 }
 
-/** A storage's seal keys; null if no process has started on it. */
+/** Reads a storage's seal keys; null if no process has ever started on the storage. */
 export const read = (storage: Storage["Service"]): Effect.Effect<StoredKeys | null, StorageUnavailable> =>
   Effect.map(storage.get(place), (found) => {
     if (Option.isNone(found)) return null
@@ -89,8 +89,8 @@ const save = Effect.fnUntraced(function* (
 const areSame = (one: ReadonlyArray<string>, other: ReadonlyArray<string>) => one.join() === other.join()
 
 /**
- * Checks that this process has every key that seals something, and records its newest key before it seals anything.
- * Returns the keys that were given up.
+ * Checks that this process has every key that still seals something, and records its newest key before it seals
+ * anything. Returns the keys that were given up.
  *
  * The first process on an empty storage registers its newest key; later processes need that key. To rotate, put the new
  * key before the old one. From then on, a process that has only the old key does not start.
@@ -103,7 +103,7 @@ export const register = Effect.fnUntraced(function* (storage: Storage["Service"]
   if (missing.length > 0) {
     return yield* new SealKeysRefused({ reason: "not_of_storage", missing, given: seal.key_names })
   }
-  // A key that was given up but is in the settings again counts as a key in use.
+  // A key that was given up but is in the settings again is in use again.
   const back = given_up.filter((name) => seal.key_names.includes(name))
   const next: Keys = {
     newest,
@@ -115,8 +115,8 @@ export const register = Effect.fnUntraced(function* (storage: Storage["Service"]
 }, retryOnConflict)
 
 /**
- * Records that only these keys still seal something, apart from those that were given up. False if a process has
- * recorded its keys since `keys` was read.
+ * Records that only these keys still seal something, apart from the keys that were given up. Returns false, and records
+ * nothing, if a process has recorded its keys since `keys` was read.
  */
 export const keepOnly = Effect.fnUntraced(function* (
   storage: Storage["Service"],
@@ -131,7 +131,7 @@ export const keepOnly = Effect.fnUntraced(function* (
   )
 })
 
-/** Records that a key is lost. Processes start without it from now on. */
+/** Records that a key is lost. From now on, processes start without it. */
 export const giveUp = Effect.fnUntraced(function* (storage: Storage["Service"], name: string) {
   const keys = yield* read(storage)
   if (keys === null || keys.given_up.includes(name)) return

@@ -6,37 +6,38 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import { keyNameOf, purposeOf, Seal } from "./Seal.ts"
 import * as SealKeysInUse from "./SealKeysInUse.ts"
 
-/** How many records one step reads, and at most reseals. */
+/** How many records one step reads at most. */
 const pageSize = 100
 /** How many workspaces are read concurrently. */
 const atOnce = 4
 /** How many older versions of a record are read concurrently. */
 const olderAtOnce = 8
 /**
- * A rotation rereads everything until nothing is left to reseal, but at most this many times: hosts may still be
- * sealing with an older key.
+ * The maximum number of passes in a rotation. A rotation repeats its pass until nothing is left to reseal, but hosts
+ * may keep sealing with an older key.
  */
 const maxPasses = 5
 
-/** A seal key, and what was made with it. */
+/** A seal key, and how much was sealed or hashed with it. */
 export interface SealKeyStatus {
-  /** The public name of the key. The name reveals nothing about the key. */
+  /** The key's public name, which reveals nothing about the key. */
   readonly key_name: string
   /** The key's position in the settings, from 1; null if the settings lack it. */
   readonly position: number | null
-  /** How many stored versions and texts the key seals. */
+  /** How many stored record versions and texts the key seals. */
   readonly sealed: number
-  /** How many records contain keyed hashes made with the key, which can be compared only with it. */
+  /** How many records contain keyed hashes made with the key. Comparing such a hash needs the same key. */
   readonly hashed: number
   /**
-   * Whether the key can be removed from the settings: it seals nothing, and new rows are sealed with a different key.
+   * Whether the key can be removed from the settings: it seals nothing, and new records are sealed with a different
+   * key.
    */
   readonly removable: boolean
 }
 
 /** The keys, and what each of them seals. */
 export interface SealStatus {
-  /** The keys in the settings in their order, then all others that were found. */
+  /** The keys in the settings in their order, then other keys that were found. */
   readonly keys: ReadonlyArray<SealKeyStatus>
   readonly workspaces: number
 }
@@ -48,9 +49,9 @@ export interface SealProgress {
   readonly workspaces: number
   /** How many workspaces this pass has finished. */
   readonly workspaces_done: number
-  /** How many versions and texts this pass has read. */
+  /** How many record versions and texts this pass has read. */
   readonly read: number
-  /** How many versions and texts were resealed, in all passes. */
+  /** How many record versions and texts were resealed, in all passes. */
   readonly resealed: number
 }
 
@@ -58,48 +59,49 @@ export interface SealProgress {
 export interface SealRotation {
   /** The public name of the newest key. */
   readonly key_name: string
-  /** Whether the last pass found nothing to reseal. If it did find something, hosts still seal with older keys. */
+  /** Whether the last pass found nothing to reseal. If false, some hosts still seal with older keys. */
   readonly complete: boolean
   readonly resealed: number
   readonly passes: number
-  /** How many versions and texts could not be opened, by key: the key is not in the settings, or they were altered. */
+  /**
+   * How many record versions and texts could not be opened, by key. Either the key is not in the settings, or they were
+   * altered.
+   */
   readonly left: ReadonlyArray<Pick<SealKeyStatus, "key_name" | "sealed">>
   /** The names of keys in the settings that no longer seal anything. */
   readonly removable: ReadonlyArray<string>
 }
 
-/**
- * No host seals with the first key in the settings yet, so the running hosts could not open what a rotation would seal.
- */
+/** No host seals with the first key in the settings yet. Running hosts could not open what a rotation would seal. */
 export class NewestKeyUnused extends Data.TaggedError("NewestKeyUnused")<{ readonly key_name: string }> {
   override readonly message =
     `No host has started with ${this.key_name} as its newest seal key: start every host with it first.`
 }
 
-/** Reseals what older keys have sealed, for operators. */
+/** Lets operators reseal the data that older keys have sealed. */
 export class SealedRows extends Context.Service<
   SealedRows,
   {
     /** Counts what each key seals. Reads everything that is sealed, and changes nothing. */
     readonly status: Effect.Effect<SealStatus, StorageUnavailable>
     /**
-     * Reseals with the newest key whatever older keys have sealed. It works while hosts run, in small steps, and makes
-     * no new version or event.
+     * Reseals data that older keys have sealed, using the newest key. It works in small steps while hosts run. It
+     * creates no events and changes no content.
      *
-     * Progress is kept: if this fails or is stopped, call it again. Two rotations can run concurrently. Before you call
-     * it, restart every host with the newest key.
+     * Progress is kept: if the rotation fails or is stopped, call it again. Two rotations can run concurrently. Before
+     * you call it, restart every host with the newest key.
      */
     readonly rotate: (
       onProgress?: OnProgress
     ) => Effect.Effect<SealRotation, NewestKeyUnused | SealKeysInUse.SealKeysRefused | StorageUnavailable>
     /**
-     * Gives up a lost key: hosts start without it, and what it seals reads as lost. Running hosts must be restarted. If
-     * the key is added to the settings again later, the data that it sealed can be opened again.
+     * Gives up a lost key: hosts then start without it, and everything that it seals reads as lost. Running hosts must
+     * be restarted. If the key is added to the settings again later, its data can be opened again.
      */
     readonly giveUp: (key_name: string) => Effect.Effect<void, StorageUnavailable>
   }
 >()("@quotewire/core/SealedRows") {
-  /** Uses the bare storage, without the sealing layer that other services use. */
+  /** Uses a storage without the sealing layer that other services use. */
   static readonly layer = (kinds: Kinds): Layer.Layer<SealedRows, never, Storage | Seal> =>
     Layer.effect(
       SealedRows,
@@ -117,14 +119,14 @@ export class SealedRows extends Context.Service<
 
 type Port = Storage["Service"]
 
-/** A page of one kind in one workspace. */
+/** A page of records of one kind, in one workspace. */
 interface KindPage {
   readonly workspace_id: WorkspaceId
   readonly kind: Traits
   readonly records: ReadonlyArray<Change.StoredRecord>
 }
 
-/** All workspaces that have data. */
+/** Lists all workspaces that have data. */
 const workspacesOf = Effect.fnUntraced(function* (storage: Port) {
   const all: Array<WorkspaceId> = []
   let after: WorkspaceId | null = null
@@ -136,7 +138,7 @@ const workspacesOf = Effect.fnUntraced(function* (storage: Port) {
   return all
 })
 
-/** Reads pages of these kinds in all workspaces, a few workspaces concurrently. */
+/** Reads pages of these kinds in all workspaces, several workspaces concurrently. */
 const eachKindPage = <E>(
   storage: Port,
   kinds: ReadonlyArray<Traits>,
@@ -155,7 +157,7 @@ const eachKindPage = <E>(
   )
 }
 
-/** A version and all older versions that are still stored. */
+/** Reads a record version, and all its older versions that are still stored. */
 const versionsOf = Effect.fnUntraced(function* (
   storage: Port,
   { kind, workspace_id }: Pick<KindPage, "kind" | "workspace_id">,
@@ -173,7 +175,7 @@ const versionsOf = Effect.fnUntraced(function* (
 
 const sealedKinds = ({ all }: Kinds) => all.filter(({ sealed, sealed_texts }) => sealed || sealed_texts !== null)
 
-/** The names of the keys that seal a record: one for each stored version or text. */
+/** The names of the keys that seal a record, one name for each sealed version or text. */
 const keysOf = Effect.fnUntraced(function* (
   storage: Port,
   place: Pick<KindPage, "kind" | "workspace_id">,
@@ -233,23 +235,23 @@ const statusOf = Effect.fn("SealedRows.status")(function* (storage: Port, seal: 
   return status
 })
 
-/** The results of one pass. */
+/** The counts of one pass. */
 class Pass {
   workspaces_done = 0
   read = 0
   resealed = 0
   /** How many records changed before their resealed bodies could be written. The next pass finds them again. */
   missed = 0
-  /** How many versions and texts could not be opened, by the name of their key. */
+  /** How many record versions and texts could not be opened, by the name of their key. */
   readonly left = new Map<string, number>()
 }
 
-/** Reseals whatever older keys sealed in a page of records. */
+/** Makes the functions that reseal a page of records. */
 const makeReseal = (storage: Port, seal: Seal["Service"]) => {
   const [newest] = seal.key_names
   const isOld = (text: string) => (keyNameOf(text) ?? newest) !== newest
 
-  /** The text, sealed with the newest key; null if it cannot be opened. */
+  /** Seals the text again, with the newest key; null if the text cannot be opened. */
   const again = Effect.fnUntraced(function* (pass: Pass, purpose: string, text: string) {
     const name = keyNameOf(text) ?? ""
     const opened = seal.key_names.includes(name) ? yield* seal.open(purpose, text) : null
@@ -276,7 +278,8 @@ const makeReseal = (storage: Port, seal: Seal["Service"]) => {
     pass.missed += rewrites.length - done
   })
 
-  // Hosts write texts back as they have read them. This writes a new version, so that such an outdated write conflicts.
+  // Hosts write these texts back as they read them. This writes a new version, so that such an outdated write
+  // conflicts.
   const texts = Effect.fnUntraced(function* (pass: Pass, workspaceId: WorkspaceId, found: SealedTexts) {
     pass.read += found.texts.length
     const resealed = new Map<string, string>()
@@ -311,7 +314,7 @@ const makeReseal = (storage: Port, seal: Seal["Service"]) => {
 
 type OnProgress = (progress: SealProgress) => Effect.Effect<void>
 
-/** Reads every sealed item once, and reseals what older keys have sealed. */
+/** Makes a function that reads all sealed data once, and reseals the data that older keys have sealed. */
 const makePass = (storage: Port, seal: Seal["Service"], kinds: Kinds, onProgress: OnProgress) => {
   const reseal = makeReseal(storage, seal)
   return Effect.fnUntraced(function* (number: number, resealed: number) {
@@ -336,7 +339,7 @@ const makePass = (storage: Port, seal: Seal["Service"], kinds: Kinds, onProgress
   })
 }
 
-/** The registered keys, if the settings allow a rotation to the newest one. */
+/** Returns the registered keys if the settings allow a rotation to the newest key, and fails otherwise. */
 const checkedKeys = Effect.fnUntraced(function* (storage: Port, { key_names }: Seal["Service"]) {
   const stored = yield* SealKeysInUse.read(storage)
   const missing = stored?.in_use.filter((name) => !key_names.includes(name)) ?? []
@@ -362,7 +365,7 @@ const rotate = Effect.fn("SealedRows.rotate")(function* (
     resealed += pass.resealed
     const { left } = pass
     // A pass does not reread what it resealed, so only a pass that finds nothing to do proves that nothing is left.
-    // `keepOnly` fails if a host has started in the meantime, because it may seal with an older key.
+    // `keepOnly` fails if a host has started in the meantime, because that host may seal with an older key.
     const isComplete =
       pass.resealed === 0 &&
       pass.missed === 0 &&

@@ -1,19 +1,17 @@
-/*
- * The form of keys and tokens: a prefix, a random secret, and a checksum.
- */
+/* The format of keys and tokens: a prefix, a random secret, and a checksum. */
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const secretCharacters = 32
 const checksumCharacters = 6
 
-/** How many random bytes `write` needs. Some are discarded, so that every character is equally likely. */
+/** How many random bytes `write` needs. It discards some of them, so that every character is equally likely. */
 export const randomBytes = 4 * secretCharacters
 
 /**
  * Writes `<prefix>_<secret><checksum>`.
  *
- * The secret is 32 characters of base 62. Thanks to the checksum, a mistyped secret is refused without a lookup, and
- * scanners can recognize leaked ones.
+ * The secret is 32 characters of base 62. With the checksum, a mistyped secret is refused without a lookup, and
+ * scanners can recognize a leaked one.
  */
 export const write = (prefix: string, random: Uint8Array): string => {
   const unbiased = Array.from(random).filter((byte) => byte < 4 * alphabet.length)
@@ -23,7 +21,7 @@ export const write = (prefix: string, random: Uint8Array): string => {
   return head + checksum(head)
 }
 
-/** Makes a function that tells whether text has one of these prefixes, a secret, and the right checksum. */
+/** Makes a function that checks whether text has one of these prefixes, a secret, and the right checksum. */
 export const wellFormed = (...prefixes: ReadonlyArray<string>): ((text: string) => boolean) => {
   const form = new RegExp(`^(?:${prefixes.join("|")})_[0-9A-Za-z]{${secretCharacters + checksumCharacters}}$`)
   return (text) => {
@@ -33,7 +31,7 @@ export const wellFormed = (...prefixes: ReadonlyArray<string>): ((text: string) 
   }
 }
 
-/** The CRC-32 of the text before it, as six characters of base 62. */
+/** The CRC-32 of the preceding text, as six characters of base 62. */
 const checksum = (text: string): string => {
   let characters = ""
   for (let rest = crc32(text), i = 0; i < checksumCharacters; i++, rest = Math.floor(rest / alphabet.length)) {

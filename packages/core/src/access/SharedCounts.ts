@@ -3,33 +3,33 @@ import type { Storage, Tally } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { minuteMs, secondMs } from "../wire/Timestamp.ts"
 
-/** How often a host sends its counts to storage, for the other hosts. */
+/** How often a host sends its counts to storage, so that other hosts see them. */
 const intervalMs = secondMs / 4
-/** How long a total from storage is used. An older total is read again before a decision. */
+/** How long a total from storage may be used. An older total must be read again before a decision. */
 const freshMs = secondMs - intervalMs
 /** The longest that a call waits for a fresh total. After that, the host decides with what it knows. */
 const maxWaitMs = 250
 /**
- * How much the clocks of hosts may differ: storage keeps a window this much longer, because a slow clock may still
- * count in it.
+ * How much the clocks of hosts may differ. Storage keeps a window this much longer, because a host with a slow clock
+ * may still count in it.
  */
 const skewMs = minuteMs
-/** The most counts that one batch sends. */
+/** The maximum number of counts in a batch. */
 const maxBatch = 500
 /**
- * How many counts of one kind are kept. Beyond that, the oldest count is dropped, and is read from storage again when
- * it is needed.
+ * The maximum number of counts of one kind in memory. Beyond that, the oldest count is dropped, and read from storage
+ * again when it is needed.
  */
 const maxCounts = 100_000
-/** How long shutting down may take to send the last counts. */
+/** How long sending the last counts may delay shutting down. */
 const flushMs = secondMs
 
-/** The count of one window of real time, as this host knows it. */
+/** The count for one window of real time, as this host knows it. */
 export interface Count {
   readonly tally: Omit<Tally, "added">
   /** The total of all hosts, as last read from storage. */
   total: number
-  /** What this host has counted and not yet sent. */
+  /** How much this host has counted but not sent yet. */
   added: number
   /** When `total` must be read again, in milliseconds of real time. */
   fresh_until: number
@@ -37,27 +37,27 @@ export interface Count {
 
 /** Counts of one kind, by name. */
 export interface Counter {
-  /** The count of the current window. Windows begin at whole minutes and days, the same on all hosts. */
+  /** Returns the count for the current window. Windows begin at whole minutes and days, the same on all hosts. */
   readonly at: (now: number, workspace_id: WorkspaceId, subject: string) => Count
 }
 
 /**
  * Counts that all hosts on one storage share.
  *
- * A host counts in memory and sends its counts to storage in the background; calls do not wait for that. Decisions use
- * a total that is at most a second old: if it is older, the call waits for one read, which all waiting calls share.
- * While storage is unavailable, a host decides with what it knows and sends its counts later. If the response to a send
- * is lost, its counts may be added twice.
+ * A host counts in memory and sends its counts to storage in the background, so calls do not wait for that. Decisions
+ * use a total that is at most a second old. If the total is older, the call waits for one read, which all waiting calls
+ * share. While storage is unavailable, a host decides with what it knows and sends its counts later. If storage's
+ * response is lost, the counts may be added twice.
  */
 export interface SharedCounts {
   readonly counter: (name: string, window_ms: number) => Counter
-  /** Adds units, or subtracts them. */
+  /** Adds units; a negative number subtracts them. */
   readonly add: (count: Count, units: number) => void
   /** Waits until these counts are fresh. */
   readonly refresh: (counts: ReadonlyArray<Count>) => Effect.Effect<void>
 }
 
-/** Shared counts on a storage. Unsent counts are sent when the scope closes. */
+/** Makes shared counts on a storage. When the scope closes, the remaining counts are sent. */
 export const makeSharedCounts = Effect.fnUntraced(function* (
   storage: Storage["Service"]
 ): Effect.fn.Return<SharedCounts, never, Scope.Scope> {
@@ -83,7 +83,7 @@ export const makeSharedCounts = Effect.fnUntraced(function* (
 
   const refresh = Effect.fnUntraced(function* (counts: ReadonlyArray<Count>) {
     const done = answered
-    // Before waking anyone, because woken fibers may run immediately.
+    // The counts are added before anyone is woken, because woken fibers may run immediately.
     for (const count of counts) unsent.add(count)
     begun.openUnsafe()
     asked.openUnsafe()
@@ -93,7 +93,8 @@ export const makeSharedCounts = Effect.fnUntraced(function* (
     for (const count of counts) count.fresh_until = now + freshMs
   })
 
-  // Registered before the loop starts, so that it runs after the loop has been interrupted.
+  // Finalizers run in reverse order, so this one, registered before the loop starts, runs after the loop is
+  // interrupted.
   yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(sync), flushMs))
   yield* Effect.forkScoped(Effect.forever(turn))
 
@@ -108,7 +109,7 @@ export const makeSharedCounts = Effect.fnUntraced(function* (
   }
 })
 
-/** Sends all unsent counts, and learns their totals. */
+/** Makes an effect that sends all unsent counts and reads their totals. */
 const sending = (storage: Storage["Service"], unsent: Set<Count>): Effect.Effect<void> => {
   const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Count>) {
     const now = yield* Clock.currentTimeMillis
@@ -122,7 +123,7 @@ const sending = (storage: Storage["Service"], unsent: Set<Count>): Effect.Effect
     }
   })
 
-  /** Sends a batch. If storage refuses it, sends each count alone and forgets those that are refused. */
+  /** Sends a batch. If storage rejects the batch, sends each count alone and forgets the rejected ones. */
   const sendBatch = (batch: ReadonlyArray<Count>) =>
     Effect.catchDefect(send(batch), () => Effect.forEach(batch, sendAlone, { discard: true }))
 
@@ -134,7 +135,7 @@ const sending = (storage: Storage["Service"], unsent: Set<Count>): Effect.Effect
       )
     )
 
-  /** Storage is unavailable: decide with what is known, and send the counts later. */
+  /** Storage is unavailable, so decide with what is known, and send the counts later. */
   const continueWithoutStorage = Effect.map(Clock.currentTimeMillis, (now) => {
     for (const count of unsent) {
       count.fresh_until = now + freshMs
@@ -154,7 +155,7 @@ const counterOf = (name: string, window_ms: number, forget: (count: Count) => vo
 
   const roll = (now: number): void => {
     const start = now - (now % window_ms)
-    // If the clock was set back a little, keep counting in the current window.
+    // If the clock was set back by one window, keep counting in the current one.
     if (start === window_start || start === window_start - window_ms) return
     window_start = start
     counts = new Map()

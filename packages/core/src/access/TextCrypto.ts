@@ -2,30 +2,33 @@ import { Context, Effect, Layer, Result } from "effect"
 import { Aead, Mac } from "effect/crypto"
 import { Base64, Base64Url } from "effect/encoding"
 
-/** Text cryptography with one seal key. A platform implementation that copies no bytes takes half the time. */
+/**
+ * Text cryptography with one seal key. A platform's own implementation can avoid copying bytes, and then takes half the
+ * time.
+ */
 export interface KeyedTextCrypto {
-  /** AES-256-GCM, bound to the purpose: the base64 of nonce, ciphertext and tag. */
+  /** Encrypts with AES-256-GCM, bound to the purpose. Returns the base64 of nonce, ciphertext and tag. */
   readonly encrypt: (nonce: Uint8Array, purpose: string, text: string) => Effect.Effect<string>
-  /** The same, synchronously; null if the platform only has asynchronous ciphers, as WebCrypto does. */
+  /** Like `encrypt`, but synchronous. Null if the platform has only asynchronous ciphers, as WebCrypto does. */
   readonly encryptSync: ((nonce: Uint8Array, purpose: string, text: string) => string) | null
-  /** Returns the exact text that was encrypted, if `purpose` is the same; otherwise null. */
+  /** Returns the text that was encrypted if `purpose` is the same, and null otherwise. */
   readonly decrypt: (purpose: string, sealed: string) => Effect.Effect<string | null>
-  /** HMAC with SHA-256, in base64url without padding. */
+  /** Makes an HMAC with SHA-256, in base64url without padding. */
   readonly sign: (text: string) => Effect.Effect<string>
 }
 
-/** Two keys of 32 bytes: one to encrypt, one to sign. */
+/** Two keys of 32 bytes: one for encryption, one for signatures. */
 export interface TextKeys {
   readonly aead: Uint8Array
   readonly mac: Uint8Array
 }
 
-/** Encrypts and signs text: the port through which `Seal` uses a platform. */
+/** The port through which `Seal` uses a platform's cryptography to encrypt and sign text. */
 export class TextCrypto extends Context.Service<
   TextCrypto,
   { readonly keyed: (keys: TextKeys) => Effect.Effect<KeyedTextCrypto> }
 >()("@quotewire/core/TextCrypto") {
-  /** Uses Effect's cryptography services, which every runtime has. */
+  /** Uses Effect's cryptography services, which work on every runtime. */
   static readonly layer: Layer.Layer<TextCrypto, never, Aead.Aead | Mac.Mac> = Layer.effect(
     TextCrypto,
     Effect.gen(function* () {
@@ -43,13 +46,13 @@ export class TextCrypto extends Context.Service<
   )
 }
 
-/** The length of the nonce at the beginning of the ciphertext. */
+/** The length in bytes of the nonce at the beginning of the ciphertext. */
 export const nonceBytes = 12
 
 const cipher = (aead: Aead.Aead["Service"], key: Aead.Key): Pick<KeyedTextCrypto, "encrypt" | "decrypt"> => ({
   encrypt: (nonce, purpose, text) =>
     aead.encrypt(key, bytesOf(text), { nonce, aad: bytesOf(purpose) }).pipe(
-      // Twelve bytes are exactly sixteen base64 characters, so the two encodings can be joined.
+      // Twelve bytes are exactly sixteen base64 characters, so the two encodings can be concatenated.
       Effect.map((sealed) => Base64.encode(nonce) + Base64.encode(sealed)),
       Effect.orDie
     ),

@@ -5,12 +5,12 @@ import * as KeyedHash from "./Seal.ts"
 
 const bodyCharacters = 26
 
-/** Opaque signed tokens that stand for a workspace's ids. A token is derived from its id, so it is never stored. */
+/** Opaque signed tokens for the IDs in a workspace. A token can be derived from its ID, so it is never stored. */
 interface Tokens<Id extends string> {
   readonly write: (seal: Seal["Service"], workspace_id: WorkspaceId, id: Id) => Effect.Effect<string>
-  /** Whether text has the form of a token. It may still be forged. */
+  /** Whether text looks like a token. The token may still be forged. */
   readonly isLike: (text: string) => boolean
-  /** The id in a token; null if this service did not write it. */
+  /** Reads the ID in a token; null if this service did not write the token. */
   readonly read: (
     seal: Seal["Service"],
     token: string
@@ -48,11 +48,12 @@ const tokens = <Id extends string>(
   }
 }
 
-/** The token of `/go/<token>`, which leads to a quote's carrier. It contains nothing about a person. */
+/** The tokens in `/go/<token>` links, which lead to a quote's carrier. A token contains nothing about a person. */
 export const goTokens: Tokens<QuoteId> = tokens("go", prefixes.quote, Schema.is(QuoteId))
 
 /**
- * The token that identifies an ask to its carrier: the idempotency key of its retries, and the reference in callbacks.
+ * The tokens that identify an ask to its carrier, as the idempotency key of its attempts and as the reference in
+ * callbacks.
  */
 export const askTokens = (carrierId: string): Tokens<QuoteRequestId> =>
   tokens(`ask ${carrierId}`, prefixes.quote_request, Schema.is(QuoteRequestId))

@@ -16,9 +16,9 @@ export const Workspace = Schema.Struct({
   organization_id: OrganizationId,
   environment: Environment,
   created_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
-  /** What is added to real time to get workspace time, in milliseconds; 0 in the live environment. */
+  /** The difference between workspace time and real time, in milliseconds; 0 in the live environment. */
   clock_offset_ms: Schema.Int,
-  /** The target of the clock while it advances; otherwise equal to the offset. */
+  /** The offset that the clock advances to; equal to `clock_offset_ms` when no advance is in progress. */
   clock_target_ms: Schema.Int,
   clock_moved_at: Schema.Int.annotate({
     description: "Milliseconds of real time: when an advance last began, or took a step"
@@ -26,15 +26,15 @@ export const Workspace = Schema.Struct({
   active_scenario: Schema.NullOr(Schema.String),
   quotes_expired_at: Schema.NullOr(Schema.Int),
   reset_count: Schema.Int,
-  /** How many resets have erased the data; equal to `reset_count` unless a reset is in progress. */
+  /** How many resets have finished erasing data; equal to `reset_count` unless a reset is in progress. */
   erased_count: Schema.Int
 })
 export type Workspace = typeof Workspace.Type
 
-/** Workspaces in storage, by id. */
+/** The kind of stored workspaces, by ID. */
 export const kind = Kind.make({ name: "workspace", schema: Workspace, survives_reset: true })
 
-/** A new workspace. */
+/** Makes a new workspace. */
 export const create = (
   id: WorkspaceId,
   organization_id: OrganizationId,
@@ -55,10 +55,10 @@ export const create = (
   erased_count: 0
 })
 
-/** Workspace time at a moment of real time; both in milliseconds. */
+/** Workspace time at a moment of real time. Both are in milliseconds. */
 export const timeOf = (workspace: Workspace, realNow: number): number => realNow + workspace.clock_offset_ms
 
-/** The workspace with its clock target moved forward. Concurrent advances add up. */
+/** The workspace with its clock's target moved forward. Concurrent advances add up. */
 export const withLaterTarget = (workspace: Workspace, seconds: number, realNow: number): Workspace => ({
   ...workspace,
   clock_target_ms: workspace.clock_target_ms + seconds * 1_000,
@@ -66,18 +66,18 @@ export const withLaterTarget = (workspace: Workspace, seconds: number, realNow: 
 })
 
 /**
- * An advance without a step for this long counts as abandoned. Longer than a lease, because a host that dies can delay
- * a step for a whole lease.
+ * If an advance takes no step for this long, it counts as abandoned. This is longer than a lease, because a host that
+ * dies can delay a step for a whole lease.
  */
 const givenUpAfterMs = minuteMs
 
-/** The remaining advance of the clock, in milliseconds; 0 if it was abandoned. */
+/** How far the clock still has to advance, in milliseconds; 0 if the advance was abandoned. */
 export const remainingAdvance = (workspace: Workspace, realNow: number): number => {
   const { clock_moved_at, clock_offset_ms, clock_target_ms } = workspace
   return realNow - clock_moved_at > givenUpAfterMs ? 0 : Math.max(0, clock_target_ms - clock_offset_ms)
 }
 
-/** A workspace, and its time at the moment of a call, in milliseconds. */
+/** A workspace and its workspace time at one moment, in milliseconds. */
 export interface Moment {
   readonly workspace: Workspace
   readonly now: number
@@ -88,16 +88,19 @@ export class Workspaces extends Context.Service<
   Workspaces,
   {
     /**
-     * The workspace and its current time. It is a defect if the workspace does not exist, because keys name only
-     * existing ones. A live workspace never changes, so it is cached.
+     * Returns the workspace and its current time. Dies if the workspace does not exist, because keys name only existing
+     * ones. Live workspaces never change, so they are cached.
      */
     readonly moment: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
     /**
-     * Like `moment`, but from a cache that may be stale. A change based on it must include `expectationsOf` in its
-     * `expects`.
+     * Like `moment`, but from a cache that may be stale. A change that was decided on it must include `expectationsOf`
+     * in its `expects`.
      */
     readonly cached: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
-    /** Reads, decides and saves, retrying on conflict. Saves nothing if nothing changes. */
+    /**
+     * Reads a workspace, decides its change and saves it, and repeats this after a conflict. Saves nothing if nothing
+     * changes.
+     */
     readonly update: (
       id: WorkspaceId,
       change: (moment: Moment) => Omit<Workspace, "id" | "version">
@@ -157,19 +160,19 @@ export class Workspaces extends Context.Service<
 const maxCached = 10_000
 
 /**
- * What a change decided at this moment must expect: that the workspace has not changed. Nothing for a live workspace,
- * because it never changes.
+ * What a change decided at this moment must expect: that the workspace has not changed. Empty for a live workspace,
+ * because live workspaces never change.
  */
 export const expectationsOf = ({
   workspace: { id, version, environment }
 }: Moment): ReadonlyArray<Change.Expectation> => (environment === "live" ? [] : [{ kind: kind.name, id, version }])
 
-/** How many advances of the clock may overtake a decision before it conflicts. */
+/** The maximum number of times that an advance of the clock may overtake a decision. */
 const maxAdvances = 100
 
 /**
- * Stores what was decided at a moment. Conflicts if the sandbox has been reset since then, because a reset sets its
- * clock back. An advance since then does not conflict: the decision came first.
+ * Stores a decision that was made at an earlier moment. Conflicts if the sandbox has been reset since then, because a
+ * reset sets its clock back. An advance of the clock since then does not conflict, because the decision came first.
  */
 export const commitAt = Effect.fnUntraced(function* (
   on: { readonly storage: Storage["Service"]; readonly workspaces: Workspaces["Service"] },
@@ -191,7 +194,7 @@ export const commitAt = Effect.fnUntraced(function* (
   }
 })
 
-/** The change that stores a version of a workspace and, if its clock has changed, moves its jobs. */
+/** Makes the change that stores a version of a workspace and, if its clock has changed, moves its jobs. */
 export const changeOf = (workspace: Workspace): Change.Change =>
   Change.make(workspace.id, {
     writes: [

@@ -2,26 +2,33 @@ import type { Caller } from "../access/Caller.ts"
 import type { Moment } from "../access/Workspaces.ts"
 
 /**
- * A person's answer to a host that asks for consent itself, for example in a form that an agent program shows.
+ * The person's answer, for a host that asks for consent itself, for example in a form that an agent program shows.
  *
- * `pending`: not asked yet. The operation then checks everything else and refuses the call, so that the person is asked
- * only if the start is otherwise valid.
+ * `pending`: the person was not asked yet. The operation then checks everything else and refuses the call, so that the
+ * person is asked only if the start is otherwise valid.
  */
 export type PersonsAnswer = "pending" | "agreed" | "declined"
 
-/** A call, as an operation's `run` receives it. Everything has been checked except what the input means. */
+/**
+ * A call as an operation's `run` receives it. Everything was checked except what depends on the meaning of the input.
+ */
 export interface Call {
   readonly caller: Caller
-  /** The caller's workspace, and its time when the call arrived. Cached for operations that are `optimistic`. */
+  /**
+   * The caller's workspace, and its time when the call arrived. It comes from a cache for operations that are
+   * `optimistic`.
+   */
   readonly moment: Moment
-  /** The `Idempotency-Key` of the call, if any. */
+  /** The call's `Idempotency-Key`; null if none was sent. */
   readonly idempotency_key: string | null
-  /** The date of the revision in which the caller gets the answer. `run` itself always answers in the newest form. */
+  /**
+   * The date of the revision in which the caller gets the answer. `run` itself always answers in the newest revision.
+   */
   readonly revision: string
-  /** The input as sent, in the caller's revision. Retries are compared by it. */
+  /** The input as sent, in the caller's revision. A retry is recognized by comparing this input. */
   readonly sent: unknown
   /**
-   * The person's answer, if the host asks for consent itself. Absent over REST: there the input contains the consents.
+   * The person's answer, if the host asks for consent itself. Absent over REST, where the input contains the consents.
    */
   readonly person?: PersonsAnswer
 }

@@ -5,23 +5,23 @@ import { isStorable } from "../wire/Input.ts"
 import * as Json from "../wire/Json.ts"
 
 /*
- * The fingerprint of an input: a keyed hash of its canonical text, a dot, and the length of that text. Equal inputs
- * have equal fingerprints in one record, and a fingerprint does not reveal the input.
+ * The fingerprint of an input is a keyed hash of its canonical text, a dot, and the length of that text. Within one
+ * record, equal inputs have equal fingerprints. A fingerprint does not reveal its input.
  */
 
-/** The record that keeps a fingerprint. In any other record the fingerprint matches nothing. */
+/** Identifies the record that keeps a fingerprint. In any other record, the fingerprint matches no input. */
 export interface KeptIn extends Pick<RecordKey, "workspace_id" | "kind" | "id"> {}
 
-/** The fingerprint of an input that was checked. */
+/** Makes the fingerprint of a checked input. */
 export const of = (seal: Seal["Service"], keptIn: KeptIn, input: unknown): Effect.Effect<string> => {
   const text = Json.canonical(input)
   return Effect.map(seal.mac(purposeOf(keptIn), text), (mac) => join(mac, text))
 }
 
 /**
- * Whether an input has this fingerprint. False if the settings no longer have the key that made it.
+ * Whether an input has this fingerprint. False if the settings no longer have the key that made the fingerprint.
  *
- * The input may be unchecked. Most inputs that differ also differ in length, so they need not be sorted or hashed.
+ * The input may be unchecked. Inputs that differ usually differ in length too, and then need not be sorted or hashed.
  */
 export const matches = (
   seal: Seal["Service"],
@@ -29,7 +29,7 @@ export const matches = (
   fingerprint: string,
   input: unknown
 ): Effect.Effect<boolean> => {
-  // The order of members does not change the length.
+  // The order of members does not affect the length, so comparing lengths needs no canonical text.
   if (!isStorable(input) || !fingerprint.endsWith(join("", JSON.stringify(input)))) return Effect.succeed(false)
   const text = Json.canonical(input)
   return Effect.map(

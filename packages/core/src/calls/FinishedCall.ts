@@ -11,12 +11,10 @@ import { pageFields } from "../wire/Pagination.ts"
 import { plain } from "../wire/PlainText.ts"
 import { fromMillis, OffsetDateTime, Timestamp } from "../wire/Timestamp.ts"
 
-/*
- * A finished call: what hosts learn about it, and its entry in the request log.
- */
+/* A finished call: what hosts learn about it, and its entry in the request log. */
 
 /**
- * How a call reached the service, as its host knows it.
+ * How a call reached the service, as reported by its host.
  *
  * It contains nothing from a body, a key or a person: no query, and only the pattern of the path.
  */
@@ -25,16 +23,18 @@ export interface Transport {
   readonly method: string
   /** The matched path with `{id}` in place of each identifier, never the path that was sent. */
   readonly route: string
-  /** The HTTP status, if it does not depend on the result of the call; null if it does, as in REST. */
+  /** The HTTP status, if it does not depend on the call's result; null if it depends on the result, as in REST. */
   readonly status: number | null
   /** The `User-Agent` header. */
   readonly user_agent: string | null
-  /** The name with which a client of the agent endpoint identifies itself. */
+  /** The name by which a client of the agent endpoint identifies itself. */
   readonly client_name: string | null
   readonly client_version: string | null
 }
 
-/** What the input's `id` refers to. Without an `id`, the answer refers to a new quote request. */
+/**
+ * What the input's `id` refers to. An input without `id` creates a quote request, and the answer contains that request.
+ */
 export type About = "quote_request" | "quote"
 
 /** The quote request and the quote that a call is about. */
@@ -43,9 +43,7 @@ export interface CallSubject {
   readonly quote_id: QuoteId | null
 }
 
-/**
- * Finds the ids that a call is about. Ignores text that does not have the form of an id, so that it is never logged.
- */
+/** Finds the IDs that a call is about. Ignores text that is not formatted like an ID, so that it is never logged. */
 export const subjectOf = (about: About, input: unknown, answer: string | null): CallSubject => {
   const id = Predicate.hasProperty(input, "id") ? input.id : null
   if (about === "quote") return { quote_id: isQuoteId(id) ? id : null, quote_request_id: firstRequest(answer) }
@@ -55,33 +53,33 @@ export const subjectOf = (about: About, input: unknown, answer: string | null): 
 const isQuoteId = Schema.is(QuoteId)
 const isQuoteRequestId = Schema.is(QuoteRequestId)
 
-/** The first quote request id in an answer: a request's own id, or the id of a quote's request. */
+/** The first quote request ID in an answer: the request's own ID, or the ID of the request to which a quote belongs. */
 const firstRequest = (answer: string | null): QuoteRequestId | null => {
   const id = answer === null ? null : /"(qreq_[^"]*)"/.exec(answer)?.[1]
   return isQuoteRequestId(id) ? id : null
 }
 
-/** An answered request: no body, no key, nothing about a person. */
+/** An answered request, without a body, a key or anything about a person. */
 export interface FinishedCall extends CallSubject {
   readonly request_id: RequestId
-  /** When it was received: real time in milliseconds. */
+  /** When the request was received, in milliseconds of real time. */
   readonly created_at: number
   readonly duration_ms: number
   readonly caller: Caller
-  /** Null if the request reached no operation. */
+  /** The operation's name; null if the request matched no operation. */
   readonly operation: string | null
   readonly transport: Transport
   /** The HTTP status of the answer. */
   readonly status: number
-  /** Null if the call succeeded. */
+  /** The error code; null if the call succeeded. */
   readonly error_code: ErrorCode | null
 }
 
 /**
- * Called after every answered call: with a valid key, or keyless if that is allowed. Calls with a refused key are
- * excluded.
+ * Called after every answered call with a valid key, or by a keyless caller that was admitted. Not called for a refused
+ * key.
  *
- * It must neither throw nor block. If it throws, the service logs that, and the answer does not change.
+ * It must neither throw nor block. If it throws, the service logs that, and the answer stays the same.
  */
 export const OnFinishedCall = Context.Reference<(call: FinishedCall) => void>("@quotewire/core/OnFinishedCall", {
   defaultValue: () => () => {}
@@ -126,11 +124,11 @@ const fields = {
   quote_id: Schema.NullOr(QuoteId).annotateKey({ description: "The quote that it was about; null if none" })
 }
 
-/** One API call of an organization (api.md, Request log entries): no body, no key, nothing about a person. */
+/** One API call by an organization (api.md, Request log entries), without a body, a key or anything about a person. */
 export const RequestLogEntry = Schema.Struct(fields).annotate({ identifier: "RequestLogEntry" })
 export type RequestLogEntry = typeof RequestLogEntry.Type
 
-/** An entry in a list, with the caller's description of its own program. */
+/** A log entry as listed, with the caller's description of its own program. */
 export const ListedRequest = Schema.Struct({
   ...fields,
   agent: Schema.Struct({
@@ -143,7 +141,7 @@ export const ListedRequest = Schema.Struct({
 }).annotate({ identifier: "ListedRequest" })
 export type ListedRequest = typeof ListedRequest.Type
 
-/** The input for listing calls. They are listed newest first. */
+/** The input for listing calls. The list is newest first. */
 export const ListInput = Schema.Struct({
   ...pageFields,
   status: Schema.optionalKey(wholeNumber(100, 599)).annotateKey({
@@ -167,10 +165,10 @@ export const RequestLogPage = Schema.Struct({
 })
 export type RequestLogPage = typeof RequestLogPage.Type
 
-/** The filters of a list that match labels. */
+/** The filters that are matched by labels. */
 type Labelled = Pick<ListInput, "status" | "operation" | "error_code">
 
-/** The labels of an entry, and of the filters that match it. */
+/** The labels of a log entry. Filters that match the entry have the same labels. */
 export const labels = (of: Labelled): ReadonlyArray<string> => [
   ...(of.status === undefined ? [] : [`status:${of.status}`]),
   ...(of.operation === undefined ? [] : [`operation:${of.operation}`]),
@@ -179,7 +177,10 @@ export const labels = (of: Labelled): ReadonlyArray<string> => [
 
 type Outcome = Pick<ListedRequest, "status" | "operation" | "error_code">
 
-/** Labels of entries. Consecutive entries with the same outcome share one array of labels, because storage keeps it. */
+/**
+ * Makes the labels of entries. Consecutive entries with the same outcome share one array, because in-memory storage
+ * keeps it.
+ */
 const sharedLabels = (): ((of: Outcome) => ReadonlyArray<string>) => {
   let last: (Outcome & { readonly labels: ReadonlyArray<string> }) | null = null
   return ({ error_code, operation, status }) => {
@@ -193,7 +194,7 @@ const sharedLabels = (): ((of: Outcome) => ReadonlyArray<string>) => {
 
 const labelsOf = sharedLabels()
 
-/** Entries in storage. Their times are real time, even in a sandbox with an advanced clock. */
+/** The kind of stored log entries. Their times are real time, even in a sandbox with an advanced clock. */
 export const kind = Kind.make({
   name: "api_request",
   schema: ListedRequest,
@@ -205,15 +206,15 @@ export const kind = Kind.make({
   })
 })
 
-/** A finished call with a valid key. */
+/** A finished call by a caller with a key. */
 export type CallWithKey = FinishedCall & { readonly caller: { readonly key_id: KeyId } }
 
 export const hasKey = (call: FinishedCall): call is CallWithKey => call.caller.key_id !== null
 
-/** The stored form of a finished call. */
+/** The stored record of a finished call. */
 export const toStored = (call: CallWithKey): StoredRecord => new LoggedCall(call)
 
-/** Makes the entry only when its body is first read, because storage in memory reads few bodies. */
+/** Makes the log entry only when its body is first read, because few bodies in in-memory storage are ever read. */
 class LoggedCall extends Kind.LateRecord {
   private readonly call: CallWithKey
 
@@ -260,10 +261,11 @@ const entryOf = (call: CallWithKey): ListedRequest => ({
 })
 
 /**
- * The secret part, after the prefix, of a key, an operator's token, a partner link, a read handle or a signing secret.
+ * Matches the secret part, after the prefix, of a key, an operator's token, a partner link, a read handle or a signing
+ * secret.
  */
 const secret = /(?<=(?:(?:sandbox|live)_(?:server|widget|platform)|operator|link|rh|whsec)_)[\w+/=-]+/g
 
-/** Text from a caller, without secrets, cut to length, in a form that every storage can hold. */
+/** Text from a caller in a form that every storage can hold: without secrets, and cut to length. */
 const storable = (text: string | null): string | null =>
   text === null ? null : plain(text.slice(0, maxTextCharacters)).replace(secret, "…")

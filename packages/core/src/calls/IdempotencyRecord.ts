@@ -6,8 +6,8 @@ const fingerprint = Schema.String.annotate({ description: "A keyed hash of the i
 /**
  * The stored state of a call with an `Idempotency-Key`.
  *
- * `running` until it expires, unless renewed; `done` with its answer; or `released` after a refusal, so that a retry
- * runs.
+ * `running`: the call is in progress, until `until` unless it is renewed. `done`: the call has an answer. `released`:
+ * the call was refused, so a retry runs it again.
  */
 export const IdempotencyRecord = Schema.Union([
   Schema.Struct({ state: Schema.Literal("running"), fingerprint, until: Schema.Int }),
@@ -16,7 +16,7 @@ export const IdempotencyRecord = Schema.Union([
 ])
 export type IdempotencyRecord = typeof IdempotencyRecord.Type
 
-/** Stored records of calls with an `Idempotency-Key`, by operation and key. */
+/** The kind of stored calls with an `Idempotency-Key`, by operation and key. */
 export const kind = Kind.make({
   name: "idempotency_record",
   has_hashes: true,
@@ -25,5 +25,5 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** The id of a record. */
+/** The ID of a call's record. */
 export const idOf = (operation: string, key: string | null): string => `${operation} ${key}`

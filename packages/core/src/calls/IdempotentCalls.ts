@@ -12,23 +12,23 @@ import { type IdempotencyRecord, idOf, kind } from "./IdempotencyRecord.ts"
 
 /** A call that must run only once, however often the caller sends it. */
 export interface KeyedCall {
-  /** Who calls, when, and with which input. Retries are compared by the input as sent. */
+  /** Who makes the call, when, and with which input. A retry is recognized by its input as sent. */
   readonly call: { readonly caller: Caller; readonly moment: Moment; readonly sent: unknown }
   readonly operation: string
-  /** The `Idempotency-Key`, already checked with `keyErrors`. */
+  /** The `Idempotency-Key`, which `keyErrors` has already checked. */
   readonly key: string | null
-  /** The date of the newest revision; answers of this release have its form. */
+  /** The date of the newest revision, which is the form of this release's answers. */
   readonly form: string
 }
 
-/** An answer, the revision of its form, and whether it is a replay. */
+/** An answer, the revision that it is written in, and whether it is a replay. */
 export interface Answer<A> {
   readonly json: Json.Json<A>
   readonly form: string
   readonly replayed: boolean
 }
 
-/** Stores the answers of calls with an `Idempotency-Key` (api.md, Idempotency). */
+/** Runs calls with an `Idempotency-Key` once, and stores their answers (api.md, Idempotency). */
 export class IdempotentCalls extends Context.Service<
   IdempotentCalls,
   {
@@ -53,13 +53,13 @@ export class IdempotentCalls extends Context.Service<
   )
 }
 
-/** Writes the record of an idempotent call. */
+/** Makes the functions that write an idempotent call's record. */
 const makeRecords = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
 
-  // Dated when it is written, not when the call began: otherwise the answer to a one-year advance would already be a
-  // year old.
+  // Dated when the record is written, not when the call began: otherwise the answer to a one-year advance would already
+  // be a year old.
   const write = Effect.fnUntraced(function* (id: RecordId, version: number, kept: IdempotencyRecord) {
     const { now } = yield* workspaces.moment(id.workspace_id)
     const record = kind.record(kept, { id: id.name, version, created_at: now, updated_at: now })
@@ -67,8 +67,8 @@ const makeRecords = Effect.gen(function* () {
   })
 
   /**
-   * Stores a call's outcome as the next version of its record, or as the first if retention has erased the record in
-   * the meantime.
+   * Stores a call's outcome as the next version of its record. If retention has erased the record in the meantime,
+   * stores the outcome as the first version.
    */
   const conclude = (id: RecordId, kept: IdempotencyRecord) =>
     retryOnConflict(
@@ -88,8 +88,8 @@ const makeRecords = Effect.gen(function* () {
     )
 
   /**
-   * Renews the record while a call runs. Stops on a conflict, which means that the record was erased or the call
-   * has ended.
+   * Renews the record while a call runs. Stops on a conflict, which means that the record was erased or the call has
+   * ended.
    */
   const renewing = Effect.fnUntraced(
     function* (id: RecordId, version: number, fingerprint: string) {
@@ -153,12 +153,15 @@ const makeRunOnce = Effect.gen(function* () {
   })
 })
 
-/** After this time without a renewal, the call's host counts as dead and a retry may run the call. */
+/**
+ * How long a record is valid without a renewal. After that, the host that runs the call counts as dead, and a retry may
+ * run the call.
+ */
 const runningMs = 30_000
 /** How often a running call renews its record, in milliseconds. */
 const renewMs = 10_000
 
-/** How long calls of disconnected callers may still run when the service stops, in milliseconds. */
+/** How long the calls of disconnected callers may continue when the service stops, in milliseconds. */
 const lastCallsMs = 500
 
 /** Refuses an `Idempotency-Key` that was used with a different input. */
@@ -185,7 +188,7 @@ interface RecordId {
 
 const placeOf = ({ name, workspace_id }: RecordId) => ({ workspace_id, kind: kind.name, id: name })
 
-/** The errors of an `Idempotency-Key` that is missing or malformed. */
+/** Checks an `Idempotency-Key`. Returns an error if the key is missing or malformed. */
 export const keyErrors = (key: string | null): ReadonlyArray<ApiError.FieldError> =>
   key !== null && visibleAscii.test(key)
     ? []

@@ -6,7 +6,7 @@ import * as Kind from "../storage/Kind.ts"
 import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** How a mailbox is stored, by its name. `text` is null once nobody is waiting for a message anymore. */
+/** The kind of stored mailboxes, by name. `text` is null once nobody waits for a message anymore. */
 export const kind = Kind.make({
   name: "mailbox",
   schema: Schema.Struct({ text: Schema.NullOr(Schema.String) }),
@@ -16,26 +16,29 @@ export const kind = Kind.make({
   wakes: "itself"
 })
 
-/** A mailbox for one message. Choose a new name that nobody can guess, because anybody who knows it can send to it. */
+/**
+ * A mailbox for one message. Choose a new name that nobody can guess, because anybody who knows the name can send to
+ * the mailbox.
+ */
 export interface Mailbox {
   readonly workspace_id: WorkspaceId
   readonly name: string
 }
 
-/** Takes a message from one host to another host that waits for it, through the storage they share. */
+/** Passes a message from one host to another host that waits for it, through their shared storage. */
 export class Mailboxes extends Context.Service<
   Mailboxes,
   {
     /**
-     * Puts a message into a mailbox, and returns whether the mailbox accepted it. A mailbox keeps only its first
-     * message, and accepts none once nobody waits for it.
+     * Puts a message into a mailbox, and returns whether the mailbox accepted it. A mailbox accepts only one message,
+     * and no message once nobody waits anymore.
      */
     readonly send: (mailbox: Mailbox, text: string) => Effect.Effect<boolean, StorageUnavailable>
     /**
-     * Waits for the message and erases it. Null if no message arrives within `wait_ms` milliseconds of real time, if
-     * the process is about to stop, or if too many calls wait already.
+     * Waits for the message and erases it. Returns null if no message arrives within `wait_ms` milliseconds of real
+     * time, if the process is about to stop, or if too many calls are already waiting.
      *
-     * The mailbox then accepts no message, even if the wait was interrupted.
+     * Afterwards the mailbox accepts no message, even if the wait was interrupted.
      */
     readonly receive: (mailbox: Mailbox, wait_ms: number) => Effect.Effect<string | null>
   }
@@ -65,8 +68,8 @@ export class Mailboxes extends Context.Service<
         )
 
       /**
-       * The message; null if it has not arrived, or if storage is unavailable, because storage may recover before the
-       * wait is over.
+       * The message; null if it has not arrived. Also null if storage is unavailable, because storage may recover
+       * before the wait is over.
        */
       const look = (mailbox: Mailbox) =>
         find(mailbox).pipe(
@@ -85,7 +88,7 @@ export class Mailboxes extends Context.Service<
         }
       })
 
-      /** Erases the message, and closes the mailbox to any other. */
+      /** Erases the message, and closes the mailbox to further messages. */
       const close = (mailbox: Mailbox) =>
         retryOnConflict(
           Effect.flatMap(find(mailbox), (stored) =>
@@ -96,7 +99,7 @@ export class Mailboxes extends Context.Service<
       const receive = (mailbox: Mailbox, waitMs: number) =>
         longPolls
           .listen({ workspace_id: mailbox.workspace_id, id: mailbox.name }, (next) => waitFor(mailbox, waitMs, next))
-          // If storage cannot be reached, retention erases what is left.
+          // If storage cannot be reached, retention erases the message later.
           .pipe(Effect.ensuring(Effect.ignore(close(mailbox))))
 
       return Mailboxes.of({ send, receive })

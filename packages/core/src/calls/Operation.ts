@@ -13,42 +13,39 @@ import type { About } from "./FinishedCall.ts"
 /** The type of a query parameter. */
 export type QueryType = "string" | "integer"
 
-/** The REST route of an operation. Input fields that are in neither path nor query form the body. */
+/** An operation's REST route. Input fields that appear in neither the path nor the query form the body. */
 export interface Route {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE"
   /** The path, with `{name}` in place of an input field. */
   readonly path: string
   readonly query: Readonly<Record<string, QueryType>>
-  /** The HTTP status of success. */
+  /** The HTTP status of a successful answer. */
   readonly status: 200 | 201 | 202
-  /** The address of the created resource, given the `id` at the beginning of the answer. */
+  /** Returns the address of the created resource, given the `id` at the beginning of the answer. */
   readonly location?: (id: string) => string
 }
 
 /**
- * Who may call an operation: the kinds of caller, and the environment if it is limited to one. Others get `forbidden`.
+ * Who may call an operation: the kinds of callers, and the environment if the operation is limited to one. Other
+ * callers get `forbidden`.
  */
 export interface Authority {
   readonly callers: ReadonlyArray<CallerKind>
   readonly environment?: "sandbox"
-  /** Whether callers without a server key need the read handle of the quote request. */
+  /** Whether callers without a server key need the quote request's read handle. */
   readonly by_handle?: true
   /**
-   * The input field that must name the resource of a partner link. Without it, partner links may not call the
-   * operation.
+   * The input field that must name the partner link's resource. If absent, partner links may not call the operation.
    */
   readonly by_link?: "id" | "quote_request_id"
 }
 
-/**
- * Whether a caller may call an operation. A partner link may call only operations that declare the field that names its
- * resource.
- */
+/** Whether a caller may call an operation. A partner link may call only operations with `by_link`. */
 export const admits = (authority: Authority, caller: Caller): boolean =>
   (caller.kind === "link" ? authority.by_link !== undefined : authority.callers.includes(caller.kind)) &&
   (authority.environment === undefined || authority.environment === caller.environment)
 
-/** Whether an input names the resource that a partner link shows. For the link, nothing else exists. */
+/** Whether an input names the resource that a partner link shows. A link can reach no other resource. */
 export const reaches = ({ by_link }: Authority, { kind, shared_id }: Caller, input: unknown): boolean =>
   kind !== "link" || (by_link !== undefined && Predicate.hasProperty(input, by_link) && input[by_link] === shared_id)
 
@@ -65,34 +62,37 @@ export interface Definition<Name extends string, Input, Output, R> {
   readonly cost: Cost
   /** Whether a retry with the same `Idempotency-Key` replays the first answer (api.md, Idempotency). */
   readonly idempotent: boolean
-  /** The field of the answer that is a secret: shown once, never stored, and null in a replay. */
+  /**
+   * The answer's field that contains a secret. The secret is shown once and never stored; a replay has null in its
+   * place.
+   */
   readonly secret_field?: string
   /**
-   * Promises that `run` works with a cached moment: its changes expect that moment, and it reads the current moment
-   * before any refusal that depends on it. The pipeline then reads nothing before it calls `run`.
+   * Promises that `run` works with a cached moment: `run` makes its changes expect that moment, and reads the current
+   * moment before any refusal that depends on it. The pipeline then reads nothing before it calls `run`.
    */
   readonly optimistic?: true
   readonly input: Schema.Decoder<Input>
   readonly output: Schema.Encoder<Output>
   /**
-   * Checks the other fields of an input if some fields, or the key, are malformed, so that one answer reports every
-   * wrong field.
+   * Checks an input's remaining fields if some fields or the `Idempotency-Key` are malformed, so that one answer
+   * reports every wrong field.
    */
   readonly validateRest?: (
     call: Call,
     input: unknown,
     refused: ReadonlyArray<ApiError.FieldError>
   ) => Effect.Effect<ApiError.WrongFields, never, R>
-  /** Makes the refusal of wrong fields; by default `ApiError.invalidInput`. */
+  /** Makes the error for wrong fields; by default `ApiError.invalidInput`. */
   readonly refuse?: (wrong: ApiError.WrongFields) => ApiError.ApiError<"invalid_input">
   /**
-   * Whether the operation is available with the host's settings; by default it always is. An unavailable operation is
-   * not listed, and calls to it get `not_found`.
+   * Whether the host's settings make the operation available; by default always true. An unavailable operation is not
+   * listed, and calls to it get `not_found`.
    */
   readonly available?: Effect.Effect<boolean, never, R>
-  /** The subject of a call, for the request log; none by default. */
+  /** What a call is about, for the request log; by default nothing. */
   readonly about?: About
-  /** The error codes that it can return, besides those of every operation. */
+  /** The error codes that the operation can return, besides those that every operation can return. */
   readonly errors: ReadonlyArray<ApiError.ErrorCode>
   readonly run: (
     call: Call,
@@ -100,11 +100,11 @@ export interface Definition<Name extends string, Input, Output, R> {
   ) => Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>
 }
 
-/** One thing that a caller can do. Its REST route, its command and its Promise method are derived from this. */
+/** One thing that a caller can do. Its REST route, its command and its Promise method are derived from this object. */
 export interface Operation<out Name extends string = string, out Input = unknown, out Output = unknown, out R = unknown>
   extends Omit<Definition<Name, Input, Output, R>, "run"> {
   /**
-   * Decodes the input for the host's lines, and returns an effect that runs the operation. The caller is already
+   * Decodes the input for the host's lines, and returns an effect that runs the operation. The caller must already be
    * checked.
    */
   readonly prepare: (
@@ -114,7 +114,7 @@ export interface Operation<out Name extends string = string, out Input = unknown
   ) => Result.Result<Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>, ApiError.WrongFields>
 }
 
-/** Makes an operation from its definition. Its input schema is compiled once for the lines of a host. */
+/** Makes an operation from its definition. The input schema is compiled once for each host's lines. */
 export const make = <const Name extends string, Input, Output, R, const Idempotent extends boolean>(
   definition: Definition<Name, Input, Output, R> & { readonly idempotent: Idempotent }
 ): Operation<Name, Input, Output, R> & { readonly idempotent: Idempotent } => {

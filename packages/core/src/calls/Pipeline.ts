@@ -30,34 +30,36 @@ export interface RequestHead {
 /** A call that a host passes to the pipeline. */
 export interface Request extends RequestHead {
   /**
-   * `{ header }` with the `Service-Version` that was sent; null if none was: then the workspace's pin decides, and its
-   * first call stores the pin. `"current"` is for hosts that always answer in the newest revision, such as the agent
-   * endpoint and embedded clients. They neither read nor store a pin.
+   * `{ header }`: the `Service-Version` header, or null if it was not sent. Null lets the workspace's pin decide, and
+   * the workspace's first call stores the pin. `"current"`: always answer in the newest revision, as the agent endpoint
+   * and embedded clients do, without reading or storing a pin.
    */
   readonly revision: AskedRevision
-  /** The `Idempotency-Key` that was sent, if any. */
+  /** The `Idempotency-Key`; null if it was not sent. */
   readonly idempotency_key: string | null
-  /** How the call arrived, for the request log; by default the operation's own route, as for embedded clients. */
+  /** How the call arrived, for the request log. By default the operation's own route, which suits embedded clients. */
   readonly transport?: Transport
-  /** The person's answer, if the host asks for consent itself. It is never taken from the caller's input. */
+  /** The person's answer, if the host asks for consent itself. The caller's input must never set it. */
   readonly person?: PersonsAnswer
-  /** Whether an earlier request was charged for this call: a call that asks the person runs once for each answer. */
+  /**
+   * Whether an earlier request already paid for this call. A call that asks the person runs again after each answer.
+   */
   readonly is_paid?: boolean
   /**
    * The input as one object, collected from all parts of the call.
    *
-   * It is read only after the caller is admitted, so that the body of an unknown caller is never read.
+   * The pipeline reads it only after admitting the caller, so that an unknown caller's body is never read.
    */
   readonly input: Effect.Effect<unknown, ApiError.ApiError>
 }
 
 /** A successful answer. */
 export interface Reply<out Output = unknown> {
-  /** The answer in the newest form. */
+  /** The answer in the newest revision. */
   readonly json: Json.Json<Output>
-  /** The answer in the caller's revision, as JSON text. Hosts send this. */
+  /** The answer in the caller's revision, as JSON text. Hosts send this text. */
   readonly text: string
-  /** The date of that revision, for the `Service-Version` header. */
+  /** The date of the caller's revision, for the `Service-Version` header. */
   readonly revision: string
   /** Whether this is the answer of an earlier call with the same `Idempotency-Key`. */
   readonly replayed: boolean
@@ -75,9 +77,9 @@ export type PipelineServices = Access | Allowance | IdempotentCalls | RequestLog
 type EntryServices = Access | Allowance | RequestLog
 
 /**
- * Calls an operation, in this order: caller, revision, authority, allowance, input, run, log.
+ * Calls an operation in these steps: caller, revision, authority, allowance, input, run, log.
  *
- * It only fails with an `ApiError`. A defect is logged with the request id and answered as `internal_error`.
+ * Fails only with an `ApiError`. A defect is logged with the request ID and answered as `internal_error`.
  */
 export const call = <Output, R>(
   operation: Operation.Operation<string, unknown, Output, R>,
@@ -91,9 +93,9 @@ export const call = <Output, R>(
 }
 
 /**
- * Refuses a request that matches no operation with `not_found`.
+ * Refuses a request that matches no operation, with `not_found`.
  *
- * With a valid key the request is charged, may be refused with `rate_limited`, and is logged, like any other call. An
+ * With a valid key, the request is charged and logged like any other call, and may be refused with `rate_limited`. An
  * invalid key counts against its address, and gets the same answer as a missing key.
  */
 export const refuseUnrouted = (request: UnroutedRequest): Effect.Effect<never, ApiError.ApiError, EntryServices> =>
@@ -104,7 +106,7 @@ export const refuseUnrouted = (request: UnroutedRequest): Effect.Effect<never, A
       )
 
 /**
- * Logs a request that its host has answered itself, if its key is valid.
+ * Logs a request that its host has answered itself, if the request has a valid key.
  *
  * Other requests are not logged, but an invalid key counts against its address.
  */
@@ -128,7 +130,7 @@ export const logUnrouted = (
 /**
  * Identifies a caller without calling an operation, for a host whose answers depend on the caller.
  *
- * Fails with the same refusals as `call`.
+ * Fails with the same errors as `call`.
  */
 export const identify = (request: RequestHead): Effect.Effect<Caller, ApiError.ApiError, Access | Allowance> =>
   Effect.contextWith((services: Context.Context<Access | Allowance>) =>
@@ -138,10 +140,10 @@ export const identify = (request: RequestHead): Effect.Effect<Caller, ApiError.A
   )
 
 /**
- * Identifies a caller by an access token. The effect `verify` checks the token and returns what it grants.
+ * Identifies a caller by an access token. `verify` checks the token and returns what the token grants.
  *
- * A failure with `authentication_failed` counts against the address, as a wrong key does. An address that has reached
- * its limit is refused before its token is checked.
+ * If `verify` fails with `authentication_failed`, this counts against the address, like a wrong key. An address that
+ * has reached its limit is refused before its token is checked.
  */
 export const identifyGrant = <G extends Grant, E extends { readonly _tag: string }>(
   { credentials: { address }, request_id }: RequestHead,
@@ -156,29 +158,31 @@ export const identifyGrant = <G extends Grant, E extends { readonly _tag: string
     return { caller, grant }
   })
 
-/** Charges for a request that its host answers itself and that uses storage. Fails with `rate_limited`. */
+/** Charges for a request that uses storage but that its host answers itself. Fails with `rate_limited`. */
 export const spendUnrouted = (
   { credentials }: Pick<RequestHead, "credentials">,
   caller: Caller
 ): Effect.Effect<void, ApiError.ApiError<"rate_limited">, Allowance> =>
   Effect.flatMap(Allowance, (allowance) => allowance.spend(caller, unroutedCost, credentials.address))
 
-/** A route's path in the request log: `{id}` in place of each identifier (api.md, Request log entries). */
+/**
+ * A route's path as the request log shows it, with `{id}` in place of each identifier (api.md, Request log entries).
+ */
 export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{id}")
 
 /** A request in progress: what was received, and what is known about it so far. */
 interface CallState {
   readonly request_id: RequestId
   readonly transport: Transport
-  /** Null if the request matches no operation. */
+  /** The operation; null if the request matches no operation. */
   readonly operation: Pick<Operation.Operation, "about" | "name" | "route"> | null
   readonly services: Context.Context<RequestLog>
-  /** When it was received: real time in milliseconds. */
+  /** When the request was received, in milliseconds of real time. */
   readonly created_at: number
-  /** The same moment on the monotonic clock. */
+  /** The same moment in milliseconds of monotonic time. */
   readonly began_ms: number
   caller: Caller | null
-  /** The revision of the answer or refusal; null until it is known. */
+  /** The revision of the answer or error; null until it is known. */
   revision: Revision.Revision | null
   /** The input, translated to the newest revision. */
   input: unknown
@@ -195,7 +199,7 @@ const start = (
   return { request_id, transport, operation, services, ...received, caller: null, revision: null, input: null }
 }
 
-/** Runs the work of a request, and logs how it ends. */
+/** Does the work of a request, and logs how the request ends. */
 const logged = <A extends Reply, R>(
   state: CallState,
   work: (state: CallState) => Effect.Effect<A, Refusal, R>
@@ -258,7 +262,7 @@ const enterUnrouted = Effect.fnUntraced(function* (
   return yield* notFound
 })
 
-/** Runs a call. Eager: it needs Effect's run loop only from the first step that has to wait. */
+/** Runs a call. The effect is eager: it needs Effect's run loop only from the first step that must wait. */
 const perform = Effect.fnUntracedEager(function* <Output, R>(
   operation: Operation.Operation<string, unknown, Output, R>,
   request: Request,
@@ -271,7 +275,8 @@ const perform = Effect.fnUntracedEager(function* <Output, R>(
   const revisions = Context.get(services, Revisions)
   const chosen = yield* revisions.choose(request.revision, caller.workspace_id)
   const entering = enter(operation, request, Context.get(services, Allowance), caller)
-  // The first admitted call stores the pin, whatever its result. A call whose body is too large is not admitted.
+  // The workspace's first admitted call stores the pin, whatever its result. A call whose body is too large is not
+  // admitted.
   const first = chosen === null ? yield* Effect.exit(entering) : null
   if (first !== null && isTooLarge(first)) return yield* Effect.failCause(first.cause)
   const revision = chosen ?? (yield* revisions.pin(caller.workspace_id))
@@ -279,7 +284,7 @@ const perform = Effect.fnUntracedEager(function* <Output, R>(
   const sent = yield* first ?? entering
   state.input = Revision.input(revision, operation.name, sent)
   if (!Operation.reaches(operation.authority, caller, state.input)) return yield* notFound
-  // Read the moment only now: the body may have arrived slowly.
+  // The moment is read this late because the body may have arrived slowly.
   const workspaces = Context.get(services, Workspaces)
   const moment = yield* operation.optimistic === true
     ? workspaces.cached(caller.workspace_id)
@@ -303,12 +308,12 @@ const perform = Effect.fnUntracedEager(function* <Output, R>(
     running,
     secret_field === undefined ? identity : (answer) => Json.withNull(answer, secret_field)
   )
-  // A stored answer that an older release wrote in its own form is returned unchanged.
+  // An answer that an older release stored in its own form is returned unchanged.
   const answerRevision = form === newest ? revision : { date: form, differences: [] }
   return replyOf(answerRevision, operation, json, replayed)
 })
 
-/** Checks authority and charges the call, then reads the input as sent. */
+/** Checks authority, charges the call, and then reads the input. */
 const enter = (
   operation: Pick<Operation.Operation, "authority" | "cost">,
   request: Request,
@@ -346,7 +351,7 @@ const prepare = <Output, R>(
   return Effect.flatMap(rest, (others) => Effect.fail(refusalOf(joinWrongFields(refused, others))))
 }
 
-/** A refusal in the caller's revision. Some refusals are always in the current one (api.md, Choosing a revision). */
+/** An error in the caller's revision. Some errors are always in the newest revision (api.md, Choosing a revision). */
 const inRevision = (
   revision: Revision.Revision | null,
   operation: string,
@@ -369,10 +374,10 @@ const replyOf = <Output>(
 })
 
 /**
- * Identifies who sends a request, and counts an invalid key against its address.
+ * Identifies the sender of a request, and counts an invalid key against its address.
  *
  * An address that has reached its limit is refused before its key is looked up, so that guessing keys does not load
- * storage. Keys that were recently found valid are still accepted.
+ * storage. The address can still use keys that were recently found valid.
  */
 const authenticate = (services: Context.Context<Access | Allowance>, credentials: Credentials) => {
   const access = Context.get(services, Access)

@@ -2,10 +2,10 @@ import { Cause, Effect, Option } from "effect"
 import type { StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 
-/** Why a call is refused. */
+/** The reasons why the pipeline can refuse a call. */
 export type Refusal = ApiError.ApiError | StorageUnavailable
 
-/** The refusal in a cause; null if the cause contains a defect. */
+/** The error that a cause contains; null if the cause contains a defect. */
 export const toApiError = (cause: Cause.Cause<Refusal>): ApiError.ApiError | null => {
   const failure = Cause.findErrorOption(cause)
   if (Option.isNone(failure)) return null
@@ -15,7 +15,10 @@ export const toApiError = (cause: Cause.Cause<Refusal>): ApiError.ApiError | nul
     : error
 }
 
-/** Fails with the refusal in a cause. Logs a defect, and refuses the call with `internal_error`. */
+/**
+ * Fails with the error that a cause contains. If the cause contains a defect, logs the defect and fails with
+ * `internal_error`.
+ */
 export const refuse = (
   operation: string,
   request_id: string,

@@ -23,17 +23,17 @@ import {
   toStored
 } from "./FinishedCall.ts"
 
-/** Whether calls are logged. If not, the operations of the request log are not available. */
+/** Whether calls are logged. If false, the request log's operations are unavailable. */
 export const RequestLogEnabled = Context.Reference<boolean>("@quotewire/core/RequestLogEnabled", {
   defaultValue: () => true
 })
 
 /**
- * Logs the calls of an organization's keys, and reads the log (api.md, Request log).
+ * Logs calls made with an organization's keys, and reads the log (api.md, Request log).
  *
- * Calls are buffered in memory and written every half second, when 500 are waiting, and when the layer closes, as one
- * change for each workspace. While storage is unavailable the newest 50,000 are kept, and the number of dropped calls
- * is logged.
+ * Calls are buffered in memory. They are written every half second, when 500 are waiting, and when the layer closes,
+ * with one change for each workspace. While storage is unavailable, the newest 50,000 calls are kept, and the number of
+ * dropped calls is logged.
  */
 export class RequestLog extends Context.Service<
   RequestLog,
@@ -84,7 +84,7 @@ export class RequestLog extends Context.Service<
         if (!hasKey(call)) return
         buffer.add(call)
         hasCalls.openUnsafe()
-        // Only once: while storage is unavailable, later calls wait for the regular interval.
+        // Not for every further call: while storage is unavailable, calls wait for the regular interval.
         if (buffer.size === maxChangeCalls) isFull.openUnsafe()
       }
 
@@ -103,17 +103,17 @@ export class RequestLog extends Context.Service<
 }
 
 const maxBuffered = 50_000
-/** How often calls are written. A call can be read at most a second after its end. */
+/** How often calls are written. A call can be read at most a second after it ends. */
 const writeEveryMs = 500
 /** How long the last write may take when a host shuts down. */
 const lastWriteMs = 900
 /**
- * How many calls go into one change. When this many are waiting, they are written immediately, to keep garbage
+ * The maximum number of calls in a change. When this many are waiting, they are written immediately, to keep garbage
  * collection cheap.
  */
 const maxChangeCalls = 500
 
-/** Writes the buffered calls. Those that fail go back into the buffer. */
+/** Makes an effect that writes the buffered calls. Calls that could not be written go back into the buffer. */
 const writing = (
   storage: Storage["Service"],
   buffer: CallBuffer<CallWithKey>
@@ -123,14 +123,14 @@ const writing = (
     const writeOne = (batch: Batch) =>
       Effect.exit(Effect.tap(storeBatch(storage, batch), () => Effect.sync(() => unwritten.delete(batch))))
     return Effect.forEach([...unwritten], writeOne, { concurrency: 4 }).pipe(
-      // Fails only after trying every batch: an unavailable workspace must not delay the log of the others.
+      // Fails only after every batch was tried: an unavailable workspace must not delay the log of the others.
       Effect.flatMap((written) => Effect.forEach(written, (exit) => exit, { discard: true })),
       Effect.ensuring(Effect.sync(() => buffer.putBack([...unwritten].flatMap(({ calls }) => calls)))),
       Effect.andThen(Effect.suspend(() => warnOf(buffer.takeLost())))
     )
   })
 
-/** Calls of one workspace, for one change. */
+/** Calls of one workspace, to be written in one change. */
 interface Batch {
   readonly workspace_id: WorkspaceId
   readonly calls: ReadonlyArray<CallWithKey>
@@ -155,9 +155,9 @@ const storeBatch = (
     commit(storage, Change.make(workspace_id, { writes: records }))
   const storeOne = (record: Change.StoredRecord) =>
     store([record]).pipe(
-      // An earlier commit, whose outcome was unknown, has already stored them.
+      // An earlier commit whose outcome was unknown has already stored the call.
       Effect.catchTag("VersionConflict", () => Effect.void),
-      // Storage will never accept this call, so drop it: others are waiting behind it.
+      // Storage will never accept this call, so drop it: other calls are waiting behind it.
       Effect.catchDefect((defect) => Effect.logError("Could not log a call", defect))
     )
   const storeEach = Effect.forEach(writes, storeOne, { discard: true })
@@ -233,7 +233,7 @@ export class CallBuffer<A> {
     return taken
   }
 
-  /** Puts back calls that could not be written, before the newer ones that arrived in the meantime. */
+  /** Puts back calls that could not be written, in front of newer calls that arrived in the meantime. */
   putBack(calls: ReadonlyArray<A>): void {
     this.calls = [...calls, ...this.calls]
     this.drop(this.calls.length - this.room)
@@ -246,7 +246,7 @@ export class CallBuffer<A> {
     return lost
   }
 
-  // Drops a tenth at a time, because removing the first element moves all others.
+  // Drops a tenth of the calls together, because every removal at the front moves all remaining calls.
   private drop(count: number): void {
     if (count > 0) this.lost += this.calls.splice(0, count).length
   }

@@ -7,7 +7,7 @@ import { RequestLog } from "./RequestLog.ts"
 const authority: Operation.Authority = { callers: ["server"] }
 const available = Effect.map(RequestLog, (log) => log.isKept)
 
-/** Lists the organization's calls (api.md, Request log entries). */
+/** Lists the organization's API calls (api.md, Request log entries). */
 export const listApiRequests = Operation.make({
   name: "list_api_requests",
   summary: "List API requests",
@@ -38,7 +38,7 @@ export const listApiRequests = Operation.make({
   run: (call, input) => Effect.flatMap(RequestLog, (log) => log.list(call, input))
 })
 
-/** Reads one call (api.md, Request log entries). */
+/** Reads one API call (api.md, Request log entries). */
 export const getApiRequest = Operation.make({
   name: "get_api_request",
   summary: "Read an API request",

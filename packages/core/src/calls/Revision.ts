@@ -11,8 +11,8 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 
 /*
- * Revisions of the contract: how the older ones differ, how inputs and answers are translated, and which one a call
- * gets.
+ * Revisions of the API contract: how older ones differ, how inputs and answers are translated, and which revision a
+ * call gets.
  */
 
 /** The members of a JSON object. */
@@ -20,22 +20,22 @@ export interface Fields {
   readonly [name: string]: unknown
 }
 
-/** How the input of an operation differs in an older revision. */
+/** How an operation's input differs in an older revision. */
 export interface InputDifference {
-  /** Upgrades an older input. A field that neither revision knows must stay unknown, so that it is refused. */
+  /** Upgrades an older input. A field that neither revision knows must stay unknown, so that the call is refused. */
   readonly upgrade: (input: Fields) => Fields
-  /** Translates a newer field's path to the older one, because refusals name fields as the caller spells them. */
+  /** Translates a field's path to the older revision, because errors name fields as the caller spells them. */
   readonly path: (path: string) => string
 }
 
-/** One difference of an older revision from the newest one. Operations are identified by their names. */
+/** One difference between an older revision and the newest one. Operations are identified by name. */
 export interface Difference {
   /** A sentence for readers of the older revision. */
   readonly summary: string
   readonly inputs?: { readonly [operation: string]: InputDifference }
   /** Downgrades answers, by operation. */
   readonly answers?: { readonly [operation: string]: (answer: Fields) => Fields }
-  /** Downgrades an event wherever it appears: in the feed, in a webhook, in the answer to a test. */
+  /** Downgrades an event wherever it appears: in the feed, in a webhook, and in the answer to a test. */
   readonly event?: (event: Fields) => Fields
   /** Downgrades a quote wherever it appears. */
   readonly quote?: (quote: Fields) => Fields
@@ -48,10 +48,10 @@ export type Resource = "event" | "quote" | "quote_request"
 
 /** A dated revision of the contract (api.md, Revisions). */
 export interface Revision {
-  /** The date, as in `Service-Version`: `2026-09-26`. */
+  /** The revision's date as in `Service-Version`, such as `2026-09-26`. */
   readonly date: string
   /**
-   * The differences from the newest form, in the order in which they apply: the most recent difference first.
+   * The differences from the newest revision. They are applied in this order: the most recent difference first.
    *
    * The newest revision has no differences, so its answers are never decoded.
    */
@@ -64,7 +64,10 @@ export type Served = readonly [Revision, ...ReadonlyArray<Revision>]
 /** The revisions that this release serves. */
 export const served: Served = [{ date: "2026-09-26", differences: [] }]
 
-/** The revision that a `Service-Version` names; `invalid_version` if it is empty, repeated or not served. */
+/**
+ * Finds the revision that a `Service-Version` names; `invalid_version` if the header is empty, repeated, or names a
+ * revision that is not served.
+ */
 export const find = (
   revisions: Served,
   header: string
@@ -73,7 +76,7 @@ export const find = (
   return revision === undefined ? Result.fail(notServed(revisions)) : Result.succeed(revision)
 }
 
-/** The refusal of a revision that is not served. It lists the served ones, newest first. */
+/** The error for a revision that is not served. It lists the served revisions, newest first. */
 export const notServed = (revisions: Served): ApiError.ApiError<"invalid_version"> =>
   ApiError.make("invalid_version", {
     field_errors: [
@@ -88,13 +91,13 @@ export const notServed = (revisions: Served): ApiError.ApiError<"invalid_version
 /**
  * The served revision that is closest to a pin.
  *
- * The pinned revision itself, if it is served. If it is no longer served, or newer than this release, then the oldest
- * served revision that is not older than the pin, otherwise the newest one.
+ * This is the pinned revision if it is served. Otherwise it is the oldest served revision that is newer than the pin.
+ * If there is none, because the pin is newer than this release, it is the newest revision.
  */
 export const nearest = (revisions: Served, pin: string): Revision =>
   revisions.findLast(({ date }) => date >= pin) ?? revisions[0]
 
-/** Translates the input of a revision to the newest form. */
+/** Translates an input from a revision to the newest revision. */
 export const input = (revision: Revision, operation: string, sent: unknown): unknown =>
   revision.differences.length > 0 && isFields(sent)
     ? Fault.redactThrown(() =>
@@ -102,7 +105,7 @@ export const input = (revision: Revision, operation: string, sent: unknown): unk
       )
     : sent
 
-/** Translates an answer from the newest form to a revision. The answer is decoded only if the forms differ. */
+/** Translates an answer from the newest revision to the given one. Decodes the answer only if the revisions differ. */
 export const answer = (revision: Revision, operation: string, newest: Json.Json<unknown>): string => {
   if (revision.differences.length === 0) return newest.text
   const changes = revision.differences.flatMap((difference) => [
@@ -115,14 +118,14 @@ export const answer = (revision: Revision, operation: string, newest: Json.Json<
   return rewritten(newest, changes).text
 }
 
-/** Translates a resource from the newest form to a revision. */
+/** Translates a resource from the newest revision to the given one. */
 export const resource = <A>(revision: Revision, kind: Resource, newest: Json.Json<A>): Json.Json<A | Fields> =>
   rewritten<A>(
     newest,
     revision.differences.flatMap((difference) => difference[kind] ?? [])
   )
 
-/** A refusal as a revision's callers see it: the same envelope in all revisions, with the caller's field paths. */
+/** Translates an error to a revision. The envelope is the same in all revisions, but field paths are the caller's. */
 export const refusal = (revision: Revision, operation: string, newest: ApiError.ApiError): ApiError.ApiError =>
   ApiError.inRevision(newest, revision.date, (newestPath) =>
     Fault.redactThrown(() =>
@@ -131,18 +134,21 @@ export const refusal = (revision: Revision, operation: string, newest: ApiError.
   )
 
 /**
- * The difference in which an input field has another name in the newer revision. The names are swapped, so that only
- * one of them is valid.
+ * The difference of an input field that has another name in the newer revision. The names are swapped, so that only the
+ * older name is valid.
  */
 export const renamedInput = (older: string, newer: string): InputDifference => swapped([[newer, older]])
 
-/** Downgrades an object whose field has another name in the newer revision. The field keeps its position. */
+/**
+ * Makes a function that downgrades an object in which a field has another name in the newer revision. The field keeps
+ * its position.
+ */
 export const renamed = (older: string, newer: string): ((fields: Fields) => Fields) => olderNames({ [newer]: older })
 
-/** Fields that have other names in an older revision: each newer name, with the older one. */
+/** Fields that have other names in an older revision, as a map from newer to older names. */
 export type OlderNames = Readonly<Record<string, string>>
 
-/** Renamed fields as data, grouped by where the fields appear. */
+/** Renamed fields, grouped by where they appear. */
 export interface Renames {
   /** A sentence for readers of the older revision. */
   readonly summary: string
@@ -155,7 +161,7 @@ export interface Renames {
 }
 
 /**
- * The difference of an older revision in which some fields had other names.
+ * Makes the difference for an older revision in which some fields had other names.
  *
  * @example
  * Revision.renames({
@@ -179,7 +185,7 @@ const olderNames =
       Object.entries(fields).map(([name, value]) => [Object.hasOwn(names, name) ? (names[name] ?? name) : name, value])
     )
 
-/** Swaps newer and older names, so that only the older ones are valid. */
+/** Swaps newer and older names, so that only the older names are valid. */
 const swapped = (pairs: ReadonlyArray<readonly [newer: string, older: string]>): InputDifference => {
   const swaps = new Map(pairs.flatMap(([newer, older]) => [[newer, older] as const, [older, newer] as const]))
   const swap = (name: string): string => swaps.get(name) ?? name
@@ -192,7 +198,7 @@ const swapped = (pairs: ReadonlyArray<readonly [newer: string, older: string]>):
   }
 }
 
-/** Where an answer contains a resource: in this field, or, if null, the whole answer is the resource. */
+/** Where an answer contains a resource. A null `field` means that the whole answer is the resource. */
 interface ResourceField {
   readonly field: string | null
   readonly resource: Resource
@@ -213,7 +219,10 @@ const answersWithResources: { readonly [operation: string]: ReadonlyArray<Resour
 const resourcesIn = (operation: string): ReadonlyArray<ResourceField> =>
   Object.hasOwn(answersWithResources, operation) ? (answersWithResources[operation] ?? []) : []
 
-/** Applies a change to a field of an answer (each item, if it is a list) or to the answer itself. */
+/**
+ * Makes a function that changes one field of an answer (each item, if the field is a list). With null, it changes the
+ * whole answer.
+ */
 const within = (field: string | null, change: (resource: Fields) => Fields) => {
   if (field === null) return change
   const each = (value: unknown): unknown => {
@@ -236,7 +245,7 @@ const rewritten = <A>(
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The revisions that are served, newest first; by default those of this release. */
+/** The served revisions, newest first; by default those of this release. */
 export const ServedRevisions = Context.Reference<Served>("@quotewire/core/ServedRevisions", {
   defaultValue: () => served
 })
@@ -244,27 +253,30 @@ export const ServedRevisions = Context.Reference<Served>("@quotewire/core/Served
 /**
  * How a call selects its revision.
  *
- * A REST call passes its `Service-Version`, or null if it sent none; then the workspace's pin decides. `current` is for
- * hosts that always answer in the newest revision, so they neither read nor store a pin (api.md, Choosing a revision).
+ * A REST call passes its `Service-Version`, or null if the header was not sent; null lets the workspace's pin decide.
+ * Hosts that always answer in the newest revision pass `current`, and neither read nor store a pin (api.md, Choosing a
+ * revision).
  */
 export type AskedRevision = { readonly header: string | null } | "current"
 
-/** Chooses the revision of calls and of webhooks, and keeps the pin of each workspace (api.md, Versioning). */
+/** Chooses the revision for calls and webhooks, and keeps each workspace's pin (api.md, Versioning). */
 export class Revisions extends Context.Service<
   Revisions,
   {
     /** The newest revision. */
     readonly current: Revision
     /**
-     * The revision that a call asks for, otherwise the workspace's pinned one; null if the workspace has no pin yet.
+     * Chooses the revision that a call asks for, otherwise the revision that the workspace is pinned to; null if the
+     * workspace has no pin yet.
      */
     readonly choose: (
       asked: AskedRevision,
       workspace_id: WorkspaceId
     ) => Effect.Effect<Revision | null, ApiError.ApiError<"invalid_version"> | StorageUnavailable>
     /**
-     * The pinned revision of a workspace. If it has no pin, pins a revision: the current one, or in live the one that
-     * the sandbox has pinned, if any. Returns the current revision while storage cannot store the pin.
+     * Returns the revision that a workspace is pinned to. If the workspace has no pin, pins the current revision or, in
+     * live, the revision that the sandbox is pinned to, if any. While storage is unavailable and the pin cannot be
+     * stored, returns the current revision.
      */
     readonly pin: (workspace_id: WorkspaceId) => Effect.Effect<Revision, StorageUnavailable>
   }
@@ -290,7 +302,7 @@ export class Revisions extends Context.Service<
         })
       }
 
-      /** The revision that a workspace is first pinned to. */
+      /** The revision that a workspace's first pin names. */
       const firstPin = Effect.fnUntraced(function* ({ environment, organization_id }: Workspace) {
         if (environment === "sandbox") return revisions[0].date
         const stored = yield* storage.get({
@@ -326,7 +338,7 @@ export class Revisions extends Context.Service<
           if (asked.header !== null) return Effect.fromResult(find(revisions, asked.header))
           return Effect.mapEager(pinned(workspaceId), (date) => (date === null ? null : nearest(revisions, date)))
         },
-        // If another host pins first, the retry finds its pin.
+        // If another host stores the pin first, the retry finds that pin.
         pin: (workspaceId) => retryOnConflict(pin(workspaceId))
       })
     })
@@ -335,9 +347,9 @@ export class Revisions extends Context.Service<
 
 const maxPins = 10_000
 
-/** The pinned revision of a workspace: a date, even if that revision is no longer served (api.md, Pins). */
+/** The revision that a workspace is pinned to: a date, even if that revision is no longer served (api.md, Pins). */
 export const Pin = Schema.Struct({ revision: Schema.String })
 export type Pin = typeof Pin.Type
 
-/** Pins in storage, one for each workspace, by its id. */
+/** The kind of stored pins, one for each workspace, by workspace ID. */
 export const pinKind = Kind.make({ name: "pin", schema: Pin, survives_reset: true })

@@ -4,9 +4,7 @@ import { isCalendarDay } from "../wire/CalendarDay.ts"
 import type { FieldError } from "../wire/FieldError.ts"
 import * as Input from "../wire/Input.ts"
 
-/*
- * Checks a list of revisions that a program configures.
- */
+/* Finds the mistakes in a list of revisions that a program configures. */
 
 const byOperation = <A>(value: Schema.Codec<A>) => Schema.optional(Schema.Record(Schema.String, value))
 
@@ -24,7 +22,7 @@ const ServedForm = Schema.Array(Schema.Struct({ date: Schema.String, differences
 const findWrongForm = Input.findings(ServedForm)
 const isServed = Schema.is(ServedForm)
 
-/** The faults of a list of revisions, with paths below it; none if it can be served. */
+/** The mistakes in a list of revisions, with paths relative to the list. Empty if the revisions can be served. */
 export const faultsOf = (value: unknown): ReadonlyArray<FieldError> => {
   const form = findWrongForm(value)
   if (form.length > 0 || !isServed(value)) return form

@@ -5,21 +5,24 @@ import type { Kind } from "../storage/Kind.ts"
 import { commit, readOne, retryOnConflict, type Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** What was decided about a call. */
+/** The decision about a call. */
 export interface Decision<A> {
   readonly value: A
-  /** The changed workspace, if the call changes it. The same change stores it as its next version. */
+  /**
+   * The changed workspace, if the call changes it. The change that stores the decision also stores this as the
+   * workspace's next version.
+   */
   readonly workspace?: Workspace
-  /** When the record is dated, in milliseconds of workspace time. */
+  /** The date of the record, in milliseconds of workspace time. */
   readonly at: number
 }
 
 /**
- * Accepts a call once, under an id derived from the call: whoever runs it, on any host and at any time, gets the first
- * decision.
+ * Accepts a call once, under an ID derived from the call. Whoever runs the call again, on any host and at any time,
+ * gets the first decision.
  *
- * The decision is a record whose first version can be written only once. The record outlives the call, because the host
- * may die before it stores the answer, and another host may then run the same call.
+ * The decision is a record, whose first version can be written only once. The record outlives the call, because the
+ * host may die before it stores the answer, and another host may then run the same call.
  */
 export const acceptOnce = <A, R>(
   { storage, workspaces }: { readonly storage: Storage["Service"]; readonly workspaces: Workspaces["Service"] },

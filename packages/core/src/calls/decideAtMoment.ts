@@ -3,7 +3,7 @@ import type { Workspaces } from "../access/Workspaces.ts"
 import { retryOnConflict, type StorageUnavailable, VersionConflict } from "../storage/Storage.ts"
 import type { Call } from "./Call.ts"
 
-/** Decides a call at the moment when it arrived. If that conflicts, decides again at the current moment. */
+/** Decides a call at the moment when the call arrived. If that conflicts, decides again at the current moment. */
 export const decideAtMoment = <A, E, R>(
   workspaces: Workspaces["Service"],
   call: Call,
