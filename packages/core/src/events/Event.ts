@@ -24,24 +24,30 @@ export const meanings = {
   "webhook.test": "A test was requested. It goes to only one subscription, and is not in the feed."
 } as const
 
-/** Every type of event, in the order of `meanings`. */
+/** All event types, in the order of `meanings`. */
 export const types: ReadonlyArray<keyof typeof meanings> = Struct.keys(meanings)
 
 type Type = Exclude<keyof typeof meanings, "webhook.test">
 
-/** The types of event that fire. */
+/** The event types that are sent today. Events about purchases are only reserved. */
 export type EventType = Exclude<Type, `purchase.${string}`>
 
-/** The types that a subscription can choose: all but the test event, which goes only to the tested subscription. */
+/**
+ * The types that a subscription can choose. The test event is not among them, because it goes only to the tested
+ * subscription.
+ */
 export const choosable: ReadonlyArray<string> = types.filter((type) => type !== "webhook.test")
 
-/** The type of an event: any text, because new types can appear at any time. Documents list the known ones. */
+/**
+ * The type of an event. It can be any text, because new types can appear at any time; documents list the known types.
+ */
 export const TypeName = Schema.String.annotate({ jsonSchema: { type: "string", enum: choosable } })
 
 /** What an event can be about. New resources can appear at any time. */
 export const ResourceType = Schema.Literals(["quote_request", "quote"])
 
-// Leaves out what depends on the type, because JSON Schema cannot express that: documents show an event of any type.
+// The schema does not say what depends on the type, because JSON Schema cannot express it. Documents show an event of
+// any type.
 const AnyEvent = Schema.Struct({
   id: EventId.annotateKey({ description: "The identifier of the event: handle each identifier once" }),
   type: TypeName.annotateKey({ description: "What happened. New types can be added: always have a default branch" }),
@@ -63,10 +69,10 @@ interface EventOf<OwnType extends string, OwnKind extends Kind> extends Omit<Any
 }
 
 /**
- * A thin event: it names a resource and the version that it reached, and contains no facts about a person.
+ * A thin event names a resource and the version that it reached, and contains no facts about a person.
  *
- * Distinguish events by `type`, with a default branch: new types can appear at any time, and look like those for
- * purchases, which do not fire yet.
+ * Distinguish events by `type`, with a default branch: new types can appear at any time. A new type looks like the
+ * types for purchases, which are not sent yet.
  */
 export type Event =
   | EventOf<Extract<Type, `quote_request.${string}`>, "quote_request">
@@ -78,10 +84,10 @@ const isEvent = (event: AnyEvent): event is Event => {
   return (kind !== "quote_request" && kind !== "quote") || kind === event.resource.type
 }
 
-/** A thin event: it names a resource and the version that it reached, and contains no facts about a person. */
+/** A thin event names a resource and the version that it reached, and contains no facts about a person. */
 export const Event = AnyEvent.pipe(Schema.refine(isEvent)).annotate({ identifier: "Event" })
 
-/** The body of a webhook: an event and the revision in which it is written (api.md, Webhook requests). */
+/** The body of a webhook: an event, and the revision in which the event is written (api.md, Webhook requests). */
 export const WebhookEvent = Schema.Struct({
   ...AnyEvent.fields,
   schema_version: Schema.String.annotate({ description: "The revision that the integration has pinned" })
@@ -96,7 +102,7 @@ export const record = (options: {
   readonly environment: Environment
   readonly line: LineName
   readonly resource: Event["resource"]
-  /** The quote request that a quote belongs to, so that the feed can find the events of a request's quotes. */
+  /** The quote request to which a quote belongs, so that the feed can find the events of a request's quotes. */
   readonly quote_request_id?: QuoteRequestId
 }): NewEvent => {
   const event: AnyEvent = {

@@ -14,7 +14,7 @@ export const FeedInput = Schema.Struct({
 })
 export type FeedInput = typeof FeedInput.Type
 
-/** A page of the feed. An empty page means that the reader has caught up, even if it uses filters. */
+/** A page of the feed. An empty page means that the reader has caught up, even with filters. */
 export const EventPage = Schema.Struct({
   events: Schema.Array(Event).annotateKey({ description: "The events, oldest first" }),
   next_cursor: Schema.String.annotate({

@@ -10,15 +10,16 @@ import * as Json from "../wire/Json.ts"
 import { defaultLimit } from "../wire/Pagination.ts"
 import type { EventPage, FeedInput } from "./EventPage.ts"
 
-/** The pull feed (api.md, Event feed). */
+/** Reads the event feed, for callers that poll (api.md, Event feed). */
 export class Events extends Context.Service<
   Events,
   {
     /**
-     * Reads events in feed order, from a cursor, from the oldest event that is still kept, or from the newest ones.
+     * Reads events in feed order, starting at a cursor, at the oldest event that is still stored, or with the newest
+     * events.
      *
-     * Refuses with `invalid_cursor` if this feed did not issue the cursor with the same filters. Refuses with
-     * `event_cursor_expired` if a reset has made the cursor invalid, or events after it were erased.
+     * Refuses with `invalid_cursor` if the feed did not issue the cursor with the same filters. Refuses with
+     * `event_cursor_expired` if a reset has made the cursor invalid, or if events after the cursor were erased.
      */
     readonly list: (
       call: Call,
@@ -42,8 +43,8 @@ export class Events extends Context.Service<
         if (from !== null && from.reset_count !== workspace.reset_count) {
           return yield* ApiError.make("event_cursor_expired")
         }
-        // A reset in progress erases everything up to now. Readers that still got a part of it would not learn that it
-        // was erased.
+        // A reset in progress erases all events up to now. A reader that still got some of them would not learn that
+        // they were erased.
         const isErased = workspace.erased_count < workspace.reset_count
         const end = from === null && begin === "newest" && !isErased ? yield* endOfFeed(storage, workspace.id) : 0
         const after = from?.number ?? Math.max(0, end - limit)
@@ -62,7 +63,7 @@ export class Events extends Context.Service<
   )
 }
 
-/** What the feed of a sandbox shows while a reset is in progress: nothing. */
+/** The page that a sandbox's feed shows while a reset is in progress. It is empty. */
 const erasedAfter = (after: number): FeedPage => ({ events: [], reached: after, erased_through: 0 })
 
 /** Reads the position in a cursor: the reset count, and the sequence number of the last event on the page. */

@@ -12,7 +12,7 @@ import { dollars, Money } from "../wire/Money.ts"
 import * as Consent from "./Consent.ts"
 import { collectMs } from "./QuoteRequest.ts"
 
-/** The input for reading capabilities: the line, and a state if only that one is of interest. */
+/** The input for reading capabilities: the line, and optionally the only state to include. */
 export const CapabilitiesInput = Schema.Struct({
   line: LineName.annotateKey({ description: "The line of insurance" }),
   state: Schema.optionalKey(Schema.Literals(State.servedStates)).annotateKey({
@@ -86,7 +86,9 @@ export const Capabilities = Schema.Struct({
 }).annotate({ identifier: "Capabilities" })
 export type Capabilities = typeof Capabilities.Type
 
-/** The answer of `get_capabilities`. For a caller without a key it also contains what a person must agree to. */
+/**
+ * The answer to `get_capabilities`. For a caller without a key, it also contains the text that a person must agree to.
+ */
 export const CapabilitiesAnswer = Schema.Struct({
   capabilities: Capabilities.annotateKey({ description: "What a caller can do with the line" }),
   quote_disclosure: Schema.optionalKey(Consent.QuoteDisclosure).annotateKey({
@@ -96,8 +98,8 @@ export const CapabilitiesAnswer = Schema.Struct({
 export type CapabilitiesAnswer = typeof CapabilitiesAnswer.Type
 
 /**
- * A line's capabilities in an environment, with this host's carriers, as a revision describes them. If a state is
- * given, `states` contains only that one.
+ * A line's capabilities in an environment with this host's carriers, in the form of a revision. With a state, `states`
+ * contains only that state.
  */
 export const of = (
   line: Line,
@@ -120,7 +122,7 @@ export const of = (
     disclosures: Consent.disclosuresOf(line, environment),
     ...line.codes,
     ...(Object.keys(line.meanings).length > 0 && { code_meanings: line.meanings }),
-    // Counted from when the request was accepted. In a sandbox, the request first waits a second in the queue.
+    // The time from the request's acceptance. In a sandbox, the request first waits a second in the queue.
     deadline_seconds: (collectMs[environment] + Scenario.queueMs[environment]) / 1_000,
     ...(environment === "sandbox" && { scenarios: OwnScenarios.scenariosOf(adapters, line.name) })
   }

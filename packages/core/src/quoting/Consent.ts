@@ -9,8 +9,8 @@ import { ReceiptId } from "../wire/Ids.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
 
 /*
- * A refusal about consent says that the person must be asked, never what to send (api.md, Refusals about consent).
- * Otherwise a model, which does what a refusal says, would make up a consent that nobody gave.
+ * Errors about consent say that the person must be asked, but never what to send (api.md, Refusals about consent). A
+ * model does what an error says, so it would otherwise make up a consent that nobody gave.
  */
 const noReceipt = "This is not a receipt of the person's consent. Ask the person, and never make one up."
 const notAsked = "The person's consent is missing. Ask the person."
@@ -18,7 +18,7 @@ const notRead = "The person has not read the quote disclosure as it is now. Show
 const notAgreed = "The person did not agree. Ask the person."
 const noContact = "The person has not consented to be contacted in this way. Ask the person."
 
-/** A reference to evidence of consent. The party that spoke to the person created the evidence and keeps it. */
+/** A reference to evidence of consent. Whoever spoke to the person created the evidence and keeps it. */
 const ReceiptReference = Schema.String.annotate({ message: noReceipt }).check(
   Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_-]{7,127}$/u, {
     expected: "8 to 128 letters, digits, _ or -, starting with a letter or digit",
@@ -75,7 +75,7 @@ export const fields = {
 }
 
 const Consents = Schema.Struct(fields)
-/** The consents of a start, as sent. */
+/** The consents in a start, as sent. */
 export type Consents = typeof Consents.Type
 
 /** The kinds of consent that a receipt can cover. */
@@ -89,7 +89,7 @@ export interface SentReceipt {
   readonly channels: ReadonlyArray<string>
 }
 
-/** The receipts among the consents of a start. */
+/** The receipts among a start's consents. */
 export const receiptsOf = (consents: Consents): ReadonlyArray<SentReceipt> => {
   const { consent_receipt_id, credit_disclosure_receipt_id, contact_consent } = consents
   const sent: Array<SentReceipt> = []
@@ -102,12 +102,12 @@ export const receiptsOf = (consents: Consents): ReadonlyArray<SentReceipt> => {
   return sent
 }
 
-/** The disclosure that every caller without a key is shown, and that a person must agree to. */
+/** The disclosure that every caller without a key gets, and to which a person must agree. */
 export interface Disclosure {
   readonly version: string
 }
 
-/** Checks the consents of a start against its caller. Every problem is reported at its path. */
+/** Checks a start's consents against its caller. Reports every mistake at its path. */
 export const check = (
   consents: Consents,
   caller: CallerKind,
@@ -153,7 +153,7 @@ const checkReceipts = (consents: Consents, line: Line): ReadonlyArray<FieldError
   return [...errors, ...checkDistinct(consents), ...checkChannels(consents)]
 }
 
-/** Reports both fields if the same receipt is sent in two fields, which is not allowed. */
+/** The same receipt must not be sent in two fields. Reports both fields if it is. */
 const checkDistinct = (consents: Consents): ReadonlyArray<FieldError> => {
   const receipts = [
     ["consent_receipt_id", consents.consent_receipt_id],
@@ -180,7 +180,7 @@ const checkChannels = (consents: Consents): ReadonlyArray<FieldError> => {
   )
 }
 
-/** The fields whose values only the person can give. A refusal at one of these paths is about consent. */
+/** The fields whose values only the person can give. An error at one of these paths is about consent. */
 const givenByPerson: ReadonlySet<string> = new Set([
   "consent_receipt_id",
   "credit_disclosure_receipt_id",
@@ -195,9 +195,9 @@ const givenByPerson: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Refuses a start because fields are wrong.
+ * Makes the error for a start with wrong fields.
  *
- * If fields about consent are among them, they come first, and the retry action says to ask the person before sending
+ * Fields about consent come first. If there are any, the retry action says to ask the person before sending the start
  * again.
  */
 export const refuse = (wrong: WrongFields): ApiError.ApiError<"invalid_input"> => {
@@ -212,29 +212,29 @@ export const refuse = (wrong: WrongFields): ApiError.ApiError<"invalid_input"> =
   })
 }
 
-/** Refuses a start because the person said no. */
+/** The error for a start to which the person said no. */
 export const refused: ApiError.ApiError<"invalid_input"> = refuse(
   joinWrongFields([{ path: "consent_receipt_id", message: "The person has not consented. Ask the person." }])
 )
 
-/** Refuses an otherwise valid start because the person has not been asked for agreement yet. */
+/** The error for an otherwise valid start about which the person was not asked yet. */
 export const pending: ApiError.ApiError<"invalid_input"> = refuse(
   joinWrongFields([{ path: "quote_disclosure_accepted", message: notAgreed }])
 )
 
-/** Refuses a start because the person was asked and declined. Retries of that start are refused in the same way. */
+/** The error for a start that the person was asked about and declined. Retries of that start get the same error. */
 export const declined: ApiError.ApiError<"invalid_input"> = ApiError.make("invalid_input", {
   message: "The person was asked and said no. Nothing was sent to a carrier. Tell the person, and stop here.",
   retry_action: "none"
 })
 
 /**
- * How a person was asked: `elicitation`, in a form that the program showed; or `argument`, by the caller, according to
- * the caller.
+ * How the person was asked. `elicitation`: in a form that the program showed. `argument`: the caller says that it asked
+ * the person.
  */
 export const askedBy = ["elicitation", "argument"] as const
 
-/** The service's own record of a keyless person's agreement, shown as `quote_consent`. */
+/** The service's own record that a keyless caller's person agreed, shown as `quote_consent`. */
 export const QuoteConsent = Schema.Struct({
   receipt_id: ReceiptId.annotateKey({ description: "The identifier of the record" }),
   kind: Schema.Literal("quote_disclosure").annotateKey({ description: "The kind of consent" }),
@@ -252,7 +252,7 @@ export const QuoteConsent = Schema.Struct({
 }).annotate({ identifier: "QuoteConsent" })
 export type QuoteConsent = typeof QuoteConsent.Type
 
-/** The key and version of a text that is shown to a person. The texts themselves are versioned data. */
+/** The key and version of a text that is shown to a person. The texts themselves are data, and have versions. */
 export interface DisclosureKey {
   readonly key: string
   readonly version: string
@@ -266,7 +266,7 @@ const byEnvironment: { readonly [E in Environment]: ReadonlyArray<string> } = {
   live: ["license_and_producer", "ca_privacy_notice", "glba_privacy_notice"]
 }
 
-/** A line's disclosures in an environment. */
+/** The disclosures for a line in an environment. */
 export const disclosuresOf = (line: Line, environment: Environment): ReadonlyArray<DisclosureKey> =>
   [
     "quote_not_coverage",
@@ -277,7 +277,7 @@ export const disclosuresOf = (line: Line, environment: Environment): ReadonlyArr
     ...byEnvironment[environment]
   ].map((key) => ({ key, version: disclosureVersion }))
 
-/** The text that a person must agree to when the caller has no key (api.md, Quote disclosure). */
+/** The text that a person must agree to if the caller has no key (api.md, Quote disclosure). */
 export const QuoteDisclosure = Schema.Struct({
   version: Schema.String.annotateKey({ description: "The version of the text" }),
   text: Schema.String.annotateKey({ description: "The text to show to the person, word for word" }),
@@ -292,14 +292,14 @@ export type QuoteDisclosure = typeof QuoteDisclosure.Type
 /** The key of the text that the person agrees to. */
 export const quoteDisclosureKey = "who_receives_facts"
 
-/** The text that the person agrees to, in the current version. */
+/** The current version of the text that the person agrees to. */
 export const quoteDisclosureText =
   "The facts you give are sent to the insurance carriers that serve your state, so that they can offer you a price. " +
   "A quote is an offer of a price and not coverage; the carrier sets the final price after its review. " +
   "Not every carrier is asked, and nothing here ranks or recommends one. " +
   "You agree to this use for quoting only: nobody may contact you because of it."
 
-/** The quote disclosure, given the SHA-256 of its text in hex. */
+/** Makes the quote disclosure, given the SHA-256 hash of its text in hex. */
 export const quoteDisclosure = (text_sha256: string): QuoteDisclosure => ({
   version: disclosureVersion,
   text: quoteDisclosureText,

@@ -15,7 +15,7 @@ import * as Json from "../wire/Json.ts"
 import { cents, Money } from "../wire/Money.ts"
 import { dayMs, fromMillis, minuteMs, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
-/** The reasons for a quote's status. New ones may appear (api.md, Quote statuses). */
+/** The reasons for a quote's status, with a sentence for each. New reasons may appear (api.md, Quote statuses). */
 export const reasons = {
   offered: "This price is available until the date shown.",
   price_updated: "The carrier has changed the price.",
@@ -96,7 +96,7 @@ export const Quote = Schema.Struct({
 }).annotate({ identifier: "Quote" })
 export type Quote = typeof Quote.Type
 
-/** Quotes in storage, by id, and listed by request. Every offered version stays readable. */
+/** The kind of stored quotes, by ID and listed by request. Every version that was offered stays readable. */
 export const kind = Kind.make({
   name: "quote",
   schema: Quote,
@@ -111,8 +111,8 @@ export const kind = Kind.make({
 })
 
 /**
- * The stored record of a version. `created_at` is when the first version was created and `at` is the current time, both
- * in milliseconds.
+ * The stored record of a quote version. `created_at` is when the first version was created, and `at` is the current
+ * time, both in milliseconds of workspace time.
  */
 export const toStored = (quote: Quote, line: LineName, created_at: number, at: number): StoredRecord =>
   kind.record(quote, { id: quote.id, version: quote.version, line, created_at, updated_at: at })
@@ -127,13 +127,13 @@ export interface Origin {
   readonly carrier: CarrierAdapter["carrier"]
   /** When the carrier answered, in milliseconds of workspace time. */
   readonly answered_at: number
-  /** `/go/…`, which redirects to the carrier; null if the offer has no page. */
+  /** The path `/go/…`, which redirects to the carrier; null if the offer has no page. */
   readonly redirect_path: string | null
-  /** The base URL that precedes `redirect_path`. */
+  /** The base URL to prepend to `redirect_path`. */
   readonly base_url: string
 }
 
-/** Makes a version of a quote from an offer: the first, or a later one after a refresh. */
+/** Makes a version of a quote from an offer: the first version, or a later one after a refresh. */
 export const fromOffer = (offer: CarrierOffer, origin: Origin, version = 1): Quote => {
   const reason = offer.reason ?? "offered"
   return {
@@ -168,7 +168,7 @@ export const fromOffer = (offer: CarrierOffer, origin: Origin, version = 1): Quo
   }
 }
 
-/** Makes the offer of a quote's version, the reverse of `fromOffer`. */
+/** Restores the offer from a version of a quote. It is the reverse of `fromOffer`. */
 export const offerOf = (
   { availability, coverage, evidence, next_actions, price, source }: Quote,
   kept: OfferRecord
@@ -187,7 +187,7 @@ export const offerOf = (
   return offer
 }
 
-/** The types of the actions that the service adds itself. */
+/** The types of the actions that the service itself adds. */
 const ownActions = ["continue_on_carrier_site", "request_assistance"]
 
 const messageOf = (reason: string): string => {
@@ -195,7 +195,7 @@ const messageOf = (reason: string): string => {
   return known[reason] ?? "This price is available until the date shown."
 }
 
-/** The premium for one month of coverage, rounded half up: the only fair way to compare different terms. */
+/** The premium for one month of coverage, rounded half up. Only this makes offers with different terms comparable. */
 const comparisonOf = (offer: CarrierOffer, line: Line): Price["comparison"] => {
   if (offer.premium === null || offer.term_months === null) return null
   const month = Math.floor((2 * offer.premium.amount_minor + offer.term_months) / (2 * offer.term_months))
@@ -225,7 +225,7 @@ const actionsOf = (offer: CarrierOffer, origin: Origin, version: number): Readon
 export const hasExpired = (quote: Quote, now: number): boolean =>
   quote.status === "active" && quote.availability.expires_at !== null && now >= toMillis(quote.availability.expires_at)
 
-/** The next version of a quote, which is no longer available. Its only action is to ask for help. */
+/** Makes the next version of a quote that is no longer available. The only action left is to ask for help. */
 export const deactivate = (
   quote: Quote,
   reason: "expired" | "withdrawn_by_carrier" | "superseded" | "consent_withdrawn"
@@ -238,9 +238,10 @@ export const deactivate = (
 })
 
 /**
- * The newest version of a quote at a moment of workspace time in milliseconds, encoded.
+ * The newest version of a quote at a moment of workspace time, in milliseconds, encoded.
  *
- * An expired quote reads as expired even before the job has stored its last version, and its text is exactly the same.
+ * A quote that has expired reads as expired even before the job has stored its last version. The text is the same
+ * before and after.
  */
 export const newestAt = (
   stored: StoredRecord,
@@ -253,7 +254,7 @@ export const newestAt = (
   return { version: expired.version, json: Json.encode(expired) }
 }
 
-/** The private part of a quote: what the service knows about its offer but callers do not see. */
+/** The private part of a quote: what the service knows about the offer but does not show to callers. */
 export const OfferRecord = Schema.Struct({
   carrier_id: Schema.String,
   offer_ref: Schema.String,
@@ -262,10 +263,10 @@ export const OfferRecord = Schema.Struct({
 })
 export type OfferRecord = typeof OfferRecord.Type
 
-/** Private parts of quotes in storage, by the ids of their quotes. */
+/** The kind of stored private parts, by the quote's ID. */
 export const offerKind = Kind.make({ name: "offer", schema: OfferRecord, sealed: true })
 
-/** The stored record of the private part of a quote's version. */
+/** The stored record of a quote version's private part. */
 export const storedOffer = (offer: OfferRecord, quote: Quote, at: number): StoredRecord =>
   offerKind.record(offer, {
     id: quote.id,
@@ -275,13 +276,13 @@ export const storedOffer = (offer: OfferRecord, quote: Quote, at: number): Store
     updated_at: at
   })
 
-/** The parts of a change that a quoting step adds. */
+/** The parts of a change that a quoting step can add to. */
 export type Part = Pick<Change, "writes" | "events" | "jobs">
 
 /** A part that changes nothing. */
 export const emptyPart: Part = { writes: [], events: [], jobs: [] }
 
-/** What a change to a quote needs to know about its line. */
+/** The properties of a line that a change to a quote needs. */
 type QuotedLine = Pick<Line, "name" | "has_quote_events">
 
 /** The content of a quote event. */
@@ -292,7 +293,10 @@ export interface QuoteEvent {
   readonly at: number
 }
 
-/** The event for a quote's version; empty for lines that have only events of quote requests (api.md, Event types). */
+/**
+ * The event for a version of a quote. Empty for lines that have no quote events, but only quote request events (api.md,
+ * Event types).
+ */
 export const events = (ids: Ids["Service"], { at, line, quote, type }: QuoteEvent): ReadonlyArray<NewEvent> =>
   !line.has_quote_events
     ? []
@@ -308,7 +312,7 @@ export const events = (ids: Ids["Service"], { at, line, quote, type }: QuoteEven
         })
       ]
 
-/** A quote's version made from a carrier's offer, and when the first version was created. */
+/** A version of a quote that was made from a carrier's offer, and when the quote's first version was created. */
 export interface NewQuoteVersion {
   readonly quote: Quote
   readonly offer: CarrierOffer
@@ -320,12 +324,12 @@ export interface NewQuoteVersion {
   readonly queue: JobQueue
 }
 
-/** An offer is never refreshed sooner than this, whatever the carrier requests. */
+/** The shortest time before an offer is refreshed, whatever the carrier requests. */
 const minRefreshMs = minuteMs
-/** An offer is never refreshed later than this, because a later time may not be a valid date. */
+/** The longest time before an offer is refreshed. A later time may not be a valid date. */
 const maxRefreshMs = 366 * dayMs
 
-/** Stores a new quote, or a newer version of one, with its event and its timers. */
+/** Makes the change that stores a new quote or its next version, with the event and the timers. */
 export const versionChange = (ids: Ids["Service"], made: NewQuoteVersion): Part => {
   const { quote, offer, at, queue } = made
   const kept: OfferRecord = {
@@ -355,7 +359,7 @@ export const versionChange = (ids: Ids["Service"], made: NewQuoteVersion): Part 
 const expiry = ({ environment, id }: Quote, due_at: number): NewJob =>
   JobPayload.make("expire_quote", { quote_id: id }, { due_at, ordered: environment === "sandbox" })
 
-/** Why and when a stored quote becomes unavailable. */
+/** A stored quote that becomes unavailable, and why and when. */
 export interface Deactivation {
   readonly stored: StoredRecord
   readonly line: QuotedLine
@@ -363,7 +367,7 @@ export interface Deactivation {
   readonly at: number
 }
 
-/** Stores the last version of a quote that is no longer available, with its event. */
+/** Makes the change that stores the last version of a quote that is no longer available, with its event. */
 export const deactivationChange = (ids: Ids["Service"], { at, line, reason, stored }: Deactivation): Part => {
   const quote = deactivate(kind.value(stored), reason)
   return {
@@ -373,7 +377,7 @@ export const deactivationChange = (ids: Ids["Service"], { at, line, reason, stor
   }
 }
 
-/** The line of a stored quote. Quotes for a line that the host no longer offers still end, with an event. */
+/** The line of a stored quote. If the host no longer offers the line, the quote still ends with an event. */
 export const lineOf = (lines: LineSet, stored: StoredRecord): QuotedLine => {
   const name = stored.line ?? ""
   return lines.get(name) ?? { name, has_quote_events: true }

@@ -16,10 +16,12 @@ import * as Kind from "../storage/Kind.ts"
 import { ApplicationId, type Ids, QuoteId, QuoteRequestId } from "../wire/Ids.ts"
 import { fromMillis, secondMs, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
-/** How long the collection may last. In the sandbox it ends 60 s after the request started. */
+/** How long the collection may last. In the sandbox, it ends 60 s after the request was accepted. */
 export const collectMs = { sandbox: 59 * secondMs, live: 90 * secondMs } as const
 
-/** The statuses of a quote request. The list is closed: a revision never adds one (api.md, Quote request statuses). */
+/**
+ * The statuses of a quote request. The list is closed: revisions never add a status (api.md, Quote request statuses).
+ */
 export const statuses = ["in_progress", "action_required", "completed", "failed"] as const
 
 /** The reasons for a status, each with a sentence that is safe to show a person. */
@@ -46,7 +48,7 @@ export const reasons = {
 } as const
 export type Reason = keyof typeof reasons
 
-/** The result of one carrier: whether it was asked, and what it answered. */
+/** The result for one carrier: whether it was asked, and what it answered. */
 export const CarrierResult = Schema.Struct({
   carrier: CarrierName.annotateKey({ description: "The carrier" }),
   outcome: Schema.Literals([
@@ -72,7 +74,7 @@ export const CarrierResult = Schema.Struct({
 }).annotate({ identifier: "CarrierResult" })
 export type CarrierResult = typeof CarrierResult.Type
 
-/** One person's request for quotes on one line, with the result of each carrier (api.md, Quote requests). */
+/** One person's request for quotes on one line, with a result for each carrier (api.md, Quote requests). */
 export const QuoteRequest = Schema.Struct({
   id: QuoteRequestId.annotateKey({ description: "The identifier of the request" }),
   version: Schema.Int.annotateKey({ description: "Increases by one with each change" }),
@@ -100,8 +102,8 @@ export const QuoteRequest = Schema.Struct({
 export type QuoteRequest = typeof QuoteRequest.Type
 
 /**
- * Quote requests in storage, by ID. They are sealed, because carriers choose the words of their questions and declines.
- * Every new version wakes the readers that are waiting for a change.
+ * The kind of stored quote requests, by ID. They are sealed, because they contain the carriers' own words in questions
+ * and declines. Every new version wakes the readers that wait for a change.
  */
 export const kind = Kind.make({
   name: "quote_request",
@@ -113,7 +115,7 @@ export const kind = Kind.make({
   listing: ({ line, status }) => ({ line, status })
 })
 
-/** The stored record of a version. */
+/** The stored record of a version of a quote request. */
 export const toStored = (request: QuoteRequest): StoredRecord =>
   kind.record(request, {
     id: request.id,
@@ -131,7 +133,7 @@ export type RequestEvent =
   | "quote_request.cancelled"
   | "quote_request.incomplete"
 
-/** A step: the next version of a quote request, and its one event. */
+/** A step of a quote request: its next version, and the one event that reports it. */
 export interface Step {
   readonly request: QuoteRequest
   readonly event: RequestEvent
@@ -149,7 +151,7 @@ export const isPending = (request: QuoteRequest, carrierId: string): boolean =>
   !isFinal(request) &&
   request.carriers.some(({ carrier, outcome }) => carrier.id === carrierId && outcome === "pending")
 
-/** A new request, accepted and queued. Times are milliseconds of workspace time. */
+/** Makes a new request, accepted and queued. Times are milliseconds of workspace time. */
 export const start = (options: {
   readonly id: QuoteRequestId
   readonly application_id: ApplicationId
@@ -183,7 +185,7 @@ export const cancel = (request: QuoteRequest, at: number): Step | null =>
     ? { request: next(request, at, "failed", "cancelled_by_caller"), event: "quote_request.cancelled" }
     : null
 
-/** Fails a request. It then no longer waits for carriers that have not answered. */
+/** Fails a request. The request then no longer waits for carriers that have not answered. */
 export const fail = (
   request: QuoteRequest,
   reason: "could_not_start" | "no_carrier_available" | "internal_error" | "consent_withdrawn",
@@ -191,7 +193,7 @@ export const fail = (
 ): Step => ({ request: next(silenced(request), at, "failed", reason), event: "quote_request.failed" })
 
 /**
- * Starts the collection with the carriers that are asked and those that are not. Fails the request if none of them can
+ * Starts the collection, with the carriers that are asked and those that are not. Fails the request if no carrier can
  * be asked.
  */
 export const collect = (
@@ -214,7 +216,7 @@ export const asked = (carrier: CarrierName, at: number): CarrierResult => ({
   asked_at: fromMillis(at)
 })
 
-/** The result of a carrier that is not asked, with the facts with which it would be. */
+/** The result for a carrier that is not asked, with the facts that it lacks. */
 export const notAsked = (
   carrier: CarrierName,
   reason: NotAskedReason,
@@ -239,7 +241,7 @@ export type AskOutcome =
   | { readonly outcome: "no_answer"; readonly reason: string; readonly never_asked?: boolean }
   | { readonly outcome: "needs_information"; readonly message: string; readonly missing_facts: ReadonlyArray<string> }
 
-/** Records a carrier's answer; null if the carrier is not pending, because the answer was late or a repeat. */
+/** Records a carrier's answer. Returns null if the carrier is not pending, because the answer is late or a repeat. */
 export const answer = (request: QuoteRequest, carrierId: string, outcome: AskOutcome, at: number): Step | null => {
   const pending = request.carriers.find((result) => result.carrier.id === carrierId && result.outcome === "pending")
   if (isFinal(request) || pending === undefined) return null
@@ -269,8 +271,8 @@ export const hasPending = (request: QuoteRequest): boolean =>
   !isFinal(request) && request.carriers.some(({ outcome }) => outcome === "pending")
 
 /**
- * Applies the deadline: carriers that have not answered get the outcome `no_answer`. Those in `unasked`, which no host
- * has asked, lose their `asked_at`. Null if no carrier is pending.
+ * Applies the deadline: carriers that have not answered get the outcome `no_answer`. Carriers in `unasked` were never
+ * asked by any host, so they also lose their `asked_at`. Returns null if no carrier is pending.
  */
 export const close = (request: QuoteRequest, at: number, unasked: ReadonlySet<string> = nobody): Step | null =>
   hasPending(request) ? settle(silenced(request, unasked), at) : null
@@ -286,7 +288,10 @@ const silenced = (request: QuoteRequest, unasked: ReadonlySet<string> = nobody):
   })
 })
 
-/** Ends a carrier's question that was not answered within 24 hours; null if there is no such question. */
+/**
+ * Ends the wait for answers to carriers' questions, after 24 hours without an answer. Returns null if the request is
+ * not waiting for answers.
+ */
 export const endAction = (request: QuoteRequest, at: number): Step | null => {
   if (request.status !== "action_required") return null
   const reason = request.quote_ids.length > 0 ? "quotes_ready_action_not_taken" : "no_offers_action_not_taken"
@@ -294,7 +299,7 @@ export const endAction = (request: QuoteRequest, at: number): Step | null => {
 }
 
 /**
- * Sets the status that follows from the carriers' results: the transition table of a quote request (api.md,
+ * Sets the status that follows from the carriers' results. This is the transition table of a quote request (api.md,
  * Transitions).
  */
 const settle = (request: QuoteRequest, at: number): Step => {
@@ -326,7 +331,7 @@ const next = (request: QuoteRequest, at: number, status: QuoteRequest["status"],
   return isFinal(moved) ? { ...moved, next_actions: [] } : moved
 }
 
-/** The one event of a request's step. `at` is in milliseconds of workspace time. */
+/** The one event that reports a step. `at` is in milliseconds of workspace time. */
 export const requestEvent = (ids: Ids["Service"], step: Step, at: number): NewEvent =>
   Event.record({
     id: ids.event(),

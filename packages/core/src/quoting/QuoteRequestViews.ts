@@ -7,10 +7,10 @@ import { OffsetDateTime } from "../wire/Timestamp.ts"
 import { Quote } from "./Quote.ts"
 import { QuoteRequest, statuses } from "./QuoteRequest.ts"
 
-/** How long reading a quote request may wait for a change, in seconds (api.md, Waiting). */
+/** How long a read of a quote request may wait for a change, in seconds (api.md, Waiting). */
 export const maxWaitSeconds = 20
 
-/** The input for reading a quote request, and how long to wait for a change. */
+/** The input for reading a quote request: the request, and how long to wait for a change. */
 export const GetInput = Schema.Struct({
   id: Schema.String.annotateKey({ description: "The quote request, `qreq_…`" }),
   wait_seconds: Schema.optionalKey(wholeNumber(0, maxWaitSeconds)).annotateKey({
@@ -32,8 +32,9 @@ export const QuoteRequestWithQuotes = Schema.Struct({
 export type QuoteRequestWithQuotes = typeof QuoteRequestWithQuotes.Type
 
 /**
- * A request and its quotes as a partner link shows them: without carriers' texts, assumed facts and labels, which can
- * reveal something about the person, and without actions, which only the person may take (api.md, Partner links).
+ * A request and its quotes as a partner link shows them (api.md, Partner links). Carriers' texts, assumed facts and
+ * labels are left out, because they can reveal something about the person. Actions are left out, because only the
+ * person may take them.
  */
 export const forPartner = ({ quote_request, quotes }: QuoteRequestWithQuotes): QuoteRequestWithQuotes => ({
   quote_request: {

@@ -42,7 +42,7 @@ export class QuoteRequests extends Context.Service<
       call: Call,
       input: ListInput
     ) => Effect.Effect<Json.Json<QuoteRequestPage>, ApiError.ApiError<"invalid_cursor"> | StorageUnavailable>
-    /** Cancels a request that is still queued. A second call returns the same answer. */
+    /** Cancels a request that is still queued. Cancelling it again returns the same answer. */
     readonly cancel: (
       call: Call,
       id: string
@@ -72,7 +72,7 @@ export class QuoteRequests extends Context.Service<
   )
 }
 
-/** Finds a request that the caller may read. Fails with `not_found` if there is none. */
+/** Makes a function that finds a request for a caller who may read it. Fails with `not_found` for any other request. */
 const makeFind = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
@@ -88,7 +88,7 @@ const makeFind = Effect.gen(function* () {
   })
 })
 
-/** The methods that read quote requests. */
+/** Makes the methods that read quote requests. */
 const makeReads = Effect.gen(function* () {
   const storage = yield* Storage
   const longPolls = yield* LongPolls
@@ -111,7 +111,7 @@ const makeReads = Effect.gen(function* () {
     return call.caller.kind === "link" ? Json.encode(forPartner(Json.read(answer))) : answer
   })
 
-  /** Waits until the version is above `base`, the request is no longer in progress, or the time is up. */
+  /** Waits until the request has a version above `base`, is no longer in progress, or the time is up. */
   const waitFor = Effect.fnUntraced(function* (
     call: Call,
     id: string,
@@ -171,7 +171,7 @@ const makeList = Effect.gen(function* () {
   })
 })
 
-/** The steps of a request that callers and jobs can trigger. */
+/** Makes the steps of a request that callers and jobs can trigger. */
 const makeSteps = Effect.gen(function* () {
   const storage = yield* Storage
   const ids = yield* Ids
@@ -208,7 +208,10 @@ const makeSteps = Effect.gen(function* () {
     return storage.commit({ ...change, finishes: [job] })
   }
 
-  /** Handles a job that makes one step of a request. If the step is not possible, only finishes the job. */
+  /**
+   * Makes a handler for jobs that take one step of a request. If the step is not possible, the handler only finishes
+   * the job.
+   */
   const stepJob = (decide: (request: QuoteRequest.QuoteRequest, at: number) => QuoteRequest.Step | null): JobHandler =>
     Effect.fnUntraced(function* (job, at) {
       const request = yield* load(job)
@@ -233,15 +236,15 @@ const makeSteps = Effect.gen(function* () {
 })
 
 /**
- * If the job that ends a live request runs this many milliseconds late, the request's asks may be late as well. The
- * asks run first, because they know that their carriers were never asked.
+ * If the job that closes a live request runs this many milliseconds late, the request's asks may be late too. Those
+ * asks then run first, because only they know that their carriers were never asked.
  */
 const lateMs = 250
 const giveWayMs = secondMs
 
-/** The most quotes to read; a request has fewer, because each carrier has at most ten. */
+/** The maximum number of quotes to read. A request always has fewer, because each carrier has at most ten. */
 const maxQuotes = 1_000
 
-/** Whether a request can still reach a version above `base`. */
+/** Whether a request has not reached a version above `base` yet but still can. */
 const mayChange = (stored: Change.StoredRecord, base: number): boolean =>
   stored.status === "in_progress" && stored.version <= base

@@ -33,17 +33,17 @@ export class QuoteStarts extends Context.Service<
   QuoteStarts,
   {
     /**
-     * Accepts a quote request and queues it. For the same `request_key` and input, returns the same request in its
-     * current state.
+     * Accepts a quote request and queues it. If the `request_key` was used before with the same input, returns the same
+     * request in its current state.
      *
-     * Refuses with `invalid_input` (every wrong field), `needs_information` (every missing fact, before any carrier is
-     * asked) and `conflict` if the key was used with a different input.
+     * Refuses with `invalid_input` (every wrong field), with `needs_information` (every missing fact, before any
+     * carrier is asked), or with `conflict` if the key was used with a different input.
      */
     readonly start: (
       call: Call,
       input: Start.StartInput
     ) => Effect.Effect<Json.Json<Start.StartedQuoteRequest>, ApiError.ApiError | StorageUnavailable>
-    /** Checks the other fields of an input that has malformed fields. */
+    /** Checks the remaining fields of an input that has malformed fields. */
     readonly validateRest: (
       call: Call,
       input: unknown,
@@ -60,7 +60,7 @@ export class QuoteStarts extends Context.Service<
         const decide = yield* makeDecide
         const offered = yield* makeOffered
 
-        /** Decides again with what is stored: the current workspace, and the record of the key. */
+        /** Decides again with the stored workspace and key instead of cached or assumed ones. */
         const reloadAndDecide = Effect.fnUntraced(function* (before: Call, input: Start.StartInput) {
           const workspaceId = before.caller.workspace_id
           const call: Call = { ...before, moment: yield* workspaces.moment(workspaceId) }
@@ -69,8 +69,8 @@ export class QuoteStarts extends Context.Service<
         })
 
         // Optimistic: most keys are new and most workspaces have not changed, so a start is first decided with the
-        // cached moment and an unused key. If either has changed, the commit conflicts. A refusal may be outdated too,
-        // so it is decided again.
+        // cached moment and an unused key. If either assumption is wrong, the commit conflicts. Errors are decided
+        // again too, because they may rest on a wrong assumption.
         const start = (call: Call, input: Start.StartInput) =>
           Effect.catch(decide(call, input, unused), (error) =>
             error instanceof VersionConflict || (error instanceof ApiError.ApiError && !isTruncated(error))
@@ -86,7 +86,7 @@ export class QuoteStarts extends Context.Service<
     )
 }
 
-/** The stored state of a key, and the version that the next write has. */
+/** The stored state of a request key, and the version that the next write must have. */
 interface KnownKey {
   readonly kept: Start.RequestKey | null
   readonly next_version: number
@@ -99,7 +99,10 @@ const knownKeyOf = (stored: Change.StoredRecord): KnownKey => ({
   next_version: stored.version + 1
 })
 
-/** Decides a start, given the call's moment and the state of its key. The change expects both. */
+/**
+ * Makes a function that decides a start, given the call's moment and the state of its key. The change expects both to
+ * be unchanged.
+ */
 const makeDecide = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
@@ -110,7 +113,7 @@ const makeDecide = Effect.gen(function* () {
     commit(storage, Change.make(caller.workspace_id, { writes: [key], expects: expectationsOf(moment) }))
 
   return Effect.fnUntraced(function* (call: Call, input: Start.StartInput, { kept, next_version: version }: KnownKey) {
-    // Checked before the inputs are compared, because a retry lacks the facts that the person gave in a form.
+    // Checked before the inputs are compared, because a retry may omit the facts that the person gave in a form.
     if (kept?.declined_at !== undefined) return yield* Consent.declined
     if (
       kept !== null &&
@@ -143,7 +146,7 @@ const makeDecide = Effect.gen(function* () {
   })
 })
 
-/** The lines of a host, with what its carriers need and can play. They do not change while the host runs. */
+/** A host's lines, and what its carriers need and can play on them. They do not change while the host runs. */
 const makeOffered = Effect.gen(function* () {
   const lines = yield* Lines
   const adapters = yield* CarrierAdapters
@@ -160,7 +163,7 @@ const makeOffered = Effect.gen(function* () {
   )
 })
 
-/** Checks consents, scenario and facts, including the facts that every carrier needs. */
+/** Makes a function that checks consents, scenario and facts, including the facts that every carrier needs. */
 const makeCheck = Effect.gen(function* () {
   const offered = yield* makeOffered
   const seal = yield* Seal
@@ -173,7 +176,7 @@ const makeCheck = Effect.gen(function* () {
 })
 
 /**
- * Whether a refusal has more wrong fields than it lists. Such an input was never accepted, so it cannot be a retry: its
+ * Whether an error has more wrong fields than it lists. Such an input was never accepted, so it cannot be a retry. Its
  * key need not be read, and a large body need not be hashed.
  */
 const isTruncated = ({ field_errors }: ApiError.ApiError): boolean => (field_errors?.length ?? 0) > maxListed
@@ -187,8 +190,8 @@ const usedOtherwise = Effect.fail(
 )
 
 /**
- * The refusal that a scenario plays for the first attempt with a key, and for further attempts before the stated wait
- * is over.
+ * The error that a scenario plays for the first attempt with a key, and for further attempts until the stated wait is
+ * over; null if the scenario plays no error.
  */
 const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: Start.RequestKey | null, now: number) => {
   const code = Start.refusesFirst(scenario)
@@ -202,8 +205,8 @@ const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: Start.Reques
 }
 
 /**
- * Accepts a checked start: stores the request, the application and the consents under the key, and queues the
- * collection.
+ * Makes a function that accepts a checked start. It stores the request, the application and the consents under the key,
+ * and queues the collection.
  */
 const makeAccept = Effect.gen(function* () {
   const storage = yield* Storage
@@ -303,12 +306,12 @@ const makeRecords = Effect.gen(function* () {
 const queueMs = ({ caller }: Call, scenario: Scenario.ScenarioName | null): number =>
   scenario === "waits_in_queue" ? Scenario.queueMs.waits_in_queue : Scenario.queueMs[caller.environment]
 
-/** Makes the answers to starts: to the first one with a key, and to its retries. */
+/** Makes the functions that answer starts: the first start with a key, and its retries. */
 const makeAnswers = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
 
-  /** The request, with its application's read handle and recorded consent, if there are any. */
+  /** The request with the application's read handle and recorded consent, if the application has them. */
   const answer = (
     { caller: { workspace_id } }: Call,
     request: Json.Json<QuoteRequest.QuoteRequest>,
@@ -322,7 +325,7 @@ const makeAnswers = Effect.gen(function* () {
     )
   }
 
-  /** The answer to a retry: the request in its current state; null if retention or a reset has erased it. */
+  /** The answer to a retry: the request in its current state; null if retention or a reset has erased the request. */
   const repeat = Effect.fnUntraced(function* (call: Call, id: QuoteRequestId) {
     const workspace_id = call.caller.workspace_id
     const stored = yield* storage.get({ workspace_id, kind: QuoteRequest.kind.name, id })

@@ -19,7 +19,7 @@ import * as QuoteRequest from "./QuoteRequest.ts"
 import { mayRead } from "./readAuthority.ts"
 import { factsStored } from "./Start.ts"
 
-/** Where `/go/…` leads: to the carrier, to a sandbox page, or to a page that says why the link is dead. */
+/** Where `/go/…` leads: to the carrier, to a sandbox page, or to a page that says why the link no longer works. */
 export type Destination =
   | { readonly _tag: "redirect"; readonly url: string }
   | { readonly _tag: "page"; readonly status: 200 | 404 | 410 | 503; readonly title: string; readonly message: string }
@@ -28,12 +28,12 @@ export type Destination =
 export class Quotes extends Context.Service<
   Quotes,
   {
-    /** Reads a quote: the newest version, or a given one. Old versions never change. */
+    /** Reads a quote, in its newest version or in the given version. Old versions never change. */
     readonly get: (
       call: Call,
       input: { readonly id: string; readonly version?: number }
     ) => Effect.Effect<Json.Json<Quote.Quote>, ApiError.ApiError<"not_found"> | StorageUnavailable>
-    /** Resolves the token of `/go/<token>`. The destination is decided when the person clicks. */
+    /** Resolves the token in `/go/<token>`. The destination is decided only when the person clicks. */
     readonly go: (token: string) => Effect.Effect<Destination, StorageUnavailable>
     readonly jobs: JobHandlers<"expire_quote">
   }
@@ -50,7 +50,7 @@ export class Quotes extends Context.Service<
   )
 }
 
-/** Reads a quote for a caller who may read it. */
+/** Makes a function that reads a quote for a caller who may read it. */
 const makeGet = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
@@ -78,7 +78,10 @@ const makeGet = Effect.gen(function* () {
   })
 })
 
-/** Finds the carrier's link for one click; null if the adapter returns none, or the ask cannot be rebuilt. */
+/**
+ * Makes a function that gets a fresh link from the carrier at each click; null if the adapter returns no link, or the
+ * ask cannot be rebuilt.
+ */
 const makeFreshLink = Effect.gen(function* () {
   const client = yield* CarrierClient
   const askRecords = yield* AskRecords.AskRecords
@@ -105,7 +108,7 @@ const makeFreshLink = Effect.gen(function* () {
   })
 })
 
-/** Resolves links to carriers, each at the click. */
+/** Makes a function that resolves links to carriers, at the time of the click. */
 const makeGo = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal

@@ -14,7 +14,7 @@ export type PreviewInput = typeof PreviewInput.Type
 
 const Form = Schema.Record(Schema.String, Schema.Unknown)
 
-/** A quote and one of its events, as each served revision shows them. */
+/** A quote and one of its events, in the form of each served revision. */
 export const RevisionPreview = Schema.Struct({
   revisions: Schema.Array(
     Schema.Struct({
@@ -34,7 +34,7 @@ interface Reads {
   readonly events: Events["Service"]
 }
 
-/** Shows a quote and an event as each served revision does (api.md, Previewing revisions). */
+/** Shows a quote and one of its events in the form of each served revision (api.md, Previewing revisions). */
 export const preview = Effect.fnUntraced(function* (reads: Reads, call: Call, { id }: PreviewInput) {
   const served = yield* Revision.ServedRevisions
   const quote = yield* reads.quotes.get(call, { id })

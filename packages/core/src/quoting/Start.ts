@@ -21,16 +21,16 @@ import { QuoteRequest } from "./QuoteRequest.ts"
 
 /*
  * A start: what is sent, what is checked, and what is stored besides the request. The application, the consents and the
- * request key are separate records, because they have different retention periods.
+ * request key have their own records, because they have different retention periods.
  */
 
-/** The schema of a line's facts, without the members that only a separate document has. */
+/** The schema of a line's facts, without the members that belong only in a separate document. */
 const factsSchema = (line: Line) => {
   const { $schema: _dialect, $id: _id, ...schema } = line.facts_schema
   return { title: line.name, ...schema }
 }
 
-/** The facts of a start, shown in documents with this schema. */
+/** The facts of a start. Documents show this schema for them. */
 const applicationShown = (shown: object) =>
   Schema.Unknown.annotateKey({
     description: "The facts, shaped by required_facts_schema of the line's capabilities.",
@@ -38,7 +38,7 @@ const applicationShown = (shown: object) =>
     ...shown
   })
 
-/** The input of a start (api.md, Start). Consents and facts are checked separately. */
+/** The input of a start (api.md, Start). Its consents and facts are checked separately. */
 export const StartInput = Schema.Struct({
   line: LineName.annotateKey({ description: "The line of insurance" }),
   ...Consent.fields,
@@ -55,7 +55,7 @@ export const StartInput = Schema.Struct({
 export type StartInput = typeof StartInput.Type
 
 /**
- * A started request, with a read handle if the caller needs one, and with the consent recorded for a keyless caller.
+ * A started request. It contains a read handle if the caller needs one, and the consent recorded for a keyless caller.
  */
 export const StartedQuoteRequest = Schema.Struct({
   ...QuoteRequest.fields,
@@ -71,24 +71,24 @@ export const StartedQuoteRequest = Schema.Struct({
 }).annotate({ identifier: "StartedQuoteRequest" })
 export type StartedQuoteRequest = typeof StartedQuoteRequest.Type
 
-/** The stored form of an application: the facts, and the parts of a start that readers of quotes never see. */
+/** An application as stored: the facts, and the parts of a start that readers of quotes never see. */
 export const ApplicationRecord = Schema.Struct({
   id: ApplicationId,
   quote_request_id: QuoteRequestId,
   /** The facts as the caller sent them. Assumed facts are derived from these and from `assumed_on`. */
   facts: Schema.ObjectKeyword,
-  /** The workspace's day when the request started, `YYYY-MM-DD`. */
+  /** The date in the workspace when the request started, `YYYY-MM-DD`. */
   assumed_on: Schema.String,
   credit_disclosed: Schema.Boolean,
-  /** The consent that the service itself recorded for a caller without a key. */
+  /** The consent that the service itself recorded; null for a caller with a key. */
   quote_consent: Schema.NullOr(Consent.QuoteConsent),
   read_handle: Schema.NullOr(KeptHandle)
 })
 export type ApplicationRecord = typeof ApplicationRecord.Type
 
 /**
- * Applications in storage: sealed, and listed by their own IDs and by their requests. Erasing one also erases the
- * recorded exchanges with carriers.
+ * The kind of stored applications. They are sealed, and found by ID or listed by request. Erasing an application also
+ * erases the recorded exchanges with carriers.
  */
 export const applicationKind = Kind.make({
   name: "application",
@@ -100,8 +100,8 @@ export const applicationKind = Kind.make({
 })
 
 /**
- * Expects that an application's facts are still there. Any change that stores something about the facts must expect
- * this, because an erasure erases the application before everything that belongs to it.
+ * Expects that an application's facts are still stored. Every change that stores something derived from the facts must
+ * expect this, because an erasure erases the application before everything that belongs to it.
  */
 export const factsStored = (id: ApplicationId): Expectation => ({ kind: applicationKind.name, id, version: 1 })
 
@@ -109,10 +109,7 @@ export const factsStored = (id: ApplicationId): Expectation => ({ kind: applicat
 export const storedApplication = (record: ApplicationRecord, at: number): StoredRecord =>
   applicationKind.record(record, { id: record.id, version: 1, created_at: at, updated_at: at })
 
-/**
- * A keyed hash of a receipt that was sent with a start. The evidence itself stays with the party that spoke to the
- * person.
- */
+/** A keyed hash of a receipt that was sent with a start. The evidence itself stays with whoever spoke to the person. */
 export const KeptReceipt = Schema.Struct({
   kind: Schema.Literals(Consent.receiptKinds),
   /** The contact channels that the receipt covers. */
@@ -121,9 +118,7 @@ export const KeptReceipt = Schema.Struct({
 })
 export type KeptReceipt = typeof KeptReceipt.Type
 
-/**
- * The consents of a start. They are a separate record, because they are kept for years, but the facts only for a month.
- */
+/** A start's consents. They have their own record, because they are kept for years, but the facts only for a month. */
 export const ConsentRecord = Schema.Struct({
   application_id: ApplicationId,
   quote_request_id: QuoteRequestId,
@@ -133,15 +128,15 @@ export const ConsentRecord = Schema.Struct({
 export type ConsentRecord = typeof ConsentRecord.Type
 
 /**
- * The label that finds consents by a receipt: by the receipt's keyed hash, or by its ID if the service itself recorded
- * it.
+ * The label that finds consents by their receipt. It contains the receipt's keyed hash, or the receipt's ID if the
+ * service itself recorded the consent.
  */
 export const labelOfReceipt = (receipt: string): string => `receipt:${receipt}`
 
-/** The purpose of a receipt's keyed hash. Hashes of different workspaces cannot be compared. */
+/** The purpose of a receipt's keyed hash. It makes hashes in different workspaces incomparable. */
 export const purposeOfReceipt = (workspaceId: WorkspaceId): string => `receipt ${workspaceId}`
 
-/** Consents in storage, by the ids of their applications, and listed by their receipts. */
+/** The kind of stored consents, by their application's ID and listed by receipt. */
 export const consentKind = Kind.make({
   name: "consent",
   has_hashes: true,
@@ -165,19 +160,22 @@ export const storedConsents = (
     { id, version: 1, created_at: at, updated_at: at }
   )
 
-/** The record of a `request_key`: the request that it started, or when its first attempt was refused. */
+/** The record of a `request_key`: the request that was started with it, or when its first attempt was refused. */
 export const RequestKey = Schema.Struct({
-  /** A keyed hash of the input. The input itself is not stored. */
+  /** The fingerprint of the input, which is a keyed hash. The input itself is not stored. */
   fingerprint: Schema.String,
   quote_request_id: Schema.NullOr(QuoteRequestId),
-  /** When the first attempt was refused, in milliseconds of workspace time. */
+  /** When the first attempt was refused, in milliseconds of workspace time; null if it was not refused. */
   refused_at: Schema.NullOr(Schema.Int),
-  /** When the person was asked for consent and declined, in milliseconds of workspace time. */
+  /**
+   * When the person was asked for consent and declined, in milliseconds of workspace time; absent if the person did not
+   * decline.
+   */
   declined_at: Schema.optionalKey(Schema.Int)
 })
 export type RequestKey = typeof RequestKey.Type
 
-/** Request keys in storage. */
+/** The kind of stored request keys. */
 export const requestKeyKind = Kind.make({
   name: "request_key",
   has_hashes: true,
@@ -185,7 +183,7 @@ export const requestKeyKind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** Where a call's `request_key` is stored, by the scope of the key (api.md, Request keys). */
+/** Where a call's `request_key` is stored. The ID depends on the key's scope (api.md, Request keys). */
 export const requestKeyOf = ({ caller }: Call, { request_key }: StartInput): RecordKey => ({
   workspace_id: caller.workspace_id,
   kind: requestKeyKind.name,
@@ -209,7 +207,7 @@ export interface CheckedStart {
   readonly scenario: ScenarioName | null
 }
 
-/** A line, with what its carriers need and can play. */
+/** A line, and what its carriers need and can play. */
 export interface OfferedLine {
   readonly line: Line
   /** The facts that every carrier needs, by environment. */
@@ -218,10 +216,10 @@ export interface OfferedLine {
 }
 
 /**
- * Checks a start: consents, scenario and facts.
+ * Checks a start's consents, scenario and facts.
  *
- * All wrong fields are reported together. If there are none, all missing facts are, including `needs`: the facts that
- * every carrier needs. A scenario that plays a refusal refuses every input.
+ * Reports all wrong fields together. If no field is wrong, reports all missing facts, including those in `needs`, which
+ * every carrier needs. A scenario that plays an error returns it for every input.
  */
 export const check = (
   input: StartInput,
@@ -244,7 +242,7 @@ export const check = (
     : Result.succeed({ input, application: application.success, scenario })
 }
 
-/** The refusal of a start: for all of its wrong fields or, if there are none, for its missing facts. */
+/** The error for a start, with all wrong fields or, if no field is wrong, with all missing facts. */
 const refusal = (errors: ReadonlyArray<ApiError.FieldError>, application: ReadApplication): Refusal => {
   const wrong = withWrongFacts(errors, application)
   return Result.isFailure(application) && countOf(wrong) === 0 ? refusalOf(application.failure) : Consent.refuse(wrong)
@@ -262,7 +260,7 @@ const withWrongFacts = (
     Result.isFailure(application) ? { found: application.failure.wrong, more: application.failure.more } : []
   )
 
-/** What is wrong with a start besides its facts. */
+/** Finds the mistakes in a start outside its facts. */
 const errorsBesideFacts = (
   input: StartInput,
   { line, scenarios }: OfferedLine,
@@ -274,7 +272,7 @@ const errorsBesideFacts = (
   ...checkKey(input, caller)
 ]
 
-/** Valid values that stand in for the refused fields. Whatever the checks say about those fields is dropped. */
+/** Valid values that stand in for the malformed fields. Findings about those fields are dropped. */
 const placeholders = (offered: ReadonlyMap<string, OfferedLine>) => ({
   line: [...offered.keys()][0],
   consent_receipt_id: "stand-in",
@@ -282,12 +280,12 @@ const placeholders = (offered: ReadonlyMap<string, OfferedLine>) => ({
   application: {}
 })
 
-/** The fields that can be checked only if the line is known. */
+/** The fields that can be checked only if the line is valid. */
 const lineDependent = ["application", "scenario", "credit_disclosure_receipt_id"]
 
 const decodeInput = Schema.decodeUnknownOption(StartInput)
 
-/** Checks the other fields of an input that has malformed fields. */
+/** Checks the remaining fields of an input that has malformed fields. */
 export const validateRest = (
   input: unknown,
   refused: ReadonlyArray<ApiError.FieldError>,
@@ -299,7 +297,7 @@ export const validateRest = (
   if (names.has("contact_consent")) names.add("contact_channels")
   if (names.has("line")) for (const name of lineDependent) names.add(name)
   const sent: { readonly [name: string]: unknown } = Predicate.isReadonlyObject(input) ? input : {}
-  // Only known fields are checked, because there may be thousands of unknown ones.
+  // Only known fields are checked, because an input can have thousands of unknown fields.
   const known = Object.keys(StartInput.fields).filter((name) => !names.has(name) && sent[name] !== undefined)
   const rest = decodeInput({
     ...Object.fromEntries(known.map((name) => [name, sent[name]])),
@@ -334,7 +332,7 @@ const checkKey = (input: StartInput, caller: Caller): ReadonlyArray<ApiError.Fie
     ? [{ path: "request_key", message: "Must be a UUID if no API key is sent." }]
     : []
 
-/** The scenario to play. If the line cannot play the workspace's active scenario, it is ignored. */
+/** The scenario to play. The workspace's active scenario is ignored if it cannot be played on the line. */
 const scenarioOf = (
   input: StartInput,
   caller: Caller,
@@ -346,7 +344,7 @@ const scenarioOf = (
 const playable = (scenario: string | null, scenarios: ReadonlyArray<ScenarioName>): ScenarioName | null =>
   scenarios.find((name) => name === scenario) ?? null
 
-/** The refusals that scenarios play for every input. */
+/** The errors that some scenarios play for every input. */
 const scriptedRefusal = (scenario: ScenarioName | null, line: Line): Refusal | null => {
   if (scenario === "needs_information") {
     return ApiError.needsInformation(line.price_paths.map((path) => ({ path, message: "This fact is required." })))
@@ -357,6 +355,6 @@ const scriptedRefusal = (scenario: ScenarioName | null, line: Line): Refusal | n
   return null
 }
 
-/** Whether a scenario refuses the first attempt with a `request_key`, and with which code. */
+/** The error code with which a scenario refuses the first attempt with a `request_key`; null if it does not. */
 export const refusesFirst = (scenario: ScenarioName | null): "rate_limited" | "service_unavailable" | null =>
   scenario === "rate_limited" || scenario === "service_unavailable" ? scenario : null

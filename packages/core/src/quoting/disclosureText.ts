@@ -1,6 +1,6 @@
 import { type DisclosureKey, disclosureVersion, quoteDisclosureKey, quoteDisclosureText } from "./Consent.ts"
 
-/** The disclosure texts of the standard lines, in the version `Consent.disclosureVersion`. */
+/** The standard lines' disclosure texts in the version `Consent.disclosureVersion`. */
 const texts: Readonly<Record<string, string>> = {
   quote_not_coverage:
     "A quote is an offer of a price, not coverage. The carrier sets the final price after its review.",
@@ -22,12 +22,15 @@ const texts: Readonly<Record<string, string>> = {
 /**
  * The text of a disclosure, by its key in capabilities.
  *
- * Null if the operator must supply the text: for notices about the operator itself, and for disclosures of your own
+ * Null if the operator must supply the text. This is so for notices about the operator, and for disclosures of your own
  * lines.
  */
 export const disclosureText = (key: string): string | null => (Object.hasOwn(texts, key) ? (texts[key] ?? null) : null)
 
-/** The quote disclosure in its current version: the text that a person must agree to before a start without a key. */
+/**
+ * The quote disclosure in its current version: the text that a person must agree to before a caller without a key
+ * starts a request.
+ */
 export const quoteDisclosure: DisclosureKey & { readonly text: string } = {
   key: quoteDisclosureKey,
   version: disclosureVersion,

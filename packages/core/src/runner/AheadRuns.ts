@@ -8,39 +8,40 @@ import * as JobBatch from "./JobBatch.ts"
 import type { JobHandler } from "./JobHandler.ts"
 import * as WorkLoop from "./WorkLoop.ts"
 
-/** How many jobs one claim takes at most. */
+/** The maximum number of jobs in one claim. */
 const maxClaimed = 100
 
-/** Commits a batch of jobs. The same change moves the clock to the due time of the last job (`none_due_before`). */
+/**
+ * Commits a batch of jobs. The same change moves the clock to the due time of the batch's last job (`none_due_before`).
+ */
 export type CommitBatch = (
   batch: JobBatch.BatchChange
 ) => Effect.Effect<void, VersionConflict | LeaseLost | StorageUnavailable>
 
 /** The result of a run ahead of the clock. */
 export interface RanAhead {
-  /** How many jobs ran or failed. */
+  /** How many jobs ran successfully or failed. */
   readonly jobs: number
   /** Whether no ordered job comes due before `reach`, not even one that another runner holds. */
   readonly isClear: boolean
-  /** The latest moment to which the clock may be moved, in milliseconds of workspace time. */
+  /** The latest time to which the clock may be moved, in milliseconds of workspace time. */
   readonly reach: number
 }
 
-/** Records by name, as the run's earlier jobs have left them. */
+/** Records by name, as the earlier jobs in the run left them. */
 type Known = Map<string, Option.Option<StoredRecord>>
 
 /**
- * Runs the ordered jobs that come due while a workspace's clock advances. The result is the same as if each job had run
- * when it was due, but many of them share one change.
+ * Makes a function that runs the ordered jobs that come due while a workspace's clock advances. The result is the same
+ * as if each job had run when it was due, but many jobs share one change.
  *
- * First all claimed jobs decide concurrently, so that storage can read for all of them together. Then they take their
- * turns in order. In its turn, a job decides again if an earlier job has written a record that it had read. A job that
+ * First, all claimed jobs decide concurrently, so that storage can serve their reads together. Then the jobs take their
+ * turns in order. In its turn, a job decides again if an earlier job has written a record that it read. A job that
  * another job creates takes its turn in the same batch.
  *
- * A batch ends when it is full, or before it would write a record for the second time. The run stops at the first job
- * that is not about quoting or fails, and after a batch that storage rejects: the caller must then run that job when it
- * is due. The run never goes past a call that holds the clock (`ClockHold`), not even one that a job in the run
- * creates.
+ * A batch ends when it is full, or before it would write a record twice. The run stops at the first job that fails or
+ * is not about quoting, and after a batch that storage rejects; the caller must then run the next job when it is due.
+ * The run never goes past a call that holds the clock (`ClockHold`), even if a job in the run creates that call.
  */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
@@ -52,7 +53,7 @@ export const make = Effect.gen(function* () {
     readReach: Effect.Effect<number, StorageUnavailable>,
     commitBatch: CommitBatch
   ): Effect.Effect<RanAhead, StorageUnavailable> =>
-    // Uninterruptible from the claim until the run begins, so that every claimed job is run or released.
+    // Uninterruptible from the claim until the run begins, so that every claimed job is either run or released.
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
         const { id: workspace_id } = workspace
@@ -65,14 +66,14 @@ export const make = Effect.gen(function* () {
           Effect.map(commitBatch(JobBatch.together(workspace_id, batch)), () => {
             for (const { job } of batch) done(job)
           })
-        // The job keeps its lease, as a job that fails when it is due does. The expired lease then counts as an
+        // A failed job keeps its lease, exactly as if it had failed when due. The expired lease then counts as an
         // attempt.
         const fail = (job: ClaimedJob, cause: WorkLoop.JobCause) =>
           Effect.map(WorkLoop.noteFailure(job, cause), () => done(job))
         const last = jobs.length === maxClaimed ? jobs.at(-1) : undefined
         const until = last?.due_at ?? timeOf(workspace, now) + ahead_ms + 1
         const run = Effect.gen(function* () {
-          // Read after the claim: while its jobs are leased, no other host begins a collection.
+          // Read after the claim: while this host leases the workspace's jobs, no other host begins a collection there.
           const reach = yield* readReach
           const inReach = jobs.filter(({ due_at }) => due_at <= reach)
           yield* runBatches(inReach, Math.min(until, reach + 1), { handle, commit, fail })
@@ -88,7 +89,7 @@ export const make = Effect.gen(function* () {
     )
 })
 
-/** Lets a job decide, without storing what it decides. A job that is not about quoting decides nothing. */
+/** Lets a job decide without storing the decision. A job that is not about quoting decides nothing. */
 const decide = (handle: JobHandler, job: ClaimedJob, known: Known): Effect.Effect<JobBatch.Decision> =>
   Effect.suspend(() => {
     let change: Change | null = null
@@ -125,14 +126,17 @@ const prepare = (handle: JobHandler, jobs: ReadonlyArray<ClaimedJob>, known: Kno
 
 type Batch = Array.NonEmptyReadonlyArray<JobBatch.Entry>
 
-/** What a run of batches needs. */
+/** The functions that a run of batches calls. */
 interface Steps {
   readonly handle: JobHandler
   readonly commit: (batch: Batch) => Effect.Effect<void, VersionConflict | LeaseLost | StorageUnavailable>
   readonly fail: (job: ClaimedJob, cause: WorkLoop.JobCause) => Effect.Effect<unknown, StorageUnavailable>
 }
 
-/** Runs claimed jobs, and those that they create before `end`, in batches, until a job fails or a batch is rejected. */
+/**
+ * Runs claimed jobs, and the jobs that they create before `end`, in batches. Stops when a job fails or a batch is
+ * rejected.
+ */
 const runBatches = Effect.fnUntraced(
   function* (jobs: ReadonlyArray<ClaimedJob>, end: number, { commit, fail, handle }: Steps) {
     const known: Known = new Map()

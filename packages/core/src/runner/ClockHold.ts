@@ -4,23 +4,23 @@ import type { JobLane, NewJob } from "../storage/Job.ts"
 import type { LaneJob } from "../storage/Storage.ts"
 
 /*
- * How far a sandbox's clock may jump. Real carriers live in real time, so the clock never jumps past a call to one of
- * them.
+ * Limits how far a sandbox's clock may jump. Real carriers need real time, so the clock never jumps past a call to a
+ * real carrier.
  */
 
-/** The lane for calls to real carriers in a sandbox. It also contains the jobs that wait for a callback. */
+/** The lane for calls to real carriers in a sandbox. It also contains jobs that wait for a callback. */
 export const lane: JobLane = { name: "real_carriers", limit: 1_000, urgent: false }
 
 /** Whether a job holds the clock. */
 export const holds = (job: Pick<NewJob, "lane">): boolean => job.lane?.name === lane.name
 
 /**
- * The latest moment to which the clock may jump from `now`, given the calls that hold it; infinity if none does. Times
- * are milliseconds of workspace time.
+ * The latest time to which the clock may jump from `now`, given the calls that hold it; infinity if no call holds it.
+ * Times are milliseconds of workspace time.
  *
- * An ask, a poll or an expected callback holds the clock where it is, even before it is due, because a pause that the
- * carrier requests is real time. When an offer is refreshed is up to the service, so the clock jumps to the refresh. It
- * waits there as long as an attempt may take, including its wait for a connection.
+ * An ask, a poll or an expected callback stops the clock at `now`, even before its job is due, because a pause that the
+ * carrier requests is real time. The service itself decides when to refresh an offer, so the clock may jump to a
+ * refresh. It then waits there as long as an attempt may take, including the attempt's wait for a connection.
  */
 export const reach = (calls: ReadonlyArray<Pick<LaneJob, "kind" | "due_at">>, now: number): number =>
   calls.reduce((least, call) => Math.min(least, reachOf(call, now)), Number.POSITIVE_INFINITY)

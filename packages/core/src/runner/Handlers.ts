@@ -3,10 +3,10 @@ import type { JobKind } from "../storage/Job.ts"
 import type { JobHandler, JobHandlers } from "./JobHandler.ts"
 import type { QuotingJob } from "./JobPayload.ts"
 
-/** Handlers of some kinds of job. */
+/** The handlers for some kinds of job. */
 export interface HandlersOf<Kind extends JobKind> {
   readonly jobs: JobHandlers<Kind>
-  /** Abandons a job that failed too often, and whatever depends on it. */
+  /** Abandons a job that failed too often, together with what depends on it. */
   readonly abandon: JobHandler
 }
 
@@ -15,7 +15,8 @@ export class Handlers extends Context.Service<
   Handlers,
   HandlersOf<JobKind> & {
     /**
-     * The handlers of jobs that run ahead of the clock. Whatever they read and commit goes through a stage (`Staging`).
+     * The handlers for jobs that run ahead of the clock. Everything that they read and commit goes through a stage
+     * (`Staging`).
      */
     readonly staged: HandlersOf<QuotingJob>
   }

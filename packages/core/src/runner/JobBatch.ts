@@ -6,7 +6,7 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import * as ClockHold from "./ClockHold.ts"
 import type { JobHandler } from "./JobHandler.ts"
 
-/** What a job has decided. `change` is null if the job failed, or cannot run ahead of the clock. */
+/** A job's decision. `change` is null if the job failed, or cannot run ahead of the clock. */
 export interface Decision {
   readonly change: Change.Change | null
   readonly exit: Exit.Exit<void, Effect.Error<ReturnType<JobHandler>>>
@@ -17,16 +17,16 @@ export interface Decision {
 /** A job that is waiting for its turn in a batch. */
 export interface Turn {
   readonly job: ClaimedJob
-  /** The job as created by an earlier job in the batch, and not stored yet; null for a claimed job. */
+  /** The job as an earlier job in the batch created it, and not stored yet; null for a claimed job. */
   readonly created: NewJob | null
-  /** What the job decided before the earlier jobs had their turns; null if it has not decided yet. */
+  /** What the job decided before any earlier job had its turn; null if it has not decided yet. */
   readonly prepared: Decision | null
 }
 
 /** The name of a record within its workspace. */
 export const nameOf = ({ kind, id }: { readonly kind: string; readonly id: string }): string => `${kind} ${id}`
 
-/** A job that runs before it is stored. Nothing reads its number or lease. */
+/** Represents a job that runs before it is stored. Its number and lease are never read. */
 const unstored = (workspace_id: WorkspaceId, created: NewJob): ClaimedJob => ({
   ...created,
   workspace_id,
@@ -36,8 +36,8 @@ const unstored = (workspace_id: WorkspaceId, created: NewJob): ClaimedJob => ({
 })
 
 /**
- * Adds the ordered jobs that a change creates to the turns, by due time, each behind all that are due at the same time.
- * A job that is due at `until` or later is not added, because jobs in storage may come before it.
+ * Adds the ordered jobs that a change creates to the turns. They are sorted by due time, each behind all others with
+ * the same due time. A job that is due at `until` or later is not added, because jobs in storage may come before it.
  */
 const withCreated = (
   turns: ReadonlyArray<Turn>,
@@ -57,24 +57,24 @@ const before = (until: number, turns: ReadonlyArray<Turn>): ReadonlyArray<Turn> 
   turns.filter(({ job }) => job.due_at < until)
 
 /**
- * The claimed jobs that may still run: those due no later than the first job that the batch stores, which is due at
- * `stored_due_at`.
+ * The claimed jobs that may still run. They are due no later than `storedDueAt`, when the first job that the batch
+ * stores is due.
  */
 const claimedBefore = (turns: ReadonlyArray<Turn>, storedDueAt: number): ReadonlyArray<Turn> =>
   turns.filter(({ created, job }) => created === null && job.due_at <= storedDueAt)
 
-/** A job of a batch with its change, in order. */
+/** A job in a batch, and its change. */
 export interface Entry extends Omit<Turn, "prepared"> {
   readonly change: Change.Change
 }
 
-/** The jobs that a batch creates without running them itself. */
+/** The jobs that a batch creates but does not run. */
 const createdBy = (batch: ReadonlyArray<Entry>): ReadonlyArray<NewJob> => {
   const ran = new Set(batch.map(({ created }) => created))
   return batch.flatMap(({ change }) => change.jobs).filter((job) => !ran.has(job))
 }
 
-/** When the first ordered job is due that a batch creates without running it itself. */
+/** When the first ordered job is due that a batch creates but does not run. */
 const nextCreated = (batch: ReadonlyArray<Entry>): number =>
   createdBy(batch).reduce(
     (first, { due_at, ordered }) => (ordered ? Math.min(first, due_at) : first),
@@ -82,8 +82,8 @@ const nextCreated = (batch: ReadonlyArray<Entry>): number =>
   )
 
 /**
- * The change that a batch makes. Storage rejects it if, in the meantime, another change has stored a job that is due
- * before the batch's last job.
+ * The change that commits a batch. Storage rejects it if another change has meanwhile stored a job that is due before
+ * the batch's last job.
  */
 export interface BatchChange extends Change.Change {
   /** When the batch's last job is due, in milliseconds of workspace time. */
@@ -103,12 +103,12 @@ export const together = (workspaceId: WorkspaceId, batch: Array.NonEmptyReadonly
   return { ...all, none_due_before: Array.lastNonEmpty(batch).job.due_at }
 }
 
-/** How many jobs one change runs at most: claimed jobs, and those that they create in between. */
+/** The maximum number of jobs that one change runs: claimed jobs, and those that they create. */
 const maxBatch = 200
-/** About how many bytes one change stores at most, unless a single job stores more. */
+/** The approximate maximum size of one change in bytes, unless a single job stores more. */
 const maxBatchBytes = 4_000_000
 
-/** The approximate size of a change. A storage in memory never needs the bodies, so none is written for this. */
+/** The approximate size of a change. It serializes no bodies, because in-memory storage may never need them. */
 const roughBytesOf = (change: Change.Change): number =>
   change.writes.reduce((sum, record) => sum + roughLengthOf(record), Change.bytesOf({ ...change, writes: [] }))
 
@@ -116,7 +116,7 @@ const roughBytesOf = (change: Change.Change): number =>
 export interface Run {
   /** The turns that are left, in order. */
   readonly turns: ReadonlyArray<Turn>
-  /** When the run ends, in milliseconds of workspace time: it runs jobs that are due before this. */
+  /** The end of the run, in milliseconds of workspace time. Only jobs that are due before it are run. */
   readonly until: number
   /** The jobs that have had their turns since the last commit. */
   readonly batch: ReadonlyArray<Entry>
@@ -125,7 +125,7 @@ export interface Run {
   readonly in_batch: HashSet.HashSet<string>
   /** The names of the records that the whole run has written. */
   readonly written: HashSet.HashSet<string>
-  /** The last event's ID. Lists sort by ID, so the IDs of events must follow their order. */
+  /** The ID of the last event. Lists sort by ID, so event IDs must be in the events' order. */
   readonly last_event_id: string
 }
 
@@ -141,7 +141,7 @@ export const begin = (turns: ReadonlyArray<Turn>, until: number): Run => ({
 })
 
 /**
- * What the job of a turn decided in advance; null if it decided nothing, or if an earlier job has made the decision
+ * What a turn's job decided in advance; null if it decided nothing, or if an earlier job has made the decision
  * outdated.
  */
 export const preparedFor = ({ last_event_id, written }: Run, { prepared }: Turn): Decision | null => {
@@ -154,8 +154,8 @@ export const preparedFor = ({ last_event_id, written }: Run, { prepared }: Turn)
 /**
  * Takes the next turn, given the change that its job has decided on.
  *
- * Returns `flush` if the batch must be committed first, because it is full, the change would write a record for the
- * second time, or the run stops at this job. Returns `stop` if the run stops here.
+ * Returns `flush` if the batch must be committed first: it is full, the change would write a record twice, or the run
+ * stops at this job. Returns `stop` if the run stops here.
  */
 export const step = (run: Run, { created, job }: Turn, change: Change.Change | null): Run | "flush" | "stop" => {
   if (change === null) return run.batch.length > 0 ? "flush" : "stop"

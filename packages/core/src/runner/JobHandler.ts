@@ -3,12 +3,12 @@ import type { ClaimedJob, JobKind } from "../storage/Job.ts"
 import type { LeaseLost, StorageUnavailable, VersionConflict } from "../storage/Storage.ts"
 
 /**
- * Does one job. Its commit also finishes the job, so that the work and its end are one step. The commit must be the
- * last thing that it does, because the changes of several jobs may be committed together after all of them have run
- * (`Staging`).
+ * Does one job. Its commit also finishes the job, so that the results and the job's end are stored together. The commit
+ * must be the last thing that it does, because the changes of several jobs may be committed together after all of them
+ * have run (`Staging`).
  *
- * `at` is the time of the work in milliseconds of workspace time: the due time of an ordered job; otherwise now. After
- * a `VersionConflict` it is called again and decides again.
+ * `at` is the time of the work in milliseconds of workspace time: the due time of an ordered job, and otherwise the
+ * current time. After a `VersionConflict`, the handler is called again and decides again.
  */
 export type JobHandler = (
   job: ClaimedJob,

@@ -6,14 +6,14 @@ const OfRequest = Schema.Struct({ quote_request_id: QuoteRequestId })
 
 const OfClosing = Schema.Struct({
   ...OfRequest.fields,
-  /** Whether the job was late and has let asks that were late as well run first; false by default. */
+  /** Whether this job was late and has already let other late asks run first; false by default. */
   gave_way: Schema.optionalKey(Schema.Boolean)
 })
 
 const OfCarrier = Schema.Struct({
   ...OfRequest.fields,
   carrier_id: Schema.String,
-  /** Counts the attempts at an ask, from 1. */
+  /** The number of the attempt at the ask, from 1. */
   attempt: Schema.Int
 })
 
@@ -21,7 +21,7 @@ const OfAsk = Schema.Struct({
   ...OfCarrier.fields,
   /** Whether the ask is waiting because the carrier's limits left no room; false by default. */
   had_no_room: Schema.optionalKey(Schema.Boolean),
-  /** Whether the job only waits, on the sandbox's clock, before it queues the ask; false by default. */
+  /** Whether the job only waits on the sandbox's clock and then queues the ask; false by default. */
   put_off: Schema.optionalKey(Schema.Boolean)
 })
 
@@ -29,7 +29,7 @@ const OfAcceptedAsk = Schema.Struct({
   ...OfCarrier.fields,
   /** The carrier's own reference for the accepted ask, sealed. */
   sealed_ref: Schema.String,
-  /** Whether the process died during an earlier poll; false by default. */
+  /** Whether a process died during an earlier poll; false by default. */
   was_cut_off: Schema.optionalKey(Schema.Boolean)
 })
 
@@ -37,7 +37,7 @@ const OfQuote = Schema.Struct({ quote_id: QuoteId })
 
 const OfRefresh = Schema.Struct({
   ...OfQuote.fields,
-  /** Counts the attempts at a refresh, from 1, which is the default. */
+  /** The number of the attempt at the refresh, from 1, which is the default. */
   attempt: Schema.optionalKey(Schema.Int)
 })
 
@@ -45,7 +45,7 @@ const OfSubscription = Schema.Struct({ subscription_id: SubscriptionId })
 
 const OfRecovery = Schema.Struct({
   recovery_id: RecoveryId,
-  /** Counts how many times the recovery was started, so that a job from an earlier start does nothing. */
+  /** Counts the starts of the recovery, so that a job from an earlier start does nothing. */
   turn: Schema.Int
 })
 
@@ -61,7 +61,7 @@ const OfDelivery = Schema.Struct({
   postponed: Schema.optionalKey(Schema.Int)
 })
 
-/** The payload of each kind of job: IDs and counts, but never facts about a person or unsealed text from a carrier. */
+/** The payload of each kind of job: IDs and counts, never facts about a person or unsealed text from a carrier. */
 const payloads = {
   collect: OfRequest,
   ask_carrier: OfAsk,
@@ -77,7 +77,7 @@ const payloads = {
   recover_deliveries: OfRecovery
 } satisfies Record<JobKind, Schema.Schema<object>>
 
-/** The fields of a job that are needed to read its payload. */
+/** The fields of a job that determine its payload. */
 type PayloadJob = Pick<NewJob, "kind" | "payload">
 
 /** The types of the payloads, which are JSON in `NewJob.payload`. */
@@ -92,7 +92,7 @@ const reader = <A>(schema: Schema.Schema<A>): ((payload: string) => A) => {
   }
 }
 
-/** Makes a job with the payload for its kind. */
+/** Makes a job with the payload that its kind requires. */
 export const make = <K extends JobKind>(
   kind: K,
   payload: Payloads[K],
@@ -114,13 +114,13 @@ const readers: { readonly [K in JobKind]: (payload: string) => Payloads[K] } = {
   recover_deliveries: reader(payloads.recover_deliveries)
 }
 
-/** Reads the payload of a job of this kind. Asking for another kind is a defect. */
+/** Reads the payload of a job of this kind. It is a defect if the job has another kind. */
 export const read = <K extends JobKind>(job: PayloadJob, kind: K): Payloads[K] => {
   if (job.kind !== kind) throw new Error(`A job of the kind ${job.kind} was read as ${kind}`)
   return readers[kind](job.payload)
 }
 
-/** The kinds of job about a quote request or a quote. The others are about webhooks. */
+/** The kinds of job about a quote request or a quote. All other kinds are about webhooks. */
 export type QuotingJob = {
   [Kind in JobKind]: Payloads[Kind] extends { readonly quote_request_id: string } | { readonly quote_id: string }
     ? Kind
@@ -131,7 +131,7 @@ const requestIn = Schema.decodeUnknownOption(Schema.fromJsonString(OfRequest))
 
 const carrierIn = Schema.decodeUnknownOption(Schema.fromJsonString(OfCarrier))
 
-/** The quote request and the carrier that a job is about; null if it is not about a carrier. */
+/** The quote request and the carrier that a job is about; null if the job is not about a carrier. */
 export const carrierOf = (job: PayloadJob): typeof OfCarrier.Type | null => Option.getOrNull(carrierIn(job.payload))
 
 const OfAny = Schema.Struct({
@@ -146,6 +146,6 @@ const anyIn = Schema.decodeUnknownSync(Schema.fromJsonString(OfAny))
 /** What a job of any kind is about. */
 export const about = (job: PayloadJob): typeof OfAny.Type => anyIn(job.payload)
 
-/** The quote request that a job of any kind refers to; null if it refers to none. */
+/** The quote request that a job refers to; null if the job refers to no quote request. */
 export const requestOf = (job: PayloadJob): QuoteRequestId | null =>
   Option.match(requestIn(job.payload), { onNone: () => null, onSome: ({ quote_request_id }) => quote_request_id })

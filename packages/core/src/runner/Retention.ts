@@ -17,18 +17,21 @@ export { type Periods, RetentionPeriods } from "./RetentionPeriods.ts"
 
 const batch = 1_000
 const everyMs = minuteMs
-/** Each workspace is swept once an hour, in one of this many slots of a minute. */
+/** Each workspace is swept once an hour, in one of this many one-minute slots. */
 const slotsPerHour = 60
-/** Records that are kept for minutes are swept once in this many slots. */
+/** Records that are kept only for minutes are swept once in this many slots. */
 const briefSlots = 15
 
-/** The slot in which a workspace is swept: a minute of the hour. IDs spread the workspaces evenly over the hour. */
+/**
+ * The slot in which a workspace is swept, which is a minute of the hour. IDs spread the workspaces evenly over the
+ * hour.
+ */
 const slotOf = (id: WorkspaceId): number =>
   Array.from(id, (letter) => letter.charCodeAt(0)).reduce((hash, code) => (31 * hash + code) % slotsPerHour, 0)
 
 /**
- * Makes the sweep of a slot, for a storage or one of its cells. A slot that was missed because the storage or cell was
- * unavailable is swept together with the next one.
+ * Makes a function that sweeps a slot, for a storage or one of its cells. A slot that was missed because the storage or
+ * cell was unavailable is swept together with the next one.
  */
 const sweeping = <E>(
   list: StorageCell["workspaces"],
@@ -65,8 +68,8 @@ export class Retention extends Context.Service<
     /** Erases everything in a workspace, or in the directory, that is older than its retention period. */
     readonly sweep: (workspace_id: WorkspaceId) => Effect.Effect<void, StorageUnavailable>
     /**
-     * Sweeps every workspace once an hour, forever: each minute one host sweeps some of them. Records that are kept for
-     * minutes are swept four times an hour.
+     * Sweeps every workspace once an hour, forever. Each minute, one host sweeps some of the workspaces. Records that
+     * are kept only for minutes are swept four times an hour.
      */
     readonly forever: Effect.Effect<never>
   }
@@ -81,18 +84,18 @@ export class Retention extends Context.Service<
       })
     )
 
-  /** Sweeps while the layer lives. */
+  /** Sweeps as long as the layer exists. */
   static readonly layerForever: Layer.Layer<never, never, Retention> = Layer.effectDiscard(
     Effect.flatMap(Retention, (retention) => Effect.forkScoped(retention.forever))
   )
 }
 
-/** What to erase: everything that is too old, or only the records that are kept for minutes. */
+/** What to erase: everything that is too old, or only records that are kept for minutes. */
 type What = "everything" | "brief"
 
 type Sweep<E> = (workspace_id: WorkspaceId, what: What) => Effect.Effect<void, E>
 
-/** Makes the sweep of one workspace, or of the directory. */
+/** Makes a function that sweeps one workspace, or the directory. */
 const makeSweep = Effect.fnUntraced(function* (
   kinds: Kinds
 ): Effect.fn.Return<Sweep<StorageUnavailable>, never, Storage | Workspaces> {
@@ -100,7 +103,7 @@ const makeSweep = Effect.fnUntraced(function* (
   const workspaces = yield* Workspaces
   const periods = yield* RetentionPeriods
 
-  // Erasing old records expects nothing, so it cannot conflict.
+  // Erasing old records has no expectations, so it cannot conflict.
   const erase = (erasure: Erasure) =>
     Effect.catchTag(storage.erase(erasure), "VersionConflict", (conflict) => Effect.die(conflict))
 
@@ -138,7 +141,8 @@ const makeForever = Effect.fnUntraced(function* (sweep: Sweep<StorageUnavailable
   const storage = yield* Storage
 
   /**
-   * Sweeps a workspace. A failure is logged and does not stop the sweep of the others, unless storage is unavailable.
+   * Sweeps a workspace. Logs a defect, so that it does not stop the sweep of other workspaces. Fails only if storage is
+   * unavailable.
    */
   const sweepLogged = (workspace_id: WorkspaceId, what: What) =>
     Effect.catchDefect(sweep(workspace_id, what), (defect) =>

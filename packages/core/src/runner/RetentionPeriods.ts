@@ -1,20 +1,26 @@
 import { Context } from "effect"
 
-/** How long records are kept, in days of workspace time unless a field says otherwise. */
+/** The retention periods, in days of workspace time unless a field says otherwise. */
 export interface Periods {
-  /** The event feed and the delivery log (api.md, Retention periods). */
+  /** How long the event feed and the delivery log are kept (api.md, Retention periods). */
   readonly events_days: number
-  /** Applicants' facts, counted from the start of the request. Every request is final within two days of its start. */
+  /**
+   * How long applicants' facts are kept, counted from the start of the request. Every request is final within two days
+   * of its start.
+   */
   readonly facts_days: number
-  /** Quote requests with their quotes, and the keys that started them. */
+  /** How long quote requests with their quotes are kept, and the keys with which they were started. */
   readonly quotes_days: number
-  /** The hashes of consent receipts, and the consents that the service itself recorded. */
+  /** How long the hashes of consent receipts are kept, and the consents that the service itself recorded. */
   readonly consents_days: number
-  /** The request log, in days of real time (api.md, Retention periods). */
+  /** How long the request log is kept, in days of real time (api.md, Retention periods). */
   readonly requests_days: number
-  /** Reports about the API. */
+  /** How long reports about the API are kept. */
   readonly feedback_days: number
-  /** The contents of exchanges with carriers. They are kept at most as long as the facts of their request. */
+  /**
+   * How long the contents of exchanges with carriers are kept. They are erased with their request's facts at the
+   * latest.
+   */
   readonly exchanges_days: number
 }
 

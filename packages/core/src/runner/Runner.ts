@@ -7,13 +7,13 @@ import * as AheadRuns from "./AheadRuns.ts"
 import type { Handlers } from "./Handlers.ts"
 import * as WorkLoop from "./WorkLoop.ts"
 
-/** The longest wait for another runner before looking again, in milliseconds. */
+/** The longest wait for another runner, in milliseconds. */
 const maxPeerWaitMs = 250
 
 /** The result of one run of due work. */
 export interface Ran {
   readonly jobs: number
-  /** When the next ordered job of the workspace is due, in milliseconds of real time; null if there is none. */
+  /** When the workspace's next ordered job is due, in milliseconds of real time; null if it has no such job. */
   readonly next_due_at: number | null
 }
 
@@ -22,20 +22,20 @@ export class Runner extends Context.Service<
   Runner,
   {
     /**
-     * Runs every job that is due now, and the due jobs that those create, until none is left.
+     * Runs every job that is due now, and the due jobs that these create, until no due job is left.
      *
-     * With a workspace, runs only its ordered jobs, and waits for those that another runner holds. Without one, runs
-     * all jobs, one after another. Callers for the same workspace should take turns, because all but one would only
+     * With a workspace, runs only its ordered jobs, and waits for those that another runner holds. Without a workspace,
+     * runs all jobs, one after another. Calls for the same workspace should not overlap, because all but one would only
      * wait.
      */
     readonly runDue: (workspace_id?: WorkspaceId) => Effect.Effect<Ran, StorageUnavailable>
     /**
      * Claims up to a hundred of a workspace's ordered jobs that come due within `ahead_ms` of its clock, and runs them
-     * in order, many in one change. It runs none if another runner holds the next job, or if the next job can run only
+     * in order, many in one change. Runs no job if another runner holds the next one, or if the next one can run only
      * when it is due.
      *
-     * It runs no job that is due after the moment that `readReach` returns: how far the clock may be moved, in
-     * milliseconds of workspace time. `commitBatch` commits each change, and moves the workspace's clock with it.
+     * `readReach` returns how far the clock may be moved, in milliseconds of workspace time; no job that is due later
+     * is run. `commitBatch` commits each change, and moves the workspace's clock with it.
      */
     readonly runAhead: (
       workspace: Workspace,
@@ -44,7 +44,7 @@ export class Runner extends Context.Service<
       commitBatch: AheadRuns.CommitBatch
     ) => Effect.Effect<AheadRuns.RanAhead, StorageUnavailable>
     /**
-     * Claims and runs jobs concurrently until the scope closes. Then it finishes the running jobs and releases the
+     * Claims jobs and runs them concurrently until the scope closes. Then finishes the running jobs and releases the
      * rest.
      */
     readonly forever: Effect.Effect<void, never, Scope.Scope>
@@ -59,7 +59,7 @@ export class Runner extends Context.Service<
       const catchUp = yield* makeCatchUp(runAhead)
       const forever = yield* WorkLoop.make(catchUp)
 
-      // Uninterruptible from the claim until the run begins, so that every claimed job is run or released.
+      // Uninterruptible from the claim until the run begins, so that every claimed job is either run or released.
       const claimAndRun = (workspaceId?: WorkspaceId) =>
         Effect.uninterruptibleMask((restore) =>
           Effect.tap(claim(100, workspaceId), ({ jobs }) => runSequentially(jobs, (job) => restore(run(job))))
@@ -77,8 +77,8 @@ export class Runner extends Context.Service<
           if (claimed.jobs.length > 0) {
             jobs += claimed.jobs.length + (yield* catchUpBehind(claimed.jobs))
           } else if (claimed.busy) {
-            // Another runner holds jobs. Look again after each of its commits, or when a dead runner's lease may have
-            // expired.
+            // Another runner holds jobs. Look again after each of its commits, or when its lease may have expired
+            // because it died.
             yield* signal.next(maxPeerWaitMs)
           } else {
             const ran: Ran = { jobs, next_due_at: claimed.next_due_at }
@@ -91,18 +91,18 @@ export class Runner extends Context.Service<
     })
   )
 
-  /** Runs jobs while the layer lives. */
+  /** Runs jobs as long as the layer exists. */
   static readonly layerForever: Layer.Layer<never, never, Runner> = Layer.effectDiscard(
     Effect.flatMap(Runner, (runner) => runner.forever)
   )
 }
 
-/** If an ordered job ran this many milliseconds late, others are probably waiting behind it. */
+/** If an ordered job runs this many milliseconds late, others are probably waiting behind it. */
 const lateMs = 100
 
 /**
- * Runs the ordered jobs that are due behind a late one, many in one change, and returns how many. If they ran one at a
- * time, each would cost several round trips, and an overloaded sandbox could not catch up.
+ * Makes a function that runs the ordered jobs that are due behind a late one, many in one change, and returns their
+ * number. One at a time, each would cost several round trips, and an overloaded sandbox could not catch up.
  */
 const makeCatchUp = Effect.fnUntraced(function* (runAhead: Effect.Success<typeof AheadRuns.make>) {
   const storage = yield* Storage

@@ -15,31 +15,32 @@ import type { JobHandler } from "./JobHandler.ts"
  * The work of a runner: claims due jobs, runs them concurrently or in order, and releases those that it cannot finish.
  */
 
-/** How long a claimed job belongs to its host. After that, another host takes over a dead host's jobs. */
+/** How long a claimed job belongs to its host. After that, another host can take over the job. */
 export const leaseMs = 30 * secondMs
-/** A job whose leases have expired this many times is abandoned. Releasing a job early does not count. */
+/** A job is abandoned after this many of its leases have expired. Releasing a job early does not count. */
 export const maxExpiredLeases = 5
 /**
- * For how long after a storage outage leases may have expired because of it: two leases, one of them on another host.
+ * How long after a storage outage an expired lease may still be due to the outage. This covers two leases, because
+ * another host may have claimed the job in between.
  */
 const outageShadowMs = 2 * leaseMs
-/** How often storage is asked for work, at least, even without hints. */
+/** How often storage is asked for work at least, even without hints. */
 export const pollMs = secondMs
-/** How many jobs run concurrently, not counting those that wait for a carrier or an endpoint. */
+/** The maximum number of concurrently running jobs, not counting those that wait for a carrier or an endpoint. */
 const maxRunning = 128
-/** How many jobs a host holds at most, including those that wait for a carrier or an endpoint. */
+/** The maximum number of jobs that a host holds, including those that wait for a carrier or an endpoint. */
 const maxClaimed = 2_000
 /** The longest pause between claims while storage is unavailable. */
 const maxBackoffMs = 15 * secondMs
 /**
- * The pause before the next claim if due work was not handed out, because another host holds it or only a newer version
- * can do it.
+ * The pause before the next claim if due work could not be claimed, because another host holds it or only a newer
+ * version of the program can do it.
  */
 const contendedPauseMs = 100
-/** How long shutting down waits for running jobs. */
+/** How long a shutdown waits for running jobs. */
 const stopMs = 5 * secondMs
 
-/** Claims jobs, runs a claimed job or several in turn, and releases those that were not done. */
+/** Makes the functions that claim jobs, run one or several of them, and release those that were not done. */
 export const claiming = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -55,13 +56,12 @@ export const claiming = Effect.gen(function* () {
   const handleBy = (handler: JobHandler, abandon: JobHandler, job: ClaimedJob, at: number): ReturnType<JobHandler> => {
     const handled = Effect.suspend(() => handler(job, at))
     if (job.expired_leases < maxExpiredLeases) return retryOnConflict(handled)
-    // An outage is not the job's fault: the job is retried. It is abandoned only if its leases also expire without an
-    // outage.
+    // An outage is not the job's fault, so the job is retried after one. It is abandoned only if no outage was recent.
     const abandoned = Effect.suspend(() => abandon(job, at))
     return Effect.flatMap(outages.isRecent, (isRecent) => retryOnConflict(isRecent ? handled : abandoned))
   }
 
-  /** Runs a job ahead of the clock. A job that is not about quoting does nothing. */
+  /** Runs a job ahead of the clock. For a job that is not about quoting, does nothing. */
   const handleAhead: JobHandler = (job, at) => {
     const jobs: { readonly [K in JobKind]?: JobHandler } = handlers.staged.jobs
     const handler = jobs[job.kind]
@@ -69,7 +69,7 @@ export const claiming = Effect.gen(function* () {
   }
 
   /**
-   * Runs one job, and returns whether it was done. A job that was not done comes due again. Then the runner continues,
+   * Runs one job, and returns whether it was done. A job that was not done comes due again. The runner then continues,
    * unless storage is unavailable.
    */
   const run = (job: ClaimedJob): Effect.Effect<boolean, StorageUnavailable> =>
@@ -91,7 +91,7 @@ export const claiming = Effect.gen(function* () {
 
 const done = Effect.succeed(true)
 
-/** Notes when storage is unavailable, and tells whether that was recent. */
+/** Notes when storage is unavailable, and tells whether an outage was recent. */
 const noteOutages = () => {
   let lastAt = Number.NEGATIVE_INFINITY
   const note = Effect.map(Clock.currentTimeMillis, (now) => {
@@ -103,12 +103,12 @@ const noteOutages = () => {
   }
 }
 
-/** Runs the ordered jobs that are due behind a late one, and returns how many. */
+/** Runs the ordered jobs that are due behind a late one, and returns how many ran. */
 export type CatchUp = (job: ClaimedJob) => Effect.Effect<number, StorageUnavailable>
 
 /**
- * Claims jobs and runs them concurrently, forever. When its scope closes, it finishes the running jobs and releases the
- * rest.
+ * Makes a loop that claims jobs and runs them concurrently, forever. When its scope closes, the loop finishes the
+ * running jobs and releases the rest.
  */
 export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
   const storage = yield* Storage
@@ -116,7 +116,7 @@ export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
 
   return Effect.gen(function* () {
     const signal = yield* wokenByJobs(storage, undefined)
-    // Whether room limited the last claim. If so, claim again as soon as there is room.
+    // Whether the last claim was limited by the room left. If so, claim again as soon as a job ends.
     let isFull = false
     const makeRoom = () => {
       if (isFull) signal.wake()
@@ -148,8 +148,7 @@ export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
     const unlessDown = Effect.catchTag(round, "StorageUnavailable", () =>
       Effect.andThen(Effect.logWarning("Storage is unreachable; jobs wait"), Effect.sleep(pollMs))
     )
-    // Registered before the loop starts, so that it runs after the loop has been interrupted and no more jobs are
-    // claimed.
+    // Finalizers run in reverse order, so this one runs after the loop is interrupted and no more jobs are claimed.
     yield* Effect.addFinalizer(() =>
       Effect.gen(function* () {
         yield* Effect.timeoutOption(FiberSet.awaitEmpty(fibers), stopMs)
@@ -160,7 +159,7 @@ export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
   })
 })
 
-/** The jobs that run in this process: how they are claimed, run and forgotten. */
+/** Makes the set of jobs that run in this process, and the functions that claim and run them. */
 const makeRunning = (
   { claim, run, runSequentially }: Effect.Success<typeof claiming>,
   {
@@ -197,12 +196,12 @@ const makeRunning = (
       Effect.andThen(catchUp(first)),
       Effect.ignore,
       Effect.ensuring(Effect.sync(() => leave(jobs))),
-      // Ordered jobs run one after another, so what one has read is too old for the next.
+      // Ordered jobs run one after another, so what one job has read is too old for the next.
       Effect.provideService(Claim, null)
     )
   }
 
-  // Uninterruptible from the claim until the jobs are registered, so that shutting down releases every claimed job.
+  // Uninterruptible from the claim until the jobs are registered, so that a shutdown releases every claimed job.
   const take = (room: number) =>
     Effect.uninterruptible(
       Effect.map(claim(room), (claimed) => {
@@ -232,7 +231,7 @@ const measure = Effect.fnUntraced(function* (claimed: Pick<JobClaim, "jobs" | "n
   yield* Metric.update(oldestDueJob, Math.max(0, now - (claimed.next_due_at ?? now)) / secondMs)
 })
 
-/** Counts the jobs that wait for a carrier or an endpoint, and calls `left` whenever one begins to wait. */
+/** Counts the jobs that wait for a carrier or an endpoint, and calls `left` whenever a job begins to wait. */
 const countWaiting = (left: () => void) => {
   let count = 0
   return {
@@ -247,7 +246,7 @@ const countWaiting = (left: () => void) => {
             left()
             return call
           })
-          // If the job is interrupted before it has left its slot, there is nothing to take back.
+          // A job that is interrupted before it has left its slot has nothing to undo.
           return Effect.ensuring(
             leave,
             Effect.sync(() => {
@@ -261,9 +260,9 @@ const countWaiting = (left: () => void) => {
 
 /**
  * Backs off after jobs that failed because storage is unavailable: the pause before the next claim grows until a job is
- * done again. Jobs of an unavailable cell do not count, because storage hands out no jobs of that cell anyway.
+ * done again. Jobs of an unavailable cell do not count, because they cannot be claimed anyway.
  *
- * Such a job is due again immediately. If claims work but results cannot be stored, as on a full disk, the job would
+ * A failed job is due again immediately. If claims work but results cannot be stored, as on a full disk, the job would
  * otherwise run in a loop and send its webhook each time. `begin` wakes the loop, so that the pause begins immediately.
  */
 const backOffWhenUnavailable = (begin: () => void) => {
@@ -292,15 +291,15 @@ const backOffWhenUnavailable = (begin: () => void) => {
 }
 
 /**
- * Splits jobs into groups that run concurrently: the ordered jobs of one workspace stay together, in order; every other
- * job is a group of its own.
+ * Splits jobs into groups that run concurrently. The ordered jobs of one workspace form one group, in order; every
+ * other job is a group by itself.
  */
 const concurrentGroups = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<ReadonlyArray<ClaimedJob>> => {
   const groups = Map.groupBy(jobs, (job) => (job.ordered ? job.workspace_id : job))
   return [...groups.values()]
 }
 
-/** A signal that wakes when jobs of a workspace (or of any workspace) were stored or finished. */
+/** Makes a signal that wakes when a workspace's jobs (or any workspace's jobs) were stored or finished. */
 export const wokenByJobs = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   workspaceId: WorkspaceId | undefined
@@ -334,16 +333,19 @@ export const noteFailure = (job: ClaimedJob, cause: JobCause): Effect.Effect<voi
 
 /** How releasing jobs is retried. */
 interface ReleaseRetry {
-  /** How often a release is retried while storage is unavailable, in milliseconds. */
+  /** The time between attempts to release jobs while storage is unavailable, in milliseconds. */
   readonly every_ms: number
-  /** When to stop retrying because the leases have expired anyway, in milliseconds. */
+  /** When to stop retrying, because the leases have expired anyway, in milliseconds. */
   readonly lease_ms: number
 }
 
-/** Releases jobs that were not done, immediately or when storage is available again. */
+/** Releases jobs that were not done, immediately or once storage is available again. */
 type Release = (jobs: ReadonlyArray<ClaimedJob>) => Effect.Effect<void>
 
-/** Releases jobs while the scope lives, so that only a dead process's jobs wait until their leases expire. */
+/**
+ * Makes a function that releases jobs as long as the scope is open. Only a dead process's jobs must then wait until
+ * their leases expire.
+ */
 const releasing = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   retry: ReleaseRetry
@@ -366,7 +368,7 @@ type SequentialJobs = <R>(
 ) => Effect.Effect<unknown, StorageUnavailable, R>
 
 /**
- * Runs claimed jobs one after another. If it is interrupted, or storage is unavailable, it releases the jobs that were
+ * Runs claimed jobs one after another. If it is interrupted or storage is unavailable, it releases the jobs that were
  * not done. If an ordered job was not done, it also releases the ordered jobs behind it, which must wait for that job.
  */
 const sequential =

@@ -10,7 +10,7 @@ import type { Attempt, KeptDelivery } from "../webhooks/records/Delivery.ts"
 import type { QuoteId, QuoteRequestId, SubscriptionId, WorkspaceId } from "../wire/Ids.ts"
 import { type Timestamp, toMillis } from "../wire/Timestamp.ts"
 
-/** An entry: what happened at a moment of workspace time, with details. */
+/** An entry: what happened at a time in the workspace, with details. */
 type At<What extends string, Details> = { readonly at: Timestamp; readonly what: What; readonly details: Details }
 
 /** One entry of a timeline. */
@@ -18,30 +18,30 @@ export type Entry =
   /** The call that started the request, if the request log has it. Its `details.created_at` is real time. */
   | At<"call", RequestLogEntry>
   /**
-   * The person's agreement, from the service's own record: which text the person agreed to, and how the person was
+   * The person's agreement, from the service's own record: the text that the person agreed to, and how the person was
    * asked.
    */
   | At<"consent", QuoteConsent>
   /** A carrier that was not asked, and why. */
   | At<"not_asked", Pick<CarrierResult, "reason" | "missing_facts"> & OfCarrier>
   /**
-   * A carrier's open circuit kept the request from being asked (`kept_out`), or one of its asks opened the circuit,
-   * kept it open, or closed it. `since` and `until` are real time.
+   * A carrier's open circuit prevented the ask (`kept_out`), or the ask opened the circuit, kept it open, or closed it.
+   * `since` and `until` are real time.
    */
   | At<"circuit", Pick<CircuitNote, "carrier_id" | "circuit" | "since" | "until" | "why">>
-  /** A carrier was selected to be asked. Its exchanges and its outcome show whether it was. */
+  /** A carrier was selected to be asked. Whether it was asked shows in its exchanges and its outcome. */
   | At<"asked", OfCarrier>
   /**
-   * A recorded exchange with a carrier's adapter. Without `bodies`, all bodies are null.
+   * A recorded exchange with a carrier's adapter. Unless `bodies` is requested, all bodies are null.
    *
-   * As in every entry, `at` is workspace time: when the work that the exchange belongs to began. `started_at` is real
-   * time: when the adapter was called. So they differ by a few milliseconds, and in a sandbox also by as much as its
+   * As in every entry, `at` is workspace time: when the work to which the exchange belongs began. `started_at`, when
+   * the adapter was called, is real time. The two differ by a few milliseconds, and in a sandbox also by how far its
    * clock was moved.
    */
   | At<"exchange", Exchange>
   /**
-   * The person's data was erased: who erased it, how many quotes there were, and whether that `ended` a request in
-   * progress. `begun`: the erasure was stopped, and some data may still be there.
+   * The person's data was erased: by whom, how many quotes there were, and whether the erasure ended a request in
+   * progress (`ended`). `begun`: the erasure was stopped, and some data may still be stored.
    */
   | At<"erased", Pick<ErasureRecord, "by" | "state" | "ended" | "quotes">>
   /** What one carrier answered, or why it did not. */
@@ -78,9 +78,9 @@ export interface Timeline {
   readonly status: QuoteRequest["status"]
   readonly reason: string
   readonly entries: ReadonlyArray<Entry>
-  /** How many entries to skip for the next page; null at the end. */
+  /** How many entries to skip to get the next page; null on the last page. */
   readonly next: number | null
-  /** The kinds of entry that may be incomplete, because the feed had too many events to search. */
+  /** The kinds of entries that may be incomplete, because the feed had too many events to search. */
   readonly incomplete: ReadonlyArray<Entry["what"]>
 }
 
@@ -99,18 +99,18 @@ const order: ReadonlyArray<Entry["what"]> = [
   "delivery"
 ]
 
-/** Entries in the order in which things happened. */
+/** Sorts entries by time, and by `order` at the same time. */
 export const sorted = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
   entries.toSorted((a, b) => toMillis(a.at) - toMillis(b.at) || rankOf(a) - rankOf(b))
 
 /**
- * The event of an accepted request comes before everything that follows from it. Every other event comes after what it
- * reports.
+ * The event of an accepted request comes before everything that follows from the acceptance. Every other event comes
+ * after the change that it reports.
  */
 const rankOf = (entry: Entry): number =>
   order.indexOf(entry.what === "event" && entry.details.type === "quote_request.queued" ? "call" : entry.what)
 
-/** The entries that follow from the carriers' results in the request itself. */
+/** The entries that follow from the carriers' results, which are part of the request. */
 export const ofCarriers = ({ carriers, deadline_at, updated_at }: QuoteRequest): ReadonlyArray<Entry> => {
   const collectedAt = carriers.find(({ asked_at }) => asked_at !== null)?.asked_at ?? updated_at
   const endedAt = deadline_at === null || deadline_at > updated_at ? updated_at : deadline_at
@@ -130,21 +130,21 @@ export const ofCarriers = ({ carriers, deadline_at, updated_at }: QuoteRequest):
 /** The entry for the consent that the service recorded for a start. */
 export const ofConsent = (details: QuoteConsent): Entry => ({ at: details.accepted_at, what: "consent", details })
 
-/** The entry for the erasure of the person's data. The changes that follow from it have the same time. */
+/** The entry for the erasure of the person's data. The changes that the erasure makes have the same time. */
 export const ofErasure = ({ by, ended, erased_at, quotes, state }: ErasureRecord): Entry => ({
   at: erased_at,
   what: "erased",
   details: { by, state, ended, quotes }
 })
 
-/** The entry for how a circuit affected the request, or was affected by it. */
+/** The entry for how a circuit affected the request, or the request affected the circuit. */
 export const ofCircuit = ({ at, quote_request_id: _, ...details }: CircuitNote): Entry => ({
   at,
   what: "circuit",
   details
 })
 
-/** The entry for an exchange, with bodies only if they are requested. */
+/** The entry for an exchange. It includes bodies only if they are requested. */
 export const ofExchange = (exchange: Exchange, bodies: boolean): Entry => ({
   at: exchange.at,
   what: "exchange",

@@ -7,7 +7,9 @@ import { defaultLimit, pageFields } from "../wire/Pagination.ts"
 import { Timelines } from "./Timelines.ts"
 import * as TimelineView from "./TimelineView.ts"
 
-/** Reads what happened to a quote request, as far as the organization may know (api.md, Timeline of a quote request). */
+/**
+ * Reads what happened to a quote request, as far as its organization may know (api.md, Timeline of a quote request).
+ */
 export const getQuoteRequestTimeline = Operation.make({
   name: "get_quote_request_timeline",
   summary: "Read what happened to a quote request",

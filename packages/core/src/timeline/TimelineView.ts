@@ -8,7 +8,7 @@ import { QuoteRequestId, SubscriptionId } from "../wire/Ids.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
 import type { Entry, Timeline } from "./Entry.ts"
 
-/** An entry of one kind. */
+/** Makes the schema for entries of one kind. */
 const entry = <const What extends string, Details extends Schema.Top>(what: What, meaning: string, details: Details) =>
   Schema.Struct({
     at: Timestamp.annotateKey({ description: "When it happened, in the time of the workspace" }),
@@ -106,7 +106,7 @@ export const QuoteRequestTimeline = Schema.Struct({
 }).annotate({ identifier: "QuoteRequestTimeline" })
 export type QuoteRequestTimeline = typeof QuoteRequestTimeline.Type
 
-/** The page for a caller with a key: without exchanges with carriers, and without the name of whoever erased data. */
+/** The page for a caller with a key. It leaves out exchanges with carriers, and who erased data. */
 export const of = (
   { entries, incomplete, quote_request_id }: Omit<Timeline, "next">,
   next_cursor: string | null

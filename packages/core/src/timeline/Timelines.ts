@@ -19,29 +19,30 @@ import * as Entry from "./Entry.ts"
 export interface TimelineOptions {
   /** Whether exchanges include their bodies, which can contain facts about a person; false by default. */
   readonly bodies?: boolean
-  /** How many entries to skip: the `next` of the previous page; none by default. */
+  /** How many entries to skip: the previous page's `next`; 0 by default. */
   readonly after?: number
-  /** How many entries to return at most: 200 by default, up to 1,000. */
+  /** The maximum number of entries to return: 200 by default, 1,000 at most. */
   readonly limit?: number
   /**
-   * The workspace of the request. By default every workspace is searched, because a request's ID does not tell its
-   * workspace.
+   * The workspace that has the request. By default all workspaces are searched, because a request's ID does not reveal
+   * its workspace.
    */
   readonly workspace_id?: WorkspaceId
   /** Whether exchanges with carriers are included; true by default. */
   readonly exchanges?: boolean
-  /** Whether failed attempts at a delivery include the cause, which only operators may see; true by default. */
+  /** Whether failed delivery attempts include their cause, which only operators may see; true by default. */
   readonly causes?: boolean
 }
 
 /**
- * Tells what happened to a quote request: to operators, and (without exchanges) to the organization that started it.
+ * Reads what happened to a quote request. Operators see everything; the organization that started the request does not
+ * see exchanges.
  */
 export class Timelines extends Context.Service<
   Timelines,
   {
     /**
-     * The timeline of a request. `not_found` if the given workspace does not have the request or, without a workspace,
+     * Reads a request's timeline. `not_found` if the given workspace does not have the request or, without a workspace,
      * if no workspace has it.
      */
     readonly read: (
@@ -60,9 +61,12 @@ const defaultLimit = 200
 const maxLimit = 1_000
 /** How many workspaces are searched in one step. */
 const maxWorkspaces = 100
-/** How many calls before the request's start are considered: those that were in progress at the same time. */
+/**
+ * How many calls before the request's start are searched. Calls that were in progress at the same time come between
+ * them.
+ */
 const maxCalls = 500
-/** How many quotes and events of a request, versions of a quote and deliveries of an event are read at most. */
+/** The maximum numbers to read: quotes and events of a request, versions of a quote, and deliveries of an event. */
 const maxQuotes = 200
 const maxEvents = 1_000
 const maxVersions = 20
@@ -177,7 +181,7 @@ const ofQuote = ({ at, quote }: QuoteVersion): Entry.Entry => ({
   }
 })
 
-/** The consent that the service recorded; empty for callers with a key, because their own systems record consent. */
+/** The consent that the service recorded. Empty for callers with a key, because their own systems record consent. */
 const consentOf = (storage: Port, workspace_id: WorkspaceId, { application_id: id }: QuoteRequest.QuoteRequest) =>
   Effect.map(readOne(storage, Start.consentKind, workspace_id, id), (kept) => {
     const consent = kept?.quote_consent ?? null
@@ -221,7 +225,7 @@ const erasureOf = (storage: Port, workspace_id: WorkspaceId, id: string) =>
     erased === null ? [] : [Entry.ofErasure(erased)]
   )
 
-/** The events about the request and its quotes. */
+/** The events about the request and its quotes, and whether these are all. */
 const eventsOf = (storage: Port, workspace_id: WorkspaceId, request_id: string) =>
   Effect.map(storage.feed({ workspace_id, after: 0, limit: maxEvents, about: [request_id] }), ({ events }) => ({
     found: events.map(({ body }) => readEvent(body)),
@@ -236,7 +240,7 @@ const ofEvent = ({ id, occurred_at, resource, type }: Event): Entry.Entry => ({
   details: { id, type, resource }
 })
 
-/** The deliveries of an event. Their IDs begin with the event's ID. */
+/** The deliveries of an event. A delivery's ID begins with the event's ID. */
 const deliveriesOf = Effect.fnUntraced(function* (
   storage: Port,
   workspace_id: WorkspaceId,
@@ -261,8 +265,8 @@ const deliveriesOf = Effect.fnUntraced(function* (
 })
 
 /**
- * The call that started the request. IDs sort by real time, and the call's ID was made shortly before the request's, so
- * the call is among those right before the request.
+ * Finds the call that started the request. IDs sort by real time, and the call's ID was made shortly before the
+ * request's ID, so the call is among the last ones before the request.
  */
 const startOf = Effect.fnUntraced(function* (
   storage: Port,

@@ -27,7 +27,7 @@ const make = Effect.gen(function* () {
   return { ...jobs, ask: yield* makeAsk(jobs), poll: yield* makePoll(jobs) }
 })
 
-/** Asks carriers, polls those that have accepted an ask, and commits what follows from their answers. */
+/** Asks carriers, polls those that accepted an ask, and commits what follows from their answers. */
 export class AskJobs extends Context.Service<AskJobs, Effect.Success<typeof make>>()("@quotewire/core/AskJobs") {
   static readonly layer: Layer.Layer<
     AskJobs,
@@ -43,16 +43,16 @@ export class AskJobs extends Context.Service<AskJobs, Effect.Success<typeof make
   > = Layer.effect(AskJobs, make)
 }
 
-/** How every ask job begins and ends. */
+/** Makes the functions with which every ask job begins and ends. */
 const makeJobs = Effect.gen(function* () {
   const storage = yield* Storage
   const askRecords = yield* AskRecords.AskRecords
 
-  /** Finishes a job in the same change as its results. */
+  /** Finishes a job in the same change that stores its results. */
   const finish = (job: ClaimedJob, part: Partial<Part> & Partial<Pick<Change.Change, "expects">> = {}) =>
     storage.commit(Change.make(job.workspace_id, { ...part, finishes: [job] }))
 
-  /** The pending ask of a job. If the ask is no longer pending, finishes the job and returns null. */
+  /** Loads a job's pending ask. If the ask is no longer pending, finishes the job and returns null. */
   const load = Effect.fnUntraced(function* (
     job: ClaimedJob,
     { quote_request_id, carrier_id, attempt }: JobPayload.Payloads["ask_carrier"],
@@ -77,9 +77,10 @@ const makeJobs = Effect.gen(function* () {
 })
 
 /**
- * Applies a reply and commits the changes; `job` is null for a callback from outside.
+ * Makes a function that applies a reply and commits the change. `job` is null if the reply came in a real carrier's
+ * callback.
  *
- * After a conflict this decides again here, because rerunning the job would ask the carrier again.
+ * After a conflict, only the decision is repeated. Rerunning the job would ask the carrier again.
  */
 const makeApply = Effect.gen(function* () {
   const storage = yield* Storage
@@ -105,7 +106,7 @@ const makeApply = Effect.gen(function* () {
       // If the request has been erased in the meantime, nothing is left to answer.
       const part: Partial<Part> =
         request === null ? {} : yield* applyReply({ ...pending, request }, { ...arrived, reply: checked })
-      // An erasure ends the request before it erases the facts. After that, no record about the facts may be added.
+      // An erasure ends the request before it erases the facts. From then on, no record about the facts may be added.
       const records = request === null || QuoteRequest.isFinal(request) ? [] : recorded
       const notes = request === null ? [] : noteOf(pending, at)
       const change = {
@@ -122,12 +123,15 @@ const makeApply = Effect.gen(function* () {
   })
 })
 
-/** What jobs for asks and polls share. */
+/** What the jobs that ask and the jobs that poll have in common. */
 interface Jobs extends Effect.Success<typeof makeJobs> {
   readonly applyAndCommit: Effect.Success<typeof makeApply>
 }
 
-/** When an answer came: at the due time of an ordered job; otherwise now, because real time has passed. */
+/**
+ * Makes a function that returns when an answer came: the due time for an ordered job, and otherwise the current time,
+ * because real time has passed.
+ */
 const makeAnsweredAt = Effect.map(
   Workspaces,
   (workspaces) => (pending: PendingAsk, at: number) =>
@@ -144,12 +148,12 @@ const makeAsk = Effect.fnUntraced(function* ({ applyAndCommit, finish, load }: J
     const payload = JobPayload.read(job, "ask_carrier")
     const pending = yield* load(job, payload, at)
     if (pending === null) return
-    // The call is left to a job of its own, outside the sandbox's ordered jobs, because those can be decided more than
-    // once.
+    // The put-off job is ordered, and an ordered job can be decided more than once. So it does not make the call
+    // itself, but queues a separate, unordered job.
     if (payload.put_off === true) {
       return yield* finish(job, { jobs: [AskRecords.job(pending, "ask_carrier", AskRecords.payloadOf(pending), at)] })
     }
-    // An earlier claim of this job, or an earlier attempt, may have asked.
+    // The carrier is known to be unasked only in the first claim of the first attempt.
     const unasked = { ...pending, never_asked: payload.attempt === 1 && job.lease === 1 }
     if (isTooLate(pending)) {
       return yield* applyAndCommit(unasked, { reply: payload.had_no_room === true ? notNow.no_room : silence, at }, job)
@@ -208,18 +212,18 @@ const makePoll = Effect.fnUntraced(function* ({ applyAndCommit, finish, load }: 
     const now = yield* answeredAt(pending, at)
     const waitMs = pauseAfterPoll(pending, reply, now)
     if (waitMs === null) return yield* applyAndCommit(pending, { reply, at: now }, job)
-    // The carrier has accepted the ask. A poll that fails temporarily is not an answer, because the next poll may
-    // succeed.
+    // The carrier has accepted the ask. A failed poll is not an answer, because the next poll may succeed.
     const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failedPollAfterMs }
     yield* applyAndCommit(pending, { reply: again, at: now, again_after_ms: waitMs }, job)
   })
 })
 
 /**
- * For a carrier that cannot recognize a repeated ask: commits that the ask begins. Returns whether the ask may be made.
+ * Makes a function that commits that an ask begins, for carriers that cannot recognize a repeated ask. It returns
+ * whether the ask may be made.
  *
  * If an earlier run has already begun this attempt, nobody knows whether the carrier was asked. Such an ask is never
- * made twice.
+ * repeated.
  */
 const makeBegin = Effect.map(
   Storage,
@@ -234,7 +238,10 @@ const makeBegin = Effect.map(
     }
 )
 
-/** Whether an answer would still be used. It would not if the request has ended, for example because it was erased. */
+/**
+ * Makes a function that returns whether an answer would still be used. It would not if the request has ended, for
+ * example because it was erased.
+ */
 const makeIsWanted = Effect.map(
   Storage,
   (storage) =>
@@ -246,15 +253,15 @@ const makeIsWanted = Effect.map(
 )
 
 /**
- * Whether an earlier run of a call to a carrier has no result, because its process died or hangs. The answer may be the
- * cause, and would have the same effect on this process.
+ * Whether an earlier run of this call has no result, because its process died or hangs. The carrier's answer may have
+ * caused that, and would do the same to this process.
  */
 const wasCutOff = ({ expired_leases }: ClaimedJob, { candidate }: PendingAsk): boolean =>
   expired_leases > 0 && candidate.adapter.simulation === undefined
 
 /**
- * How long a call that was cut off waits after its lease has expired. This spreads the calls of a dead process, so that
- * a call that kills the next process as well takes few others with it.
+ * How long to wait before repeating a call that was cut off. The random wait spreads a dead process's calls, so that a
+ * call that kills the next process too takes few others with it.
  */
 const pauseAfterDeath = Random.nextIntBetween(secondMs, 10 * secondMs)
 
@@ -264,15 +271,14 @@ const noteDeath = ({ draft }: PendingAsk, at: number): Effect.Effect<void> =>
     Effect.logWarning("A call to a carrier was cut off: its process ended or does not respond")
   )
 
-/** The reply for a call that was cut off. */
+/** The reply that stands in for a call that was cut off. */
 const cutOff = Reply.unavailable("carrier_error")
 
 const failedPollAfterMs = 10_000
 
 /**
- * How long to wait before a carrier is polled again after a failed poll. Null if the reply counts, because it is an
- * answer or a final failure, or because no time is left for another poll. If the carrier also calls back, its callback
- * may still come.
+ * How long to wait before a carrier is polled again after a failed poll. Null if the reply must be applied: it is an
+ * answer or a final failure, or no time is left for another poll and no callback can come.
  */
 const pauseAfterPoll = (
   { ask, candidate: { adapter } }: PendingAsk,
@@ -284,12 +290,12 @@ const pauseAfterPoll = (
   return now + waitMs < ask.deadline || adapter.callback !== undefined ? waitMs : null
 }
 
-/** The reply for an ask that cannot be made, or that may have been made before. */
+/** The reply that stands in for an ask that cannot be made, or that may already have been made. */
 const silence = Reply.unavailable("timeout")
 
 const logWithout = Effect.logWarning("Did not ask a carrier: its connection was removed after the request began")
 
-/** The replies for a carrier that cannot be asked in the time left. */
+/** The replies that stand in for a carrier that cannot be asked in the time left. */
 const notNow = { no_room: Reply.unavailable("rate_limited"), closed: Reply.unavailable("maintenance") } as const
 
 /** Whether an answer can still be expected if the carrier is asked after this wait. */
@@ -300,12 +306,12 @@ const hasTimeAfter = ({ candidate: { line }, ask }: PendingAsk, waitMs: number):
 const isTooLate = (pending: PendingAsk): boolean =>
   pending.candidate.adapter.simulation === undefined && !hasTimeAfter(pending, 0)
 
-/** The most attempts at an ask while the carrier rate-limits it. */
+/** The maximum number of attempts at an ask while the carrier rate-limits it. */
 const maxTries = 5
 
 /**
- * How long to wait before an ask is retried: at least as long as the carrier requests. Null if the ask is not retried,
- * or if too little time is left.
+ * How long to wait before retrying an ask: at least as long as the carrier requests. Null if the ask must not be
+ * retried or too little time is left.
  */
 const pauseBeforeRepeat = Effect.fnUntraced(function* (pending: PendingAsk, reply: CarrierReply, now: number) {
   if (reply.kind !== "unavailable" || !mayRepeat(pending, reply)) return null
@@ -317,8 +323,8 @@ const pauseBeforeRepeat = Effect.fnUntraced(function* (pending: PendingAsk, repl
 })
 
 /**
- * Whether an ask may be retried after this reply: after a `rate_limited` that names a wait, because the carrier did not
- * accept the ask; and once after a transient failure, if the carrier recognizes repeated asks.
+ * Whether an ask may be retried after this reply. It may after a `rate_limited` that says how long to wait, because the
+ * carrier did not accept the ask. It may once after a temporary failure, if the carrier recognizes repeated asks.
  */
 const mayRepeat = (
   { ask, candidate: { line } }: PendingAsk,
@@ -332,7 +338,7 @@ const mayRepeat = (
 
 const isAnswer = ({ kind }: CarrierReply): boolean => kind !== "pending" && kind !== "unavailable"
 
-/** The note about an ask that has changed its carrier's circuit; empty if it has not. */
+/** The note that an ask changed its carrier's circuit; empty if the circuit did not change. */
 const noteOf = ({ ask, candidate, draft, request }: PendingAsk, at: number) => {
   const change = draft?.circuit_change ?? null
   if (change === null) return []
@@ -341,6 +347,6 @@ const noteOf = ({ ask, candidate, draft, request }: PendingAsk, at: number) => {
   return [CircuitNote.toStored(about, change.to, change)]
 }
 
-/** The kind of call to the adapter that a job makes. */
+/** The kind of exchange with the adapter that a job makes. */
 const exchangeOf = ({ kind }: ClaimedJob): AskRecords.JobExchange =>
   kind === "poll_carrier" ? "poll" : kind === "carrier_callback" ? "callback" : "ask"

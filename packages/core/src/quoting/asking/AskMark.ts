@@ -3,14 +3,14 @@ import type { StoredRecord } from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import { QuoteRequestId } from "../../wire/Ids.ts"
 
-/** The mark that one attempt at a request's ask to one carrier has begun. */
+/** Marks that an attempt to ask a carrier for a request has begun. */
 export const kind = Kind.make({
   name: "begun_ask",
   schema: Schema.Struct({ quote_request_id: QuoteRequestId }),
   listing: ({ quote_request_id }) => ({ parent: quote_request_id })
 })
 
-/** The stored mark. Only the host that makes the ask writes it, and only once. */
+/** The stored mark. Only the host that makes the ask can write it, because it is written only once. */
 export const toStored = (
   quote_request_id: QuoteRequestId,
   carrierId: string,

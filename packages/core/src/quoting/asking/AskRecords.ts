@@ -20,7 +20,7 @@ import { toMillis } from "../../wire/Timestamp.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 import * as Start from "../Start.ts"
 
-/** An ask that has no answer yet, with everything that a reply is checked against. */
+/** An ask without an answer yet, and everything that its reply is checked against. */
 export interface PendingAsk {
   readonly workspace_id: WorkspaceId
   readonly request: QuoteRequest.QuoteRequest
@@ -30,9 +30,9 @@ export interface PendingAsk {
   readonly ask: CarrierAsk
   /** How the carrier's jobs are queued. */
   readonly queue: JobQueue
-  /** Whether it is certain that the carrier was not asked and will not be; false by default. */
+  /** Whether it is certain that the carrier was not asked and will not be asked; false by default. */
   readonly never_asked?: boolean
-  /** The record of this exchange so far; null for a fictional carrier. */
+  /** The draft record of this exchange; null for a fictional carrier. */
   readonly draft: Draft.Draft | null
 }
 
@@ -51,7 +51,7 @@ const make = Effect.gen(function* () {
   const { open, askFor, isAppointed } = yield* makeAsks
   const recorder = yield* Recorder.Recorder
 
-  /** A request's carriers, fastest first. In a scenario, they play their parts in it. */
+  /** A request's carriers, fastest first. If the request has a scenario, they are cast in its roles. */
   const carriersOf = (request: QuoteRequest.QuoteRequest): ReadonlyArray<Candidate> => {
     const scenario = QuoteRequest.scenarioOf(request)
     return scenario === null
@@ -65,7 +65,7 @@ const make = Effect.gen(function* () {
       Option.isNone(stored) ? null : QuoteRequest.kind.value(stored.value)
     )
 
-  /** The ask to one of a request's carriers, whatever its outcome; null if the ask cannot be rebuilt. */
+  /** The ask to one of a request's carriers, even if it has an outcome already; null if the ask cannot be rebuilt. */
   const pending = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
     request: QuoteRequest.QuoteRequest,
@@ -73,7 +73,7 @@ const make = Effect.gen(function* () {
       readonly carrier_id: string
       readonly attempt: number
       readonly now: number
-      /** The call to the adapter that is about to be made. */
+      /** The kind of call to the adapter for which the ask is loaded. */
       readonly exchange: ExchangeType
     }
   ) {
@@ -120,7 +120,10 @@ const makeAsks = Effect.gen(function* () {
   const lines = yield* Lines
   const connections = yield* Connections
 
-  /** The organization's values for its connection to a carrier; null if it has none, or if the carrier needs none. */
+  /**
+   * The organization's values for its connection to a carrier; null if the values are not set, or if the carrier needs
+   * none.
+   */
   const connectionTo = ({ workspace_id }: OpenedRequest, { adapter }: Candidate) =>
     adapter.connection === undefined ? Effect.succeed(null) : connections.of(workspace_id, adapter.carrier.id)
 
@@ -128,7 +131,7 @@ const makeAsks = Effect.gen(function* () {
   const isAppointed = (opened: OpenedRequest, candidate: Candidate) =>
     Effect.map(connectionTo(opened, candidate), (values) => !isRequired(candidate) || values !== null)
 
-  /** Unseals a request's facts; null if they can no longer be read. */
+  /** Opens a request's sealed facts; null if they can no longer be read. */
   const open = Effect.fnUntraced(function* (workspace_id: WorkspaceId, request: QuoteRequest.QuoteRequest) {
     const line = lines.get(request.line)
     if (line === undefined) {
@@ -150,7 +153,7 @@ const makeAsks = Effect.gen(function* () {
     return opened
   })
 
-  /** The content of one ask. Times are milliseconds of workspace time. */
+  /** Makes the content of one ask. Times are milliseconds of workspace time. */
   const askFor = Effect.fnUntraced(function* (
     opened: OpenedRequest,
     candidate: Candidate,
@@ -179,22 +182,22 @@ const makeAsks = Effect.gen(function* () {
 const isRequired = ({ adapter }: Candidate): boolean => adapter.connection !== undefined
 
 /**
- * Whether an ask lacks its connection, because the connection was removed after the collection began. Then the adapter
- * is not called.
+ * Whether an ask lacks its connection because the connection was removed after the collection began. The adapter must
+ * then not be called.
  */
 export const lacksConnection = ({ candidate, ask }: PendingAsk): boolean =>
   isRequired(candidate) && ask.connection === undefined
 
 /**
  * How a carrier's jobs are queued. In a sandbox, a simulated carrier's jobs are ordered with the workspace's timers,
- * and a real carrier's jobs hold the clock.
+ * while a real carrier's jobs hold the clock.
  */
 export const queueOf = (candidate: Candidate, { environment }: QuoteRequest.QuoteRequest): JobQueue => {
   if (environment === "live") return { ordered: false }
   return candidate.adapter.simulation === undefined ? { ordered: false, lane: ClockHold.lane } : { ordered: true }
 }
 
-/** What the record of an ask's exchange is about. */
+/** The subject under which an ask's exchange is recorded. */
 export const subjectOf = ({ ask, request, workspace_id }: PendingAsk): Recorder.Subject => ({
   workspace_id,
   quote_request_id: request.id,
@@ -206,14 +209,14 @@ export const subjectOf = ({ ask, request, workspace_id }: PendingAsk): Recorder.
   connection: ask.connection ?? {}
 })
 
-/** The payload of a job that retries the ask or polls for its answer. */
+/** The payload of a job that retries the ask or polls for the answer. */
 export const payloadOf = ({ request, candidate, ask }: PendingAsk): JobPayload.Payloads["ask_carrier"] => ({
   quote_request_id: request.id,
   carrier_id: candidate.adapter.carrier.id,
   attempt: ask.attempt
 })
 
-/** A job that belongs to this ask. */
+/** Makes a job that belongs to this ask. */
 export const job = <K extends JobKind>(
   pending: PendingAsk,
   kind: K,
@@ -222,8 +225,8 @@ export const job = <K extends JobKind>(
 ): NewJob => JobPayload.make(kind, payload, { due_at, ...pending.queue })
 
 /**
- * Runs a call to an adapter, or a check of its answer, and records it. Adds the carrier and the quote request to every
- * log entry, including the adapter's own.
+ * Runs a call to an adapter, or a check of its answer, and adds what happens to the exchange's draft. Every log entry,
+ * including the adapter's own, names the carrier and the quote request.
  */
 export const logged = <A, E, R>({ candidate, draft, request }: PendingAsk, call: Effect.Effect<A, E, R>) =>
   Effect.annotateLogs(Draft.during(draft)(call), {
@@ -232,12 +235,13 @@ export const logged = <A, E, R>({ candidate, draft, request }: PendingAsk, call:
   })
 
 /**
- * Logs that a carrier is not called because its answer is no longer needed. The log entry does not identify the person.
+ * Logs that a carrier is not called, because the answer would no longer be used. The log entry does not identify the
+ * person.
  */
 export const logNotCalled = (exchange: JobExchange, carrier_id: string, quote_request_id: string) =>
   Effect.logInfo(notCalled[exchange]).pipe(Effect.annotateLogs({ carrier_id, quote_request_id }))
 
-/** The calls to an adapter that jobs make. */
+/** The exchanges with an adapter that a job makes. */
 export type JobExchange = Extract<ExchangeType, "ask" | "poll" | "callback">
 
 const notCalled: { readonly [Exchange in JobExchange]: string } = {

@@ -19,8 +19,8 @@ export class Asking extends Context.Service<
   Asking,
   {
     /**
-     * Applies a carrier's callback; false if it is not genuine. A repeated or late callback changes nothing. A callback
-     * that comes before its ask is stored fails with `CallbackTooEarly`.
+     * Applies a carrier's callback. Returns false if the callback is not genuine. A repeated or late callback changes
+     * nothing. Fails with `CallbackTooEarly` if the ask of the callback is not stored yet.
      */
     readonly callback: (
       carrier_id: string,

@@ -23,7 +23,7 @@ import { AskJobs } from "./AskJobs.ts"
 import * as AskRecords from "./AskRecords.ts"
 import * as CarrierReferences from "./CarrierReferences.ts"
 
-/** Applies carriers' callbacks, and plays the callbacks of simulated carriers. */
+/** Makes the functions that apply carriers' callbacks, and that play simulated carriers' callbacks. */
 export const make = Effect.gen(function* () {
   const seal = yield* Seal
   const workspaces = yield* Workspaces
@@ -56,8 +56,8 @@ export const make = Effect.gen(function* () {
   })
 
   /**
-   * Plays the carrier's side of a simulated callback, which is then handled like any other. For a real carrier it does
-   * nothing: the job has only held the clock until now.
+   * Plays a simulated carrier's callback, which is then handled like any other callback. For a real carrier it only
+   * finishes the job, whose purpose was to hold the clock until now.
    */
   const play = Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
     if (ClockHold.holds(job)) return yield* finish(job)
@@ -70,7 +70,8 @@ export const make = Effect.gen(function* () {
       () => (ref === null ? null : adapter.simulation?.callback(pending.ask, ref)) ?? Effect.succeed(null)
     )
     const sent = yield* AskRecords.logged(pending, orIfThrown(() => null)(played))
-    // The carrier plays its callback in this process, so the reference is known by now.
+    // A simulated carrier's callback cannot be too early: it is played in this process, which already knows the
+    // reference.
     const found =
       sent === null
         ? null
@@ -81,7 +82,7 @@ export const make = Effect.gen(function* () {
   return { callback, play }
 })
 
-/** Reads the reply in a callback, and the request that the callback is for; null if the callback is not genuine. */
+/** Makes a function that reads the reply in a callback and finds its request; null if the callback is not genuine. */
 const makeRead = Effect.gen(function* () {
   const adapters = yield* CarrierAdapters
   const refs = yield* CarrierReferences.CarrierReferences
@@ -89,7 +90,8 @@ const makeRead = Effect.gen(function* () {
 
   const readBy = Effect.fnUntraced(function* (adapter: CarrierAdapter, sent: CarrierCallback) {
     const read = yield* Effect.suspend(() => adapter.callback?.(sent) ?? Effect.succeed(null)).pipe(
-      // Anybody can send a callback, so one that the adapter never finishes reading must not be kept waiting forever.
+      // Anybody can send a callback, so its sender must not be kept waiting by an adapter that never finishes reading
+      // it.
       Effect.timeoutOrElse({
         duration: maxAttemptMs,
         orElse: () => Effect.as(Effect.logWarning("A carrier's callback was not read in time"), null)
@@ -115,7 +117,7 @@ const makeRead = Effect.gen(function* () {
       const draft = yield* recorder.beginCallback(adapter, sent)
       const found = yield* Draft.during(draft)(Draft.watched(null, answerOf, readBy(adapter, sent)))
       if (found !== null) return { ...found, draft }
-      // The callback's request is not known, so the exchange is only counted and reported.
+      // The callback's request is unknown, so its exchange is counted and reported, but not stored.
       yield* recorder.end(draft, null)
       return null
     },
@@ -125,7 +127,7 @@ const makeRead = Effect.gen(function* () {
 
 const answerOf = (found: { readonly reply: CarrierReply } | null) => found?.reply ?? ({ kind: "refused" } as const)
 
-/** What a callback is about that came after its ask was answered. */
+/** The subject for recording a callback that came after its ask was answered. */
 const lateSubject = (workspace_id: WorkspaceId, request: QuoteRequest, at: number): Recorder.Subject => ({
   workspace_id,
   quote_request_id: request.id,

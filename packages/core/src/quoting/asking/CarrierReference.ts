@@ -3,16 +3,16 @@ import type { StoredRecord } from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import { QuoteRequestId, WorkspaceId } from "../../wire/Ids.ts"
 
-/** The ask that a carrier's own reference stands for. */
+/** The ask that a carrier's own reference identifies. */
 export const CarrierReference = Schema.Struct({ workspace_id: WorkspaceId, quote_request_id: QuoteRequestId })
 export type CarrierReference = typeof CarrierReference.Type
 
 /**
- * Carriers' own references, stored in the directory because a callback does not say whose ask it answers. They are
- * listed by quote request, and erased with it.
+ * Carriers' own references. They are stored in the directory, because a callback does not say in which workspace its
+ * ask is. They are listed by quote request, and erased with it.
  *
- * A carrier chooses its references, and can put anything into them. So only a keyed hash of the reference identifies
- * the record, and the reference itself is sealed.
+ * A carrier chooses its references, and can put anything into them. Therefore the record is identified only by a keyed
+ * hash of the reference, and the reference itself is sealed.
  */
 export const kind = Kind.make({
   name: "carrier_reference",
@@ -25,7 +25,7 @@ export const kind = Kind.make({
 /** The stored record of a reference. Times are milliseconds of real time. */
 export const toStored = (value: CarrierReference, meta: Kind.RecordMeta): StoredRecord => kind.record(value, meta)
 
-/** The purpose of the keyed hash of a carrier's reference. */
+/** The purpose of the keyed hash for a carrier's reference. */
 export const purposeOf = (carrierId: string): string => `carrier_reference ${carrierId}`
 
 /** The record ID of a carrier's reference, made from its keyed hash. */
@@ -33,5 +33,5 @@ export const idOf = (carrierId: string, mac: string): string => `${carrierId} ${
 
 const form = /^[^\p{C}]{1,200}$/u
 
-/** Whether text can be a carrier's reference: 1 to 200 characters, without control characters. */
+/** Whether text can be a carrier's reference: 1 to 200 characters, none of them a control character. */
 export const isRef = (text: string): boolean => form.test(text)

@@ -13,20 +13,20 @@ import * as AskRecords from "./AskRecords.ts"
 import * as CarrierReference from "./CarrierReference.ts"
 import * as EarlyCallback from "./EarlyCallback.ts"
 
-/** A genuine callback names an ask that is not known yet. The carrier must send the callback again. */
+/** A genuine callback refers to an ask that is not known yet. The carrier must send the callback again later. */
 export class CallbackTooEarly extends Data.TaggedError("CallbackTooEarly")<{ readonly retry_after_seconds: number }> {}
 
 const retryAfterSeconds = 5
 
-/** Reads and writes the records of carriers' references. */
+/** Makes the functions that read and write the records of carriers' references. */
 const makeRecords = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
   const at = (id: string) => ({ workspace_id: directoryWorkspace, kind: CarrierReference.kind.name, id })
 
   /**
-   * Where a reference is stored, and its record. A record that was stored before a key rotation is found with the older
-   * seal key.
+   * Finds where a reference is stored, and its record. A record that was stored before a key rotation is found with the
+   * older seal key.
    */
   const load = Effect.fnUntraced(function* (carrierId: string, ref: string) {
     const ids: Array<string> = []
@@ -42,7 +42,7 @@ const makeRecords = Effect.gen(function* () {
     return id === undefined ? yield* Effect.die("There is no seal key") : { id, record: null }
   })
 
-  /** Stores the ask that a reference stands for, as the version after `record`. */
+  /** Stores the ask that a reference identifies, as the next version after `record`. */
   const store = Effect.fnUntraced(function* (
     { id, record }: { readonly id: string; readonly record: Change.StoredRecord | null },
     value: CarrierReference.CarrierReference
@@ -56,8 +56,8 @@ const makeRecords = Effect.gen(function* () {
   })
 
   /**
-   * Marks an unknown reference at its first callback. For a minute after that, callbacks with it count as too early;
-   * later ones are not genuine.
+   * Marks an unknown reference when its first callback arrives. For a minute, callbacks with the reference count as too
+   * early; after that, they are not genuine.
    */
   const early = Effect.fnUntraced(function* (carrierId: string, ref: string) {
     const mac = yield* seal.mac(CarrierReference.purposeOf(carrierId), ref)
@@ -71,7 +71,7 @@ const makeRecords = Effect.gen(function* () {
     if (decision === "mark") {
       const writes = [EarlyCallback.toStored(carrierId, { mac, seen_at: now }, before)]
       const marking = commit(storage, Change.make(directoryWorkspace, { writes }))
-      // A concurrent write has marked this reference, or a different one. The carrier will send the callback again.
+      // A concurrent write has marked this or another reference in the slot. The carrier will send the callback again.
       yield* Effect.catchTag(marking, "VersionConflict", () => Effect.void)
     }
     return yield* new CallbackTooEarly({ retry_after_seconds: retryAfterSeconds })
@@ -91,7 +91,7 @@ const make = Effect.gen(function* () {
       (request) => request !== null && isPending(request, carrierId)
     )
 
-  /** Remembers which ask a reference stands for; false if it already stands for another ask that is still pending. */
+  /** Stores which ask a reference identifies. Returns false if the reference already identifies another pending ask. */
   const remember = Effect.fnUntraced(function* (
     { candidate, workspace_id, request }: AskRecords.PendingAsk,
     ref: string
@@ -106,9 +106,9 @@ const make = Effect.gen(function* () {
   }, retryOnConflict)
 
   /**
-   * Remembers the reference with which a carrier accepts an ask and promises to call back.
+   * Stores the reference with which a carrier accepts an ask and promises to call back.
    *
-   * A reference that is invalid, or that belongs to another pending ask, makes the reply unreadable, because a callback
+   * If the reference is invalid or belongs to another pending ask, the reply counts as unreadable, because a callback
    * could reach the wrong person.
    */
   const accept = Effect.fnUntraced(function* (
@@ -122,7 +122,7 @@ const make = Effect.gen(function* () {
     return isTaken ? reply : yield* Effect.as(AnswerRules.log([notOwn]), Reply.unavailable("unreadable_answer"))
   })
 
-  /** The ask that a reference stands for; null if the reference is unknown. */
+  /** Finds the ask that a reference identifies; null if the reference is unknown. */
   const find = Effect.fnUntraced(function* (carrierId: string, ref: string) {
     const tokens = askTokens(carrierId)
     if (tokens.isLike(ref)) return yield* tokens.read(seal, ref)
@@ -152,13 +152,13 @@ const notOwn = {
     "Must be 1 to 200 characters without control characters, and different from the ref of every other pending ask to this carrier."
 }
 
-/** Identifies a request's ask to a carrier. */
+/** Identifies an ask by its request and carrier. */
 type Ask = Pick<JobPayload.Payloads["ask_carrier"], "quote_request_id" | "carrier_id">
 
 const sealedFor = (workspaceId: WorkspaceId, { carrier_id, quote_request_id }: Ask): string =>
   `accepted_ref ${workspaceId} ${quote_request_id} ${carrier_id}`
 
-/** Seals the reference of an accepted ask, in the form in which the ask's jobs store it. */
+/** Seals the reference of an accepted ask, for storage in the ask's jobs. */
 export const sealAccepted = (
   sealer: Seal["Service"],
   workspaceId: WorkspaceId,
@@ -166,7 +166,7 @@ export const sealAccepted = (
   ref: string
 ): Effect.Effect<string> => sealer.seal(sealedFor(workspaceId, ask), ref)
 
-/** Opens the reference in a job of the ask; null if it was altered. */
+/** Opens the sealed reference in an ask's job; null if it was altered. */
 export const openAccepted = (
   sealer: Seal["Service"],
   workspaceId: WorkspaceId,

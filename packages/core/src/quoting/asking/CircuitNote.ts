@@ -6,24 +6,24 @@ import { QuoteRequestId } from "../../wire/Ids.ts"
 import { fromMillis, Timestamp } from "../../wire/Timestamp.ts"
 
 /**
- * How a carrier's circuit and a quote request affected each other: the circuit blocked the ask, or the ask's result
+ * What a carrier's circuit and a quote request did to each other: the circuit blocked the ask, or the ask's result
  * changed the circuit.
  */
 const CircuitNote = Schema.Struct({
   quote_request_id: QuoteRequestId,
   carrier_id: Schema.String,
-  /** When that happened, in workspace time. */
+  /** When this happened, in workspace time. */
   at: Timestamp,
   circuit: Schema.Literals(["kept_out", "opened", "stays_open", "closed"]),
   /** When the circuit opened, in real time. */
   since: Timestamp,
-  /** Until when the circuit blocks asks, in real time; null if it is closed. */
+  /** When the circuit stops blocking asks, in real time; null if the circuit is closed. */
   until: Schema.NullOr(Timestamp),
   why: Schema.String
 })
 export type CircuitNote = typeof CircuitNote.Type
 
-/** Notes in storage, listed by quote request. They contain nothing about a person. */
+/** The kind of stored notes, listed by quote request. They contain nothing about a person. */
 export const kind = Kind.make({
   name: "circuit_note",
   schema: CircuitNote,
@@ -31,11 +31,11 @@ export const kind = Kind.make({
   listing: ({ quote_request_id }) => ({ parent: quote_request_id })
 })
 
-/** Which ask a note is about, and when it was, in milliseconds of workspace time. */
+/** The ask that a note is about, and when this happened, in milliseconds of workspace time. */
 interface About {
   readonly quote_request_id: QuoteRequestId
   readonly carrier_id: string
-  /** Which attempt at the ask; 0 if the carrier was not asked. */
+  /** The number of the attempt; 0 if the carrier was not asked. */
   readonly attempt: number
   readonly at: number
 }

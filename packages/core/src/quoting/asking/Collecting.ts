@@ -15,7 +15,8 @@ import * as AskRecords from "./AskRecords.ts"
 import * as CircuitNote from "./CircuitNote.ts"
 
 /**
- * Starts the collection of a queued request: decides which carriers are asked, and stores all asks before any is made.
+ * Makes the handler that starts the collection of a queued request. It decides which carriers to ask, and stores all
+ * asks before the first one is made.
  */
 export const make = Effect.gen(function* () {
   const client = yield* CarrierClient
@@ -45,8 +46,8 @@ const unreadable = Effect.logError(
 )
 
 /**
- * Makes the job of a carrier's first ask. A simulated carrier's job is due when its answer arrives, in workspace time.
- * A scenario can delay the ask to a real carrier.
+ * Makes the job for a carrier's first ask. A simulated carrier's job is due when the carrier's answer arrives, in
+ * workspace time. A scenario can delay the ask to a real carrier.
  */
 const makeFirstAsk = Effect.gen(function* () {
   const { askFor } = yield* AskRecords.AskRecords

@@ -4,7 +4,7 @@ import type { StoredRecord } from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import { minuteMs } from "../../wire/Timestamp.ts"
 
-/** A reference in a callback for which no ask is known yet: its keyed hash, and when it first arrived. */
+/** A reference in a callback for which no ask is known yet: the reference's keyed hash, and when it first arrived. */
 export const EarlyCallback = Schema.Struct({
   mac: Schema.String,
   seen_at: Schema.Int.annotate({ description: "Milliseconds of real time" })
@@ -12,7 +12,7 @@ export const EarlyCallback = Schema.Struct({
 export type EarlyCallback = typeof EarlyCallback.Type
 
 /**
- * Marks for such references in the directory. Anybody may send callbacks, so each carrier has only 64 slots for marks.
+ * The kind of these marks in the directory. Anybody may send callbacks, so each carrier has only 64 slots for marks.
  */
 export const kind = Kind.make({
   name: "early_callback",
@@ -20,24 +20,24 @@ export const kind = Kind.make({
   kept_for: { minutes: 30, clock: "real" }
 })
 
-/** The slot for a reference: one of its carrier's 64, chosen by the keyed hash. */
+/** The slot for a reference. The keyed hash selects one of the carrier's 64 slots. */
 export const idOf = (carrierId: string, mac: string): string => `${carrierId} ${partsOfMac(mac).tag.charAt(0)}`
 
-/** How long a callback with an unknown reference counts as too early. Any ask in progress ends within this time. */
+/** How long a callback with an unknown reference counts as too early. By then, any ask in progress has been stored. */
 const earlyMs = minuteMs
 
 /**
- * What to do about a callback with an unknown reference: have it sent again, mark it first, or refuse it. `mark` is
- * what its slot contains.
+ * Decides about a callback with an unknown reference. `mark`: mark the reference and have the callback sent again.
+ * `again`: have it sent again. `unknown`: refuse it. The argument `mark` is the content of the reference's slot.
  */
 export const decide = (mark: EarlyCallback | null, mac: string, now: number): "again" | "mark" | "unknown" => {
   const isOver = mark === null || now - mark.seen_at >= earlyMs
   if (mark?.mac === mac) return isOver ? "unknown" : "again"
-  // While another reference occupies the slot, this one is not marked, and its minute begins later.
+  // While another reference occupies the slot, this reference is not marked, so its minute begins later.
   return isOver ? "mark" : "again"
 }
 
-/** The stored mark, as the version after `before`. It gets a new date, so that its retention period starts again. */
+/** The stored mark, as the next version after `before`. Its date is new, so that its retention period starts over. */
 export const toStored = (carrierId: string, mark: EarlyCallback, before: StoredRecord | null): StoredRecord =>
   kind.record(mark, {
     id: idOf(carrierId, mark.mac),

@@ -19,7 +19,10 @@ import { AskJobs } from "./AskJobs.ts"
 import * as AskRecords from "./AskRecords.ts"
 import { checkRefreshed, makeOriginLoader } from "./ReplyRules.ts"
 
-/** Asks carriers whether their offers are still valid, and stores a new version of each quote that has changed. */
+/**
+ * Makes the handler that asks carriers whether offers are still valid, and stores a new version of each quote that has
+ * changed.
+ */
 export const make = Effect.gen(function* () {
   const client = yield* CarrierClient
   const storage = yield* Storage
@@ -82,7 +85,7 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** Makes the next version of a quote from a refreshed offer. */
+/** Makes a function that builds the next version of a quote from a refreshed offer. */
 const makeNewVersion = Effect.gen(function* () {
   const ids = yield* Ids
   const loadOrigin = yield* makeOriginLoader
@@ -107,7 +110,7 @@ const makeNewVersion = Effect.gen(function* () {
   })
 })
 
-/** A quote's offer at the higher price that a scenario plays. */
+/** A quote's offer at the higher price of the `price_update` scenario. */
 const raised = (quote: Quote.Quote, record: Quote.OfferRecord): CarrierOffer => {
   const offer = Quote.offerOf(quote, record)
   if (offer.premium === null) return offer
@@ -115,10 +118,10 @@ const raised = (quote: Quote.Quote, record: Quote.OfferRecord): CarrierOffer => 
   return { ...offer, premium, reason: "price_updated" }
 }
 
-/** The most attempts at a refresh while the carrier is unreachable. */
+/** The maximum number of attempts at a refresh while the carrier is unreachable. */
 const maxTries = 3
 
-/** How long to wait before a failed refresh is retried; null if it is not retried and the quote stays unchanged. */
+/** How long to wait before retrying a failed refresh. Null if it is not retried, so the quote stays unchanged. */
 const pauseAfterRefresh = (found: CarrierRefresh, attempt: number): number | null =>
   found.kind === "unavailable" && Failure.mayAnswerLater(found) && attempt < maxTries
     ? Math.max(minuteMs * 2 ** (attempt - 1), found.retry_after_ms ?? 0)

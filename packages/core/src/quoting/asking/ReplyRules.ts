@@ -24,16 +24,16 @@ import * as CarrierReferences from "./CarrierReferences.ts"
 const pollBetweenMs = { least: 2 * secondMs, most: 10 * secondMs } as const
 /** How long a question may stay unanswered before the request ends. */
 const actionMs = dayMs
-/** How many of a carrier's offers are used for one request at most. The rest are dropped. */
+/** The maximum number of a carrier's offers that are used for a request. The rest are dropped. */
 const maxOffers = 10
 
-/** How many of a carrier's questions are used at most. The rest are dropped. */
+/** The maximum number of a carrier's questions that are used. The rest are dropped. */
 const maxQuestions = 20
 
 /**
  * Checks a reply, normalizes its offers, and strips its texts of markup and of the secrets that were sent to the
- * carrier. If an offer breaks a rule, if there is no offer, or if the adapter has no function to get the answer of a
- * `pending` reply, the whole reply counts as unreadable, and the broken rule is logged.
+ * carrier. The whole reply counts as unreadable if an offer breaks a rule, if a reply with offers has no offer, or if
+ * the adapter has no function that could obtain the answer to a `pending` reply. The broken rule is then logged.
  */
 export const checkReply = (
   pending: PendingAsk,
@@ -78,7 +78,7 @@ export const checkReply = (
 
 const unreadable = Reply.failed("unreadable_answer")
 
-/** Checks a refreshed offer. Returns null if it breaks a rule, which is logged. */
+/** Checks a refreshed offer. If the offer breaks a rule, logs the rule and returns null. */
 export const checkRefreshed = (
   pending: PendingAsk,
   offer: CarrierOffer,
@@ -105,19 +105,22 @@ const checkOffer = (pending: PendingAsk, offer: CarrierOffer, secrets: SecretFor
     is_simulated: pending.candidate.adapter.simulation !== undefined
   })
 
-/** A carrier's reply as it arrived, with its time. */
+/** A carrier's reply, and when it arrived. */
 export interface ArrivedReply<R extends CarrierReply = CarrierReply> {
   readonly reply: R
   /** Milliseconds of workspace time. */
   readonly at: number
   /**
-   * How long to wait before an unavailable carrier is asked or polled again. Null if it is not, or if the carrier says
-   * when the next poll is due.
+   * How long to wait before asking or polling an unavailable carrier again. Null if this must not happen, or if the
+   * carrier itself says when to poll.
    */
   readonly again_after_ms?: number | null
 }
 
-/** Applies carriers' replies whose offers have already been checked: returns what a reply adds to a change. */
+/**
+ * Makes a function that applies carriers' replies whose offers were already checked. It returns the parts that a reply
+ * adds to a change.
+ */
 export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const seal = yield* Seal
@@ -183,7 +186,7 @@ export const make = Effect.gen(function* () {
   }
 })
 
-/** Loads what is needed to turn an offer into a quote with a given ID. */
+/** Makes a function that loads what is needed to turn an offer into a quote with a given ID. */
 export const makeOriginLoader = Effect.gen(function* () {
   const seal = yield* Seal
   const baseUrl = yield* PublicUrl
@@ -196,7 +199,7 @@ export const makeOriginLoader = Effect.gen(function* () {
   ): Effect.fn.Return<Quote.Origin> {
     const base_url = yield* baseUrl
     const { adapter } = pending.candidate
-    // An offer whose price the `price_unknown` scenario hides has no link, even if the adapter could make one at the
+    // In the `price_unknown` scenario, an offer without a price has no link, even if the adapter could make one at the
     // click.
     const isHidden = pending.ask.scenario === "price_unknown" && offer.premium === null
     const hasLink = !isHidden && (offer.handoff_url !== null || adapter.handoff !== undefined)
@@ -218,7 +221,7 @@ export const makeOriginLoader = Effect.gen(function* () {
 const repeat = (pending: PendingAsk, dueAt: number): NewJob =>
   job(pending, "ask_carrier", { ...payloadOf(pending), attempt: pending.ask.attempt + 1 }, dueAt)
 
-/** Makes the step for an outcome, with its parts. Empty if the request no longer waits for this answer. */
+/** Makes the parts of a change for an outcome. They are empty if the request no longer waits for this answer. */
 type StepPart = (
   pending: PendingAsk,
   outcome: QuoteRequest.AskOutcome,
@@ -230,8 +233,8 @@ const steppingWith =
   (ids: Ids["Service"]): StepPart =>
   (pending, outcome, now, before = []) => {
     const { ask, candidate, request } = pending
-    // It is never too late to say that the carrier was never asked: hosts that were down discover that only after the
-    // deadline.
+    // A late answer is ignored, but the news that a carrier was never asked is not: hosts that were down discover this
+    // only after the deadline.
     const isLate = now > ask.deadline && !(outcome.outcome === "no_answer" && outcome.never_asked === true)
     const step = isLate ? null : QuoteRequest.answer(request, candidate.adapter.carrier.id, outcome, now)
     if (step === null) return Quote.emptyPart
@@ -264,7 +267,7 @@ const questionPart = (
   return stepPart(pending, { outcome: "needs_information", message, missing_facts }, now, [ending])
 }
 
-/** A carrier's words about its decline, safe to show; null if there are none. */
+/** The carrier's own words about its decline; null if there are none. */
 const wordsOf = ({ message = "" }: Decline): string | null => {
   const words = message.trim()
   return words === "" ? null : words
@@ -277,8 +280,8 @@ const joined = (parts: ReadonlyArray<Quote.Part>): Quote.Part => ({
 })
 
 /**
- * The job that follows an accepted ask: a poll, or the callback of a simulated carrier. If a real carrier may call
- * back, the job holds the sandbox's clock for the carrier's typical time or the longest attempt, whichever is longer.
+ * The job that follows an accepted ask: a poll, or a simulated carrier's callback. If a real carrier may call back, the
+ * job holds the sandbox's clock for the carrier's typical time or the longest attempt, whichever is longer.
  */
 const followUps = (
   pending: PendingAsk,

@@ -5,10 +5,11 @@ import { Storage } from "../../storage/Storage.ts"
 import type { QuoteRequestId, WorkspaceId } from "../../wire/Ids.ts"
 
 /**
- * Finds the real carriers of a sandbox request whose first ask no host has begun, by their IDs.
+ * Makes a function that finds the real carriers of a sandbox request whose first ask was never claimed by a host. It
+ * returns their IDs.
  *
- * An advance closes a request at its deadline even if no host runs jobs, and after the deadline no host asks these
- * carriers.
+ * An advance of the clock closes a request at its deadline even if no host runs jobs, and after the deadline these
+ * carriers are no longer asked.
  */
 export const make = Effect.map(
   Storage,

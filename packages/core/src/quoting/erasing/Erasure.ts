@@ -9,8 +9,8 @@ import * as Quote from "../Quote.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 
 /**
- * The input for erasing one quote request. Nothing is found if the quote request does not belong to the given
- * organization and environment.
+ * The input for erasing one quote request. If an organization and environment are given, the request is found only
+ * there.
  */
 export const RequestTarget = Schema.Struct({
   quote_request_id: textUpTo(128, 1),
@@ -19,8 +19,8 @@ export const RequestTarget = Schema.Struct({
 })
 
 /**
- * The input for erasing every quote request that was started with a consent receipt, in one environment of an
- * organization.
+ * The input for erasing all quote requests in one environment of an organization that were started with a consent
+ * receipt.
  */
 export const ReceiptTarget = Schema.Struct({
   consent_receipt_id: textUpTo(128, 1),
@@ -28,15 +28,15 @@ export const ReceiptTarget = Schema.Struct({
   environment: Environment
 })
 
-/** What to erase, as sent: one quote request, or every one that was started with a consent receipt. */
+/** What to erase, as sent: one quote request, or all requests that were started with a consent receipt. */
 export type ErasureTarget = typeof RequestTarget.Encoded | typeof ReceiptTarget.Encoded
 
 const By = textUpTo(200, 1).check(Schema.isPattern(/\S/u, { expected: "non-blank text" }))
 
-/** How to erase. */
+/** The options of an erasure. */
 export const ErasureOptions = Schema.Struct({
   /**
-   * Who erases, or the ticket that requests the erasure: 1 to 200 characters. This is kept for years, so it must not
+   * Who erases the data, or the ticket that asks for it: 1 to 200 characters. This is kept for years, so it must not
    * name the person.
    */
   by: By,
@@ -50,11 +50,11 @@ export const DryRunOptions = Schema.Struct({ by: Schema.optionalKey(By), dry_run
 /** The options of an erasure. A dry run stores nothing, so `by` is optional for it. */
 export type ErasureOptions = typeof ErasureOptions.Type | typeof DryRunOptions.Type
 
-/** The record that a person's data was erased. It outlives the quote request, and contains nothing about the person. */
+/** The record of an erasure. It outlives the quote request, and contains nothing about the person. */
 export const ErasureRecord = Schema.Struct({
   quote_request_id: QuoteRequestId,
   application_id: ApplicationId,
-  /** `begun` if the facts may still be there, because the process that erased them was stopped. */
+  /** `begun` if the facts may still be stored, because the process that erased them was stopped. */
   state: Schema.Literals(["begun", "done"]),
   /** When the data was erased, in workspace time. */
   erased_at: Timestamp,
@@ -67,8 +67,8 @@ export const ErasureRecord = Schema.Struct({
 export type ErasureRecord = typeof ErasureRecord.Type
 
 /**
- * Records of erasures in storage, by the IDs of their quote requests. They have no parent, so that they outlive the
- * requests.
+ * The kind of stored erasure records, by their quote request's ID. They have no parent, so that they outlive the
+ * request.
  */
 export const kind = Kind.make({
   name: "erasure",
@@ -77,14 +77,14 @@ export const kind = Kind.make({
   kept_for: { period: "consents", clock: "workspace" }
 })
 
-/** The stored record of an erasure: version 1 when it begins, version 2 when it is done. */
+/** The stored record of an erasure: version 1 when the erasure begins, version 2 when it is done. */
 export const toStored = (record: ErasureRecord): StoredRecord => {
   const at = toMillis(record.erased_at)
   const version = record.state === "begun" ? 1 : 2
   return kind.record(record, { id: record.quote_request_id, version, created_at: at, updated_at: at })
 }
 
-/** The record of an erasure that begins now, in milliseconds of workspace time. */
+/** Makes the record of an erasure that begins at `at`, in milliseconds of workspace time. */
 export const begin = (
   request: QuoteRequest.QuoteRequest,
   { at, by, quotes }: { readonly at: number; readonly by: string; readonly quotes: number }
@@ -98,14 +98,14 @@ export const begin = (
   quotes
 })
 
-/** What an erasure did, or would do, with one quote request. */
+/** What an erasure did, or would do, to one quote request. */
 export interface ErasedRequest {
   readonly quote_request_id: QuoteRequestId
-  /** `to_erase` is the outcome in a dry run. */
+  /** `to_erase` is the outcome of a dry run. */
   readonly outcome: "erased" | "already_erased" | "to_erase"
   /** When the request was erased, as RFC 3339 in workspace time; null if it is not erased yet. */
   readonly erased_at: Timestamp | null
-  /** Who erased the request, in their own words; null if it is not erased yet. */
+  /** Who erased the data, as given in `by`; null if it is not erased yet. */
   readonly by: string | null
   /** Whether the request was still in progress, so that the erasure ends it. */
   readonly ended: boolean
@@ -113,19 +113,19 @@ export interface ErasedRequest {
   readonly quotes: number
 }
 
-/** What an erasure did, or would do. Finding nothing is not an error: all counts are 0. */
+/** What an erasure did, or would do. If nothing was found, all counts are 0; that is not an error. */
 export interface ErasureReport {
   /** How many quote requests this call erased. */
   readonly erased: number
-  /** How many had been erased before. */
+  /** How many quote requests were erased earlier. */
   readonly already_erased: number
-  /** How many would be erased, in a dry run. */
+  /** How many quote requests would be erased; only in a dry run. */
   readonly to_erase: number
-  /** The requests, oldest first: at most the first 1,000. The counts include all. */
+  /** The requests, oldest first, at most 1,000 of them. The counts include all requests. */
   readonly requests: ReadonlyArray<ErasedRequest>
 }
 
-/** The result for one request, from the record of its erasure. */
+/** Makes the result for one request from its erasure's record. */
 export const resultOf = (record: ErasureRecord, outcome: ErasedRequest["outcome"]): ErasedRequest => ({
   quote_request_id: record.quote_request_id,
   outcome,
@@ -140,7 +140,7 @@ const maxListed = 1_000
 /** An empty report. */
 export const nothing: ErasureReport = { erased: 0, already_erased: 0, to_erase: 0, requests: [] }
 
-/** The report with one more request. */
+/** Adds a request's result to a report. */
 export const add = (report: ErasureReport, result: ErasedRequest): ErasureReport => ({
   ...report,
   [result.outcome]: report[result.outcome] + 1,
@@ -148,8 +148,8 @@ export const add = (report: ErasureReport, result: ErasedRequest): ErasureReport
 })
 
 /**
- * The last step of a request: a request in progress fails, and what carriers wrote about the person is removed. Null if
- * a final request contains nothing to remove.
+ * The last step of a request. A request in progress fails, and carriers' words about the person are removed. Null if
+ * the request is final and contains no such words.
  */
 export const endRequest = (request: QuoteRequest.QuoteRequest, at: number): QuoteRequest.Step | null => {
   const carriers = request.carriers.map(withoutCarrierText)
@@ -162,8 +162,8 @@ export const endRequest = (request: QuoteRequest.QuoteRequest, at: number): Quot
 }
 
 /**
- * A result without the carrier's own text. If the carrier was not asked, the missing facts stay, because they come from
- * its declaration.
+ * Removes the carrier's own words from a result. If the carrier was not asked, `missing_facts` stays, because it comes
+ * from the carrier's declaration.
  */
 const withoutCarrierText = (result: QuoteRequest.CarrierResult): QuoteRequest.CarrierResult => {
   const missing_facts = result.outcome === "not_asked" ? result.missing_facts : []
@@ -172,7 +172,7 @@ const withoutCarrierText = (result: QuoteRequest.CarrierResult): QuoteRequest.Ca
     : { ...result, message: null, missing_facts }
 }
 
-/** The last version of a quote, and its event. */
+/** The last version of a quote, and the type of its event. */
 export interface LastVersion {
   readonly quote: Quote.Quote
   readonly event: "quote.expired" | "quote.updated"
@@ -182,8 +182,8 @@ export interface LastVersion {
 const feeCode = "fee"
 
 /**
- * The last version of a quote: amounts, carrier and dates, without what was insured and without the carrier's own text.
- * An available quote becomes unavailable; one that was unavailable before keeps its reason.
+ * Makes the last version of a quote, with amounts, carrier and dates, but without what was insured and without the
+ * carrier's own words. An available quote becomes unavailable; an unavailable quote keeps its reason.
  */
 export const lastVersion = (quote: Quote.Quote, at: number): LastVersion => {
   const expires = Quote.hasExpired(quote, at)

@@ -29,22 +29,22 @@ const pageSize = 100
 /** How many workspaces are searched concurrently. */
 const searchedAtOnce = 10
 
-/** Erases the data of a person, for operators. */
+/** Erases a person's data, for operators. */
 export class Erasures extends Context.Service<
   Erasures,
   {
     /**
-     * Erases what is known about a person from one quote request, or from every request that was started with a
+     * Erases what is known about a person from one quote request, or from all requests that were started with a
      * receipt.
      *
      * A request in progress ends first: it fails with `consent_withdrawn`, and no further carrier is asked. Facts, read
-     * handle and offers are erased, with everything else that is sealed and belongs to the request. Prices, statuses,
-     * events and the record of consent remain, and a record of the erasure is added. Erasing again changes nothing and
-     * says so.
+     * handle and offers are erased, and so is everything else that is sealed and belongs to the request. Prices,
+     * statuses, events and the record of consent remain, and a record of the erasure is added. Erasing a request again
+     * changes nothing, and the report says so.
      *
      * If this fails or is stopped, call it again: it continues where it stopped. `invalid_input` names the wrong field,
-     * and `not_found` means that the organization does not exist. For an unknown request or receipt the report lists
-     * nothing.
+     * and `not_found` means that the organization does not exist. For an unknown request or receipt, the report is
+     * empty.
      */
     readonly erase: (
       target: Erasure.ErasureTarget,
@@ -98,7 +98,10 @@ const readDryRun = Input.reader(Erasure.DryRunOptions)
 const readRequest = Input.reader(Erasure.RequestTarget)
 const readReceipt = Input.reader(Erasure.ReceiptTarget)
 
-/** Finds a request's workspace; null if no workspace has the request, or a different one than the target names. */
+/**
+ * Makes a function that finds a request's workspace. It returns null if no workspace has the request, or if the target
+ * names a different workspace.
+ */
 const makeWorkspaceOf = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -141,14 +144,14 @@ const makeWorkspaceOf = Effect.gen(function* () {
   })
 })
 
-/** Finds every request that was started with a consent receipt. */
+/** Makes a function that visits all requests that were started with a consent receipt. */
 const makeEachOfReceipt = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
 
   /**
-   * The labels under which consents with this receipt may be stored: one for each seal key, and one in case the service
-   * itself recorded the receipt.
+   * The labels under which consents with this receipt may be stored: one for each seal key, and one for a receipt that
+   * the service itself recorded.
    */
   const labelsOf = Effect.fnUntraced(function* (workspaceId: WorkspaceId, receipt: string) {
     const purpose = Start.purposeOfReceipt(workspaceId)
@@ -176,7 +179,10 @@ const makeEachOfReceipt = Effect.gen(function* () {
   })
 })
 
-/** Erases one request. Null if the request does not exist and no erasure of it is recorded. */
+/**
+ * Makes a function that erases one request. It returns null if the request does not exist and no erasure of it is
+ * recorded.
+ */
 const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
   const storage = yield* Storage
   const begin = yield* makeBegin
@@ -184,11 +190,11 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
 
   const eraseKind = (of: Omit<Extract<StorageErasure, { readonly what: "children" }>, "what">) =>
     Effect.catchTag(storage.erase({ what: "children", ...of }), "VersionConflict", (conflict) =>
-      // This erasure expects nothing, so it cannot conflict.
+      // This erasure has no expectations, so it cannot conflict.
       Effect.die(conflict)
     )
 
-  /** Erases everything that is sealed and has this parent. Of quotes, erases only the older versions. */
+  /** Erases all sealed children of this parent. Of quotes, erases only the older versions. */
   const eraseChildren = (workspace_id: WorkspaceId, parent: string) =>
     Effect.forEach(
       sealed,
@@ -198,8 +204,9 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
     )
 
   /**
-   * Erases what belongs to the request, including its application, and then what belongs to the application. After
-   * that, no change that expects the application can add anything, and carriers' references no longer lead to its asks.
+   * Erases what belongs to the request, including its application, and then what belongs to the application. From then
+   * on, a change that expects the application cannot add anything, and carriers' references no longer lead to the
+   * request's asks.
    */
   const eraseAll = Effect.fnUntraced(function* (
     workspaceId: WorkspaceId,
@@ -210,7 +217,7 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
     yield* eraseKind({ workspace_id: directoryWorkspace, kind: CarrierReference.kind.name, parent, versions: "all" })
   })
 
-  /** Records that nothing is left, unless another process has just done so. */
+  /** Records that the erasure is complete, unless another process has just recorded that. */
   const finish = (workspaceId: WorkspaceId, record: Erasure.ErasureRecord) =>
     Effect.catchTag(
       commit(storage, Change.make(workspaceId, { writes: [Erasure.toStored({ ...record, state: "done" })] })),
@@ -221,7 +228,7 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
   return Effect.fnUntraced(function* (
     workspaceId: WorkspaceId,
     id: string,
-    // Only a dry run may omit `by`, and it stores no record.
+    // Only a dry run, which stores no record, may omit `by`.
     { by = "", dry_run = false }: Erasure.ErasureOptions
   ) {
     const record = yield* retryOnConflict(begin(workspaceId, id, by, dry_run))
@@ -238,8 +245,9 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
 })
 
 /**
- * Ends a request with its quotes and stores the record of its erasure, in one change. From then on nothing about the
- * person is added. Returns that record, or an earlier one if there is one. A dry run stores nothing.
+ * Makes a function that ends a request and its quotes, and stores the record of the erasure, in one change. From then
+ * on, nothing about the person is added. It returns the record, or the record of an earlier erasure. A dry run stores
+ * nothing.
  */
 const makeBegin = Effect.gen(function* () {
   const storage = yield* Storage
@@ -250,7 +258,7 @@ const makeBegin = Effect.gen(function* () {
   const quotesOf = (workspace_id: WorkspaceId, parent: string) =>
     readAll(storage, { workspace_id, kind: Quote.kind.name, parent, order: "oldest", limit: pageSize })
 
-  /** The last version of a quote with its event. */
+  /** The last version of a quote, and its event. */
   const lastOf = (stored: Change.StoredRecord, at: number) => {
     const line = Quote.lineOf(lines, stored)
     const { event: type, quote } = Erasure.lastVersion(Quote.kind.value(stored), at)
@@ -281,7 +289,7 @@ const makeBegin = Effect.gen(function* () {
           ...(step === null ? [] : [QuoteRequest.toStored(step.request)]),
           Erasure.toStored(record)
         ],
-        // If a carrier's answer is stored in the meantime, it raises the request's version, and this change conflicts.
+        // If a carrier's answer is stored in the meantime, the request's version is higher, and this change conflicts.
         expects: [
           ...expectationsOf(moment),
           ...(step === null ? [{ kind: QuoteRequest.kind.name, id, version: stored.value.version }] : [])
