@@ -55,8 +55,7 @@ export class Access extends Context.Service<
     /**
      * Creates a key; `not_found` if the organization does not exist.
      *
-     * Pass `key` to set a fixed key for this environment and kind. This is for storage that lives only as long as the
-     * process.
+     * Pass `key` to set a fixed key for this environment and kind, if the storage lives only as long as the process.
      */
     readonly createKey: (options: {
       readonly organization_id: OrganizationId
@@ -369,10 +368,7 @@ class KnownKeys {
     return known !== undefined && now < known.at.real + recentForMs
   }
 
-  /**
-   * A token to take before a lookup and to pass to `add`. If a key was revoked here in the meantime, `add` ignores the
-   * result.
-   */
+  /** Read this before a lookup, and pass it to `add`, which ignores the result if a key was revoked here meanwhile. */
   get generation(): number {
     return this.revocations
   }

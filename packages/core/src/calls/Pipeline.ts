@@ -165,9 +165,7 @@ export const spendUnrouted = (
 ): Effect.Effect<void, ApiError.ApiError<"rate_limited">, Allowance> =>
   Effect.flatMap(Allowance, (allowance) => allowance.spend(caller, unroutedCost, credentials.address))
 
-/**
- * A route's path as the request log shows it, with `{id}` in place of each identifier (api.md, Request log entries).
- */
+/** A route's path in the request log, with `{id}` in place of each identifier (api.md, Request log entries). */
 export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{id}")
 
 /** A request in progress: what was received, and what is known about it so far. */
@@ -275,8 +273,7 @@ const perform = Effect.fnUntracedEager(function* <Output, R>(
   const revisions = Context.get(services, Revisions)
   const chosen = yield* revisions.choose(request.revision, caller.workspace_id)
   const entering = enter(operation, request, Context.get(services, Allowance), caller)
-  // The workspace's first admitted call stores the pin, whatever its result. A call whose body is too large is not
-  // admitted.
+  // The first admitted call stores the workspace's pin, whatever its result. Calls with too large a body do not.
   const first = chosen === null ? yield* Effect.exit(entering) : null
   if (first !== null && isTooLarge(first)) return yield* Effect.failCause(first.cause)
   const revision = chosen ?? (yield* revisions.pin(caller.workspace_id))
