@@ -142,7 +142,7 @@ describe("carriers test", () => {
         )
         assert.match(
           stderr,
-          /The cassette expects a different body, which differs at message_id\. .*add whatever changes on each run/
+          /The cassette expects a different body, which differs at message_id\. .*add values that change on each run/
         )
         assert.isFalse(existsSync(none))
       }
@@ -174,7 +174,7 @@ describe("carriers test", () => {
       "an unlisted line",
       [pathOf("support/ownLine.carriers.ts")],
       2,
-      /lines\.violin: .* list it in the option lines\.\n$/
+      /lines\.violin: .* list it in the `lines` option\.\n$/
     ],
     [
       "an unknown carrier",

@@ -186,8 +186,8 @@ describe("a configuration file that cannot be used", () => {
       },
       says: [
         "quotewire.config.ts: The configuration is not valid:",
-        "  carriers.0.lines.renters.states.1: Must be the USPS code of a state or of DC, such as NY.",
-        "  carriers.1.carrier.id: Must differ from the id of carriers.0.",
+        "  carriers.0.lines.renters.states.1: Must be a USPS state code or DC, such as NY.",
+        "  carriers.1.carrier.id: Must differ from carriers.0.carrier.id.",
         "  carriers.2.carrier.id: This field is required.",
         "  carriers.2.carrier.name: This field is required.",
         "  carriers.2.carrier.registry_ids: This field is required.",

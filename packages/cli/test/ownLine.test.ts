@@ -116,7 +116,7 @@ describe("a custom line", () => {
       const { url } = quotes[0].next_actions.find(({ type }: { readonly type: string }) => type.startsWith("continue"))
       const clicked = yield* Effect.promise(() => fetch(url))
       assert.strictEqual(clicked.status, 200)
-      assert.include(yield* Effect.promise(() => clicked.text()), "The sandbox ends here")
+      assert.include(yield* Effect.promise(() => clicked.text()), "This is a sandbox quote")
     })
   )
 

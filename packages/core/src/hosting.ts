@@ -161,9 +161,10 @@ export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect
   if (yield* sealer.isMissingKey) return missingKey
   yield* Effect.flatMap(Storage, (storage) => storage.ready)
   return true
-}).pipe(Effect.catchTag("StorageUnavailable", () => Effect.succeed("Storage cannot be reached now.")))
+}).pipe(Effect.catchTag("StorageUnavailable", () => Effect.succeed("Storage is unreachable.")))
 
-const missingKey = "Some data is sealed with a key that this host does not have: restart it with every seal key in use."
+const missingKey =
+  "Some data is sealed with a key that this host does not have: restart this host with every seal key in use."
 
 /** Which cells of the storage can be used now. The list is empty if the storage has no cells. */
 export const cells: Effect.Effect<ReadonlyArray<CellReadiness.CellReadiness>, never, Storage> = Effect.flatMap(
@@ -218,7 +219,7 @@ export const admitKeyless = ({
       const organizations = yield* Effect.orDie((yield* Access).listOrganizations)
       const organization = organizations.find(({ id }) => id === organization_id)
       if (organization === undefined) {
-        const message = "keyless.organization_id must name an organization of this storage."
+        const message = "keyless.organization_id must name an organization in this storage."
         return yield* Effect.die(new InvalidArgument({ message }))
       }
       return { organization_id: organization.id, environment, workspace_id: organization.workspaces[environment] }

@@ -193,7 +193,7 @@ describe("a batcher's callers", () => {
         "c fails: Error: a defect",
         "d fails: Error: a defect",
         "only the first",
-        "f fails: Error: A batch did not answer all of its items",
+        "f fails: Error: A batch returned fewer results than it has items",
         "g is sent",
         "h is sent"
       ])

@@ -37,7 +37,7 @@ describe("postgres", () => {
         [id]
       )
       const forgetful = yield* embedded({ storage: postgres({ url }) })
-      assert.match(yield* messageOf(forgetful.ready), /^You did not pass seal_keys/)
+      assert.match(yield* messageOf(forgetful.ready), /^Set seal_keys to the keys that sealed/)
     })
   )
 

@@ -283,7 +283,7 @@ const admitting = (storage: Storage["Service"], seal: Seal["Service"]) =>
     return caller
   })
 
-const unknownOrganization = "The access token names an organization that does not exist here."
+const unknownOrganization = "The access token names an organization that this service does not have."
 
 /** The length of an identifier without its prefix. Hexadecimal digits are valid characters in an identifier. */
 const idCharacters = 26

@@ -184,29 +184,25 @@ type LimitCounters = ReturnType<typeof limitCountersOf>
 
 const limitCountersOf = (limits: Limits, counts: SharedCounts) => {
   const limitCounters = (name: string, what: string, { per_minute, per_day }: Limit): ReadonlyArray<LimitCounter> => [
-    ...(per_minute === null ? [] : [limitCounterOf(counts.counter(name, minuteMs), per_minute, `${what} a minute`)]),
-    ...(per_day === null ? [] : [limitCounterOf(counts.counter(name, dayMs), per_day, `${what} a day`)])
+    ...(per_minute === null ? [] : [limitCounterOf(counts.counter(name, minuteMs), per_minute, `${what} per minute`)]),
+    ...(per_day === null ? [] : [limitCounterOf(counts.counter(name, dayMs), per_day, `${what} per day`)])
   ]
   const each = (name: string, what: string, of: Limits["keyless"]) => ({
-    start: limitCounters(`${name} start`, `quote request starts of ${what}`, of.start),
-    read: limitCounters(`${name} read`, `reads of ${what}`, of.read),
-    other: limitCounters(`${name} other`, `other calls of ${what}`, of.other)
+    start: limitCounters(`${name} start`, `quote request starts ${what}`, of.start),
+    read: limitCounters(`${name} read`, `reads ${what}`, of.read),
+    other: limitCounters(`${name} other`, `other calls ${what}`, of.other)
   })
   const ofEnvironment = (of: Limits["keyless"]) => ({
-    key: each("key", "a key", of),
-    organization: each("organization", "an organization", times(limits.organization_factor, of))
+    key: each("key", "per key", of),
+    organization: each("organization", "per organization", times(limits.organization_factor, of))
   })
   return {
     live: ofEnvironment(limits.keys.live),
     sandbox: ofEnvironment(limits.keys.sandbox),
-    keyless: each("address", "an address without a key", limits.keyless),
-    failed_authentication: limitCounters(
-      "failed",
-      "failed authentications of an address",
-      limits.failed_authentication
-    ),
-    operator: limitCounters("operator", "calls of an operator's token", limits.operator ?? operatorLimit),
-    tests_and_replays: limitCounters("tests", "tests and replays of an integration", limits.tests_and_replays)
+    keyless: each("address", "per unauthenticated address", limits.keyless),
+    failed_authentication: limitCounters("failed", "failed authentications per address", limits.failed_authentication),
+    operator: limitCounters("operator", "calls per operator's token", limits.operator ?? operatorLimit),
+    tests_and_replays: limitCounters("tests", "tests and replays per integration", limits.tests_and_replays)
   }
 }
 

@@ -112,7 +112,7 @@ const readChange = reader(LimitsChange)
  * On failure, returns a phrase that names the wrong field without repeating the setting's text.
  */
 export const readLimits = (text: string): Result.Result<Limits, string> => {
-  const parsed = Result.try({ try: (): unknown => JSON.parse(text), catch: () => "is not JSON" })
+  const parsed = Result.try({ try: (): unknown => JSON.parse(text), catch: () => "this is not valid JSON" })
   return Result.flatMap(parsed, (json) =>
     Result.mapBoth(readChange(json), {
       onSuccess: (change) => changed(standardLimits, change),
@@ -129,8 +129,8 @@ const wrongAt = (path: ReadonlyArray<string>, message: string): string => {
     if (!Predicate.isReadonlyObject(place)) break
     if (!Object.hasOwn(place, name)) {
       const where = path.slice(0, index).join(".")
-      if (name === "") return `it: ${message}`
-      return `${where === "" ? "it" : where}: Every field must be one of ${Object.keys(place).join(", ")}.`
+      if (name === "") return `top level: ${message}`
+      return `${where === "" ? "top level" : where}: Every field must be one of ${Object.keys(place).join(", ")}.`
     }
     place = place[name]
   }

@@ -123,7 +123,7 @@ export class Seal extends Context.Service<
       const { keys: seal_keys } = yield* SealKeys
       const derived = yield* Effect.forEach(seal_keys, (key) => derivedKeysOf(mac, textCrypto, Redacted.value(key)))
       const [newest, ...older] = derived
-      if (newest === undefined) return yield* Effect.die("Seal needs a key")
+      if (newest === undefined) return yield* Effect.die("Seal needs at least one key")
       let isMissingKey = false
       const keysNamedIn = (text: string) => derived.find(({ prefix }) => text.startsWith(prefix))
       const macBy = ({ prefix, crypto }: DerivedKeys, purpose: string, text: string) =>
@@ -193,10 +193,10 @@ const tryAnotherHost = new StorageUnavailable({ retry_after_seconds: 5 })
 
 // A purpose may be logged: it contains a workspace, a kind and an ID, never a fact.
 const logAltered = (sealed: string) =>
-  Effect.annotateLogs(Effect.logError("Sealed text was altered and cannot be opened"), { sealed })
+  Effect.annotateLogs(Effect.logError("Cannot open sealed text, because it was altered"), { sealed })
 
 const logMissingKey = (sealed: string, key_name: string) =>
-  Effect.annotateLogs(Effect.logError("Sealed with a key that this host does not have"), {
+  Effect.annotateLogs(Effect.logError("Cannot open sealed text, because this host does not have its seal key"), {
     sealed,
     key_name
   })

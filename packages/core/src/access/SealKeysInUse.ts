@@ -21,11 +21,11 @@ export class SealKeysRefused extends Data.TaggedError("SealKeysRefused")<{
   override readonly message =
     this.reason === "guessable"
       ? guessable
-      : `The seal keys must include ${missingText(this)}: put it back after the newest one, and remove a key only once its rows have been resealed.`
+      : `The seal keys must include ${missingText(this)}. List missing keys after the newest key, and remove a key only when its rows have been resealed.`
 }
 
 const guessable =
-  "A seal key must be 32 random bytes, but one of these can be guessed: make one with generateSealKey(), or with openssl rand -base64 32."
+  "A seal key must be 32 random bytes, but a given key can be guessed: create keys with generateSealKey() or openssl rand -base64 32."
 
 /** Describes the missing keys by name, and the given keys by name and position. Names reveal nothing about the keys. */
 export const missingText = ({ given, missing }: Pick<SealKeysRefused, "given" | "missing">): string => {

@@ -75,7 +75,7 @@ export interface SealRotation {
 /** No host seals with the first key in the settings yet. Running hosts could not open what a rotation would seal. */
 export class NewestKeyUnused extends Data.TaggedError("NewestKeyUnused")<{ readonly key_name: string }> {
   override readonly message =
-    `No host has started with ${this.key_name} as its newest seal key: start every host with it first.`
+    `No host has started with ${this.key_name} as its newest seal key: start every host with this key first.`
 }
 
 /** Lets operators reseal the data that older keys have sealed. */

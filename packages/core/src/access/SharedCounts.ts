@@ -131,7 +131,7 @@ const sending = (storage: Storage["Service"], unsent: Set<Count>): Effect.Effect
     Effect.catchDefect(send([count]), (defect) =>
       Effect.andThen(
         Effect.sync(() => unsent.delete(count)),
-        Effect.logError("Could not share a count", defect)
+        Effect.logError("Could not share a rate-limit count with other hosts", defect)
       )
     )
 

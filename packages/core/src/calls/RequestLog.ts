@@ -168,7 +168,7 @@ const storeBatch = (
 }
 
 const warnOf = (lost: number) =>
-  lost === 0 ? Effect.void : Effect.logWarning(`Storage was unreachable; the request log lacks ${lost} calls`)
+  lost === 0 ? Effect.void : Effect.logWarning(`Storage was unreachable; the request log is missing ${lost} calls`)
 
 const list = Effect.fnUntraced(function* (
   storage: Storage["Service"],

@@ -35,13 +35,19 @@ export const faultsOf = (value: unknown): ReadonlyArray<FieldError> => {
         ? [
             {
               path: `${position}.date`,
-              message: "Must be before the date of the revision above it: list the newest first."
+              message:
+                "Must be earlier than the date of the previous revision in the list: list the newest revision first."
             }
           ]
         : [])
     ]),
     ...(value[0]?.differences.length === 0
       ? []
-      : [{ path: "0.differences", message: "Must be empty: the newest revision is what this release serves." }])
+      : [
+          {
+            path: "0.differences",
+            message: "Must be empty, because the newest revision is the form that this release serves."
+          }
+        ])
   ]
 }

@@ -35,7 +35,7 @@ const listOf = <S extends Schema.Schema<unknown>>(item: S, expected: string) =>
 const stateCodes: ReadonlySet<string> = new Set(servedStates)
 
 const ServedState = Schema.String.check(
-  Schema.makeFilter((text) => stateCodes.has(text), { expected: "the USPS code of a state or of DC, such as NY" })
+  Schema.makeFilter((text) => stateCodes.has(text), { expected: "a USPS state code or DC, such as NY" })
 )
 
 const Terms = Schema.Struct({
@@ -71,12 +71,12 @@ const Adapter = Schema.Struct({
     Schema.makeFilter((lines) => Object.keys(lines).length > 0, { expected: "an object with at least one line" })
   ),
   handoff_hosts: Schema.Array(
-    textLike(hostName, "a host name in lower case, without scheme, port and path, such as quotes.acme.example")
+    textLike(hostName, "a host name in lower case, without a scheme, port or path, such as quotes.acme.example")
   ),
   connection: Schema.optional(
     Schema.Record(Schema.String, Schema.Literals(["string", "secret"])).check(
       Schema.makeFilter((fields) => Object.keys(fields).every((name) => /^[a-z][a-z0-9_]{0,39}$/.test(name)), {
-        expected: "an object whose names are up to 40 lower-case letters, digits and underscores"
+        expected: "an object whose field names have at most 40 lower-case letters, digits and underscores"
       })
     )
   ),
@@ -126,7 +126,7 @@ const brokenId = ({ carrier, simulation }: CarrierAdapter): ReadonlyArray<Broken
     (simulation === undefined ? realId : fictionalId).test(carrier.id),
     "carrier.id",
     simulation === undefined
-      ? 'Must be "naic:" and the five digits of the NAIC code. Without a NAIC code: another register and the name in it, such as mga:acme-general.'
+      ? 'Must be "naic:" and the five-digit NAIC code. If the carrier has no NAIC code, use another registry and the carrier name in it, such as mga:acme-general.'
       : 'Must be "sbx_" and lower-case letters, digits and underscores.'
   )
 
@@ -134,7 +134,7 @@ const brokenHandoff = ({ handoff, handoff_hosts }: CarrierAdapter): ReadonlyArra
   rule(
     handoff === undefined || handoff_hosts.length > 0,
     "handoff_hosts",
-    "Must list the hosts of the links, because the adapter has handoff."
+    "Must list the hosts that handoff links to, because the adapter has handoff."
   )
 
 const brokenTest = ({ connection, testConnection }: CarrierAdapter): ReadonlyArray<BrokenRule> =>
@@ -153,7 +153,7 @@ const relationsOfLine = (
   const path = `lines.${name}`
   const line = (lines ?? standard).get(name)
   if (line === undefined && lines !== null) {
-    const message = `Must be one of ${[...lines.keys()].join(", ")}. If the line is your own, list it in the option lines.`
+    const message = `Must be one of ${[...lines.keys()].join(", ")}. If the line is your own, list it in the \`lines\` option.`
     return [{ reads: [], find: () => [{ path, message }] }]
   }
   const facts = (field: "needs" | "wants"): Relation => ({
@@ -170,7 +170,7 @@ const relationsOfLine = (
         rule(
           terms.idempotent || terms.hedge_after_ms === null,
           `${path}.hedge_after_ms`,
-          "Must be null, because the line is not idempotent: a hedge is a second ask."
+          "Must be null, because the line is not idempotent, and a hedge is a second ask."
         )
     },
     { reads: [`${path}.mode`], find: () => brokenMode(adapter, path, terms) }
@@ -189,11 +189,11 @@ const brokenFacts = (
     rule(
       known.includes(fact),
       `${path}.${index}`,
-      "Must be the path of a fact of this line, with * for every item of a list, such as applicant.email."
+      "Must be the path of one of this line's facts, such as applicant.email. In a list's path, * stands for every item."
     )
   )
 
 const brokenMaintenance = (path: string, { maintenance = [] }: CarrierLine): ReadonlyArray<BrokenRule> =>
   maintenance.flatMap(({ from, until }, index) =>
-    rule(toMillis(from) < toMillis(until), `${path}.maintenance.${index}.until`, "Must be later than from.")
+    rule(toMillis(from) < toMillis(until), `${path}.maintenance.${index}.until`, "Must be later than `from`.")
   )

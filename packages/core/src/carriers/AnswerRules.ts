@@ -32,7 +32,7 @@ export const noPoll: BrokenRule = {
  * were broken.
  */
 export const log = (rules: ReadonlyArray<BrokenRule>, cause: Cause.Cause<unknown> = Cause.empty): Effect.Effect<void> =>
-  Effect.logWarning("A carrier's answer breaks the rules and was dropped", cause).pipe(
+  Effect.logWarning("Dropped a carrier's answer that breaks the rules", cause).pipe(
     Effect.andThen(Draft.note((draft) => draft.broke(rules))),
     Effect.annotateLogs(annotation(rules))
   )

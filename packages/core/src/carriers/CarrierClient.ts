@@ -293,7 +293,7 @@ const handoff = (
         const broken = brokenHandoff(url, adapter.handoff_hosts)
         return validOr(broken.length === 0 ? Result.succeed({ url }) : Result.fail(broken), null)
       }),
-      CallTime.limited({ millis: attemptMs(line) }, () => noLink("A carrier did not return a link in time")),
+      CallTime.limited({ millis: attemptMs(line) }, () => noLink("A carrier did not return a handoff link in time")),
       orIfThrown(() => null),
       unlessClosed(line, null)
     )

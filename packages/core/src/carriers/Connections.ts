@@ -187,7 +187,7 @@ const makeTest = Effect.fnUntraced(function* ({ find, open, save }: Records) {
     const record = yield* find(place)
     if (record === null || isRemoved(record)) return yield* ApiError.make("not_found")
     const connection = yield* open(record)
-    if (connection === null) return failed("This program cannot open the connection: set it again.")
+    if (connection === null) return failed("This program cannot decrypt the connection: set the connection again.")
     const result = yield* tryOut(adapterOf(adapters, place), connection)
     const { message, outcome } = result
     if (outcome === "not_tested") return result
@@ -274,7 +274,7 @@ const tryOut = (
   { values, organization_id, environment, carrier_id }: Connection
 ): Effect.Effect<ConnectionTestResult> => {
   if (adapter?.connection === undefined) {
-    return Effect.succeed(failed("No carrier of this program uses this connection."))
+    return Effect.succeed(failed("No carrier in this program uses this connection."))
   }
   const { connection: fields } = adapter
   const asked = valuesFor(fields, values)
@@ -303,4 +303,4 @@ const checked = (answer: ConnectionTest): Effect.Effect<ConnectionTest> =>
 
 const late: ConnectionTest = { ok: false, message: "The carrier did not answer within 15 seconds." }
 const faulty: ConnectionTest = { ok: false, message: "The carrier's adapter failed; see the log." }
-const leftOut = "The carrier refused the connection. Its message is omitted because it repeats a secret."
+const leftOut = "The carrier refused the connection. The carrier's message is omitted because it repeats a secret."

@@ -104,7 +104,7 @@ const brokenEnd = ({ expires_at }: CarrierOffer, now: number): ReadonlyArray<Bro
         onSome: (end) => rule(end > now, "expires_at", "Must be a time in the future.")
       })
 
-const noMoment = "Must be a time with its offset, such as 2027-01-31T23:59:59-05:00."
+const noMoment = "Must be a time with a UTC offset, such as 2027-01-31T23:59:59-05:00."
 
 const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferContext): ReadonlyArray<BrokenRule> => {
   // Liability limits below the state's minimum cannot be sold, so such an offer must be a parsing mistake.
@@ -124,7 +124,7 @@ const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferC
         ...rule(
           limit === null || minimumUsd === undefined || limit.amount_minor >= minimumUsd * 100,
           `${path}.limit.amount_minor`,
-          "Must not be below the state's minimum for this liability."
+          "Must be at least the state's minimum for this liability limit."
         )
       ]
     })
@@ -146,7 +146,7 @@ export const brokenHandoff = (
           onFailure: () => false
         })),
     path,
-    "Must be an https URL of one of the adapter's handoff_hosts, without a user name or password."
+    "Must be an https URL on one of the adapter's handoff_hosts, without a user name or password."
   )
 ]
 
@@ -185,12 +185,12 @@ const brokenActions = (
       ...rule(
         memberName.test(action.type) && (context.is_simulated === true || !ownActions.has(action.type)),
         `${path}.type`,
-        "Must be a name such as call_agent, and not an action of the service."
+        "Must be a name such as call_agent, and not an action type that the service reserves."
       ),
       ...rule(
         names.length <= maxMembers && names.every((name) => memberName.test(name)),
         path,
-        `Must have at most ${maxMembers} members, with names such as phone_number.`
+        `Must have at most ${maxMembers} fields, with names such as phone_number.`
       ),
       ...names.slice(0, maxMembers).flatMap((name) => brokenMember(action[name], `${path}.${name}`, context))
     ]

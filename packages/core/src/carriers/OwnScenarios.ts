@@ -66,7 +66,7 @@ const standIn = ({ adapter, line }: Candidate, script: Script): Candidate => {
       simulation: {
         latency_ms: ({ attempt }) => (attempt > 1 ? 0 : latencyMs),
         ignoresRules: () => true,
-        callback: () => Effect.die(new Error("A stand-in sends no callback"))
+        callback: () => Effect.die(new Error("A stand-in carrier sends no callbacks"))
       }
     }
   }

@@ -45,7 +45,7 @@ const isOwn = (shape: Shape, { line, connection }: CarrierAsk): boolean =>
 
 const foreign = () =>
   new Error(
-    "The ask does not match the carrier's definition: the definition lacks its line, or the connection lacks a field"
+    "The ask does not match the carrier's definition: the definition lacks the ask's line, or the connection lacks a field"
   )
 
 /** An ask in the form that a definition's functions receive. It is not checked yet. */

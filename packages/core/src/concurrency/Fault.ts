@@ -129,7 +129,7 @@ const faultOf = (thrown: unknown, causes: number, messageOf = (_: unknown) => le
   return fault
 }
 
-const leftOut = "its message is left out"
+const leftOut = "message omitted"
 
 // Only names and codes that look like program words are logged. Anything else could contain facts.
 const word = /^[A-Za-z_$][\w$./-]{0,63}$/

@@ -48,7 +48,7 @@ const linesRule: OptionRule = (value) => {
 
 const nameFaults = (names: ReadonlyArray<string | null>, position: number): ReadonlyArray<FieldError> => {
   const first = names.indexOf(names[position] ?? null)
-  return first === position ? [] : [{ path: "name", message: `Must differ from the name of lines.${first}.` }]
+  return first === position ? [] : [{ path: "name", message: `Must differ from lines.${first}.name.` }]
 }
 
 /** The lines of a configuration, without entries that are not lines; the standard lines by default. */
@@ -76,8 +76,7 @@ const ratingsRule: OptionRule = (value, config) => {
   return names.flatMap((name, position) => {
     if (name === null) return [{ path: `${position}`, message: "Must be a rating that Rating.make returned." }]
     const first = names.indexOf(name)
-    if (first !== position)
-      return [{ path: `${position}.line`, message: `Must differ from the line of ratings.${first}.` }]
+    if (first !== position) return [{ path: `${position}.line`, message: `Must differ from ratings.${first}.line.` }]
     return lines.has(name) ? [] : [{ path: `${position}.line`, message: "Must be listed in lines." }]
   })
 }
@@ -101,7 +100,7 @@ const idFaults = (ids: ReadonlyArray<string | null>, position: number): Readonly
   if (fictionalIds().has(id))
     return [{ path: "carrier.id", message: "Is the id of a fictional carrier; choose a different one." }]
   if (first === position) return []
-  return [{ path: "carrier.id", message: `Must differ from the id of carriers.${first}.` }]
+  return [{ path: "carrier.id", message: `Must differ from carriers.${first}.carrier.id.` }]
 }
 
 const Connections = Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Unknown))

@@ -157,11 +157,11 @@ export const settingsOf = (
 
 const faultOf = (name: string, handler: unknown, options: ConsumeOptions): string | null => {
   if (!isName(name)) return nameRule
-  if (typeof handler !== "function") return `The handler of the consumer ${name} must be a function.`
+  if (typeof handler !== "function") return `The consumer ${name} needs a function as its handler.`
   const wrong = wrongOptions(options)
   if (wrong.length === 0) return null
   const faults = wrong.map(({ path, message }) => `${path === "" ? "options" : path}: ${message}`)
-  return `The options of the consumer ${name} are wrong. ${faults.join(" ")}`
+  return `The consumer ${name} has invalid options. ${faults.join(" ")}`
 }
 
 const isName = (name: unknown): boolean => typeof name === "string" && nameForm.test(name)
@@ -171,7 +171,7 @@ export const wrongName = (name: string): InvalidConsumer | null =>
   isName(name) ? null : new InvalidConsumer({ message: nameRule })
 
 const nameRule =
-  "The name of a consumer must have 1 to 64 characters of a-z, 0-9, - and _, and begin with a letter or a digit."
+  "A consumer name must have 1 to 64 characters from a-z, 0-9, - and _, and begin with a letter or a digit."
 
 const withDefaults = (name: string, options: ConsumeOptions): ConsumeSettings => ({
   name,

@@ -58,7 +58,7 @@ export const make = (
     isRunning: () => running !== null,
     settled: Effect.suspend(() => {
       if (running === null) return Effect.void
-      const warning = "An event handler ignores its abort signal; the workspace waits until it returns"
+      const warning = "An event handler ignores its abort signal; the workspace waits until the handler returns"
       return Effect.andThen(Effect.annotateLogs(Effect.logWarning(warning), about), Effect.asVoid(Fiber.await(running)))
     })
   }

@@ -19,7 +19,7 @@ import { annotationsOf, type WorkspaceContext } from "./WorkspaceContext.ts"
 const tellExpired = Effect.fnUntraced(function* (context: WorkspaceContext, events: number) {
   const { organization_id, environment } = context.workspace
   const { name: consumer, on_expired } = context.settings
-  yield* Effect.logError("Events expired before they were handled; continuing with the oldest one left").pipe(
+  yield* Effect.logError("Events expired before they were handled; continuing with the oldest remaining event").pipe(
     Effect.annotateLogs({ ...annotationsOf(context), events })
   )
   if (on_expired === null) return

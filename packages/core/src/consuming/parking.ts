@@ -121,7 +121,7 @@ export const judgeRetry = Effect.fnUntraced(function* (context: WorkspaceContext
   const parked = ParkedEvent.kind.value(stored)
   const isGuilty = ParkedEvent.isSuspect(parked)
   const text = isGuilty
-    ? "A parked event ended its process again when retried; parked it again"
+    ? "A parked event ended its process again when it was retried; parked the event again"
     : "A process ended while retrying a parked event; retrying the event alone"
   const { id: event_id, type: event_type } = parked.event
   yield* Effect.annotateLogs(Effect.logError(text), { ...annotationsOf(context), event_id, event_type })

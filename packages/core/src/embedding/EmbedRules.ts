@@ -21,20 +21,22 @@ const isLogger = (value: unknown): value is ProgramLogger =>
 
 /** One rule for each option. A missing rule does not compile. */
 const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
-  storage: layer("MemoryStorage.layer, or what postgres() of @quotewire/storage-pg returns"),
+  storage: layer("MemoryStorage.layer or the layer that postgres() from @quotewire/storage-pg returns"),
   // Checked in `sealKeys.ts`.
   seal_keys: () => [],
   ...configRules,
   carriers: (value, options) =>
-    Layer.isLayer(value) ? layer("one with CarrierAdapters")(value, options) : configRules.carriers(value, options),
+    Layer.isLayer(value)
+      ? layer("one that provides CarrierAdapters")(value, options)
+      : configRules.carriers(value, options),
   logger: must("Must have the functions debug, info, warn and error, as the console object does.", isLogger),
   telemetry: must('Must be the module "@opentelemetry/api".', Telemetry.isOpenTelemetry),
-  cryptography: layer("NodeCrypto.layer of @quotewire/http"),
+  cryptography: layer("NodeCrypto.layer from @quotewire/http"),
   limits: must(
-    "Must have every limit of Allowance.standardLimits, though `operator` may be missing; each must be a whole number of at least 1, or null.",
+    "Must have every limit in Allowance.standardLimits except `operator`, which is optional; each limit must be a whole number of at least 1, or null.",
     isLimits
   ),
-  webhooks: layer("NodeWebhookSender.layer() of @quotewire/http"),
+  webhooks: layer("NodeWebhookSender.layer() from @quotewire/http"),
   public_url: must("Must be text.", Predicate.isString),
   request_log: trueOrFalse,
   feedback: trueOrFalse,

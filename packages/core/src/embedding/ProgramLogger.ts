@@ -49,7 +49,7 @@ export const layer = (logger: ProgramLogger | undefined): Layer.Layer<never> => 
       Logger.defaultLogger.log({
         ...options,
         logLevel: "Error",
-        message: ["The program's logger threw an error. Entries that it does not accept are printed here"],
+        message: ["The logger in the `logger` option threw an error; log entries that it rejects are printed here"],
         cause: Cause.die(Fault.redacted(thrown))
       })
     }

@@ -24,13 +24,13 @@ export const read = (given: unknown): Result.Result<SealKeys["Service"], Invalid
   }
   const what =
     wrong.length === 0 ? "seal_keys must be a list of at least one key" : `${wrong.join(" and ")} must be a seal key`
-  return Result.fail(new InvalidConfig({ message: `${what}: 32 bytes in base64, as generateSealKey() makes them.` }))
+  return Result.fail(new InvalidConfig({ message: `${what}: 32 bytes in base64, as generateSealKey() returns them.` }))
 }
 
-const whatToDo = "pass 32 random bytes in base64, as generateSealKey() makes them."
+const whatToDo = "pass 32 random bytes in base64, as generateSealKey() returns them."
 
 /** The error for opening a sealed storage with random keys, because `seal_keys` was not passed. */
 export const randomKeysRefused = new InvalidConfig({
   message:
-    "You did not pass seal_keys, so random keys were made, which cannot open the data in this storage: pass the keys that it was sealed with as seal_keys."
+    "Set seal_keys to the keys that sealed the data in this storage. Without seal_keys, random keys are used, which cannot open it."
 })

@@ -72,7 +72,7 @@ export const personName = (about: TextAbout) =>
   textUpTo(60, 1)
     .check(
       Schema.isPattern(/^[^0-9<>{}[\]\\/]+$/u, {
-        expected: "a name without digits, brackets and slashes",
+        expected: "a name without digits, brackets or slashes",
         // "[" is escaped, because some regex engines reject it otherwise.
         toJsonSchema: () => ({ pattern: "^[^0-9<>{}\\[\\]\\\\/]+$" })
       })

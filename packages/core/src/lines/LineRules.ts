@@ -15,12 +15,12 @@ type Faults = ReadonlyArray<FieldError>
 
 const isName = /^[a-z][a-z0-9_]{0,59}$/
 const nameForm =
-  "Must begin with a lower-case letter, and have only lower-case letters, digits and underscores, at most 60."
+  "Must begin with a lower-case letter and have at most 60 characters: lower-case letters, digits and underscores."
 
 // A fact is named by its path, in which dots separate the names and `*` stands for every item.
 const isFactName = /^[A-Za-z][A-Za-z0-9_]{0,59}$/
 const factNameForm =
-  "Must have a name that begins with a letter and has only letters, digits and underscores, at most 60."
+  "Must have a name that begins with a letter and has at most 60 characters: letters, digits and underscores."
 
 /** Checks everything in a definition that can be read without running its functions. */
 export const checkTexts = (
@@ -32,7 +32,7 @@ export const checkTexts = (
   const { codes, disclosures, facts, facts_version, insures, name } = definition
   return [
     ...rule(isName.test(name), "name", nameForm),
-    ...rule(insures.trim() !== "", "insures", 'Must be what the line insures, as in "rented homes".'),
+    ...rule(insures.trim() !== "", "insures", 'Must say what the line insures, such as "rented homes".'),
     ...rule(isCalendarDay(facts_version), "facts_version", "Must be a date in the form YYYY-MM-DD."),
     ...(SchemaAST.isObjects(facts.ast) ? checkFacts(facts.ast, "facts") : [noStruct]),
     ...checkNames(disclosures, "disclosures"),
@@ -69,14 +69,16 @@ const jsonValues: ReadonlySet<SchemaAST.AST["_tag"]> = new Set([
 /** Finds what the served JSON Schema cannot express exactly as this service checks it. */
 const checkFacts = (ast: SchemaAST.AST, path: string): Faults => {
   if (ast.encoding !== undefined) {
-    return [{ path, message: "Must not transform what is sent: check it here, and convert it in assume." }]
+    return [
+      { path, message: "Must not transform the sent value: validate the value here, and convert it in `assume`." }
+    ]
   }
   if (!jsonValues.has(ast._tag)) {
     return [
       {
         path,
         message:
-          "Must be text, a number, true or false, null, a choice, a list or a struct. A fact that may be absent is a Schema.optionalKey."
+          "Must be text, a number, true or false, null, a choice, a list or a struct. For a fact that may be absent, use Schema.optionalKey."
       }
     ]
   }
@@ -84,7 +86,7 @@ const checkFacts = (ast: SchemaAST.AST, path: string): Faults => {
     return [
       {
         path,
-        message: "Must have no identifier, because the served JSON Schema is written inline, without references."
+        message: "Must have no identifier, because the served JSON Schema contains no references."
       }
     ]
   }
@@ -124,8 +126,8 @@ export const checkAssumptions = (made: ReadonlyArray<Assumption>, facts: Readonl
     const isKnown = fact !== undefined || facts.some((known) => known.path.startsWith(`${name}.*`))
     const isSame = fact?.assumed === undefined || fact.assumed === tomorrow || fact.assumed === value
     return [
-      ...rule(isKnown, `assume.${name}`, "Is assumed, but the facts have no such path."),
-      ...rule(isSame, `assume.${name}`, "Must assume the value that x-assume of this fact names.")
+      ...rule(isKnown, `assume.${name}`, "Must be the path of a fact, because `assume` sets a value for it."),
+      ...rule(isSame, `assume.${name}`, "Must be the value in this fact's x-assume.")
     ]
   })
 
@@ -137,7 +139,7 @@ export const checkState = (state: string): Faults =>
   rule(
     stateCodes.some((code) => code === state),
     "stateOf",
-    "Must return the USPS code of a state or of DC, such as NY."
+    "Must return a USPS state code or DC, such as NY."
   )
 
 /** The subjects must be of the line's kinds. */

@@ -138,7 +138,7 @@ export const defineLine = <
       ),
     factsOf: (application) => {
       if (isOwn(application)) return application.facts
-      throw new Error(`The facts are those of ${application.line}, not of ${line}`)
+      throw new Error(`Expected facts for the line ${line}, but got facts for ${application.line}`)
     },
     faults: () => mistakesIn({ ...usual, ...definition, rules }, read)
   }

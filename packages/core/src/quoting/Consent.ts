@@ -12,9 +12,9 @@ import { Timestamp } from "../wire/Timestamp.ts"
  * Errors about consent say that the person must be asked, but never what to send (api.md, Refusals about consent). A
  * model does what an error says, so it would otherwise make up a consent that nobody gave.
  */
-const noReceipt = "This is not a receipt of the person's consent. Ask the person, and never make one up."
+const noReceipt = "This is not a receipt of the person's consent. Ask the person, and never make up a receipt."
 const notAsked = "The person's consent is missing. Ask the person."
-const notRead = "The person has not read the quote disclosure as it is now. Show it to the person, and ask."
+const notRead = "The person has not read the current quote disclosure. Show it to the person, and ask."
 const notAgreed = "The person did not agree. Ask the person."
 const noContact = "The person has not consented to be contacted in this way. Ask the person."
 

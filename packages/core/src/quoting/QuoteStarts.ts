@@ -199,7 +199,7 @@ const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: Start.Reques
   if (code === null || leftMs <= 0) return null
   const what = code === "rate_limited" ? "The limit on starts was reached" : "The service is temporarily unavailable"
   return ApiError.make(code, {
-    message: `${what}: the scenario plays it for the first attempt of a request_key.`,
+    message: `${what}: the scenario simulates this for the first attempt with a request_key.`,
     retry_after_seconds: Math.ceil(leftMs / 1_000)
   })
 }

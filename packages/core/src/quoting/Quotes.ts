@@ -157,15 +157,15 @@ const makeExpire = Effect.gen(function* () {
 const unknownLink: Destination = {
   _tag: "page",
   status: 404,
-  title: "This link is not known",
-  message: "It may have been copied incompletely. Ask for a new quote where you found it."
+  title: "Unknown link",
+  message: "The link may have been copied incompletely. Ask for a new quote where you found the link."
 }
 
 const sandboxPage = (quote: Quote.Quote): Destination => ({
   _tag: "page",
   status: 200,
-  title: "The sandbox ends here",
-  message: `This is the quote of ${quote.source.carrier.name}: ${priceOf(quote)}. With a real quote this link would open the carrier's site. Fictional carriers have none.`
+  title: "This is a sandbox quote",
+  message: `${quote.source.carrier.name}: ${priceOf(quote)}. With a real quote, this link would open the carrier's site. Fictional carriers have no site.`
 })
 
 /** A price and its term, in words for a person. */
@@ -179,5 +179,5 @@ const deadLink = (quote: Quote.Quote): Destination => ({
   _tag: "page",
   status: 410,
   title: quote.status_details.reason === "expired" ? "This quote has expired" : "This quote is no longer available",
-  message: `It was a quote of ${quote.source.carrier.name}. ${quote.status_details.message} To continue, ask for a new quote where you found this link.`
+  message: `It was a quote from ${quote.source.carrier.name}. ${quote.status_details.message} To continue, ask for a new quote where you found this link.`
 })

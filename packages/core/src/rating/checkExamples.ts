@@ -38,7 +38,7 @@ const checkExample = (context: Context, example: Example, path: string): void =>
   const steps: Array<Step> = []
   const answer = answerOf(plan, risk, on, { known, note: (step, cents) => steps.push({ step, cents }) })
   if (answer.kind === "declined") {
-    faults.require(answer.reason === declined, path, `The plan declines it: ${answer.reason}.`)
+    faults.require(answer.reason === declined, path, `The plan declines this example: ${answer.reason}.`)
     return
   }
   if (declined !== undefined) {
@@ -58,7 +58,7 @@ const checkCodes = ({ faults, rating }: Context, { subjects }: Risk, path: strin
   const { coverage_codes } = rating.line.codes
   const listed = new Set(subjects.flatMap(({ coverages }) => coverages.map(({ code }) => code)))
   for (const code of listed) {
-    const message = `The rating lists the cover ${code}, which is not a coverage code of ${rating.line.name}.`
+    const message = `The rating lists the cover ${code}, but ${rating.line.name} has no such coverage code.`
     faults.require(coverage_codes.includes(code), path, message)
   }
 }

@@ -76,7 +76,7 @@ const checkCover = (
   path: string
 ): void => {
   if (cover === undefined || (covers?.length === 1 && covers[0] === cover)) return
-  faults.add(path, `Its variable is about ${cover} alone: set covers to ["${cover}"].`)
+  faults.add(path, `The variable is only about ${cover}: set covers to ["${cover}"].`)
 }
 
 const reserved = ["base", "total"]
@@ -87,7 +87,7 @@ const checkNames = ({ faults }: Context, named: ReadonlyArray<{ readonly name: s
     faults.require(
       !seen.has(name),
       `${path}.${index}.name`,
-      "Must differ from the names before it, and from base and total."
+      "Must differ from all earlier names, and from base and total."
     )
     seen.add(name)
   }
@@ -196,7 +196,7 @@ const checkCoverage = (context: Context): void => {
     faults.require(
       coverage?.[setting] === undefined || rating.settings.includes(setting),
       `coverage.${setting}`,
-      `Must be absent: it is not about ${plan.line}.`
+      `Must be absent: this setting does not apply to ${plan.line}.`
     )
   }
   for (const [name, values] of Object.entries(coverage?.offered ?? {})) {
@@ -204,7 +204,7 @@ const checkCoverage = (context: Context): void => {
     const variable = variableAt(context, name, path, ["policy", "subject", "driver"])
     if (variable === null) continue
     if (variable.domain.kind !== "values" || name === "state") {
-      faults.add(path, "Must not be restricted here: use underwriting or states.")
+      faults.add(path, "Must not be restricted here: restrict it in underwriting or states.")
     } else checkListed(context, name, variable.domain, values, path)
   }
 }
@@ -216,6 +216,6 @@ const checkHandoff = ({ faults, plan }: Context): void => {
   faults.require(
     Result.isSuccess(read) && read.success.protocol === "https:" && hosts.includes(read.success.hostname),
     "handoff.url",
-    `Must be an https URL of one of the hosts, with no placeholder but ${offerRefPlace}.`
+    `Must be an https URL on one of the hosts, with no placeholder other than ${offerRefPlace}.`
   )
 }

@@ -37,14 +37,14 @@ export const variableAt = (
     return null
   }
   const names = scopes.flatMap((scope) => Object.keys(rating.variables[scope]))
-  faults.add(path, `Must be one of the variables of ${rating.line.name}: ${names.join(", ")}.`)
+  faults.add(path, `Must be one of the ${rating.line.name} variables: ${names.join(", ")}.`)
   return null
 }
 
 const wrongScope: { readonly [S in Scope]: string } = {
-  policy: "Must not be about the whole policy.",
-  subject: "Must not be about one of several subjects.",
-  driver: "Is about a driver: use it inside mean_of_drivers."
+  policy: "Must not be a variable about the whole policy.",
+  subject: "Must not be a variable about a single subject.",
+  driver: "Must be inside mean_of_drivers, because the variable is about a driver."
 }
 
 /** The states in which a part of a plan applies. */
@@ -78,7 +78,7 @@ export const checkTable = (
 ): Variable | null => {
   const { faults, plan } = context
   if (table.by === undefined) {
-    faults.add(path, "Must name the variable that selects the value, in by.")
+    faults.add(path, "Must name the variable that selects the value: set `by`.")
     return null
   }
   const variable = variableAt(context, table.by, `${path}.by`, where.scopes)
@@ -95,7 +95,12 @@ export const checkTable = (
 
 const checkRest = ({ faults }: Context, table: Table, { domain, may_be_unknown }: Variable, path: string): void => {
   if (domain.kind === "text") faults.require(table.otherwise !== undefined, `${path}.otherwise`, "Is missing.")
-  else faults.require(table.otherwise === undefined, `${path}.otherwise`, "Is for ZIP codes only: list every value.")
+  else
+    faults.require(
+      table.otherwise === undefined,
+      `${path}.otherwise`,
+      "Must be absent, because only ZIP codes can have it: list every value."
+    )
   if (may_be_unknown)
     faults.require(table.unknown !== undefined, `${path}.unknown`, "Is required, because the fact can be unknown.")
   else faults.require(table.unknown === undefined, `${path}.unknown`, "Must be absent: the fact is always known.")
@@ -172,9 +177,9 @@ const checkBands = (
     const before = bands[index - 1]
     const end = before === undefined ? Math.min(from, lowest) - 1 : (before.to ?? Number.POSITIVE_INFINITY)
     if (before === undefined && from > lowest) faults.add(`${at}.from`, missing(lowest, from - 1))
-    else if (from <= end) faults.add(`${at}.from`, "Overlaps the band before it.")
+    else if (from <= end) faults.add(`${at}.from`, "Overlaps the previous band.")
     else if (before !== undefined && from > end + 1) faults.add(`${at}.from`, missing(end + 1, from - 1))
-    if (to !== undefined) faults.require(to >= from, `${at}.to`, "Must not be below from.")
+    if (to !== undefined) faults.require(to >= from, `${at}.to`, "Must be at least `from`.")
   }
   const last = bands.at(-1)?.to
   if (last !== undefined && last < highest) faults.add(`${path}.${bands.length - 1}.to`, missing(last + 1, highest))
@@ -189,7 +194,7 @@ const checkPoints = (
   for (const [index, { at }] of points.entries()) {
     const before = points[index - 1]
     const place = `${path}.${index}.at`
-    if (before !== undefined) faults.require(at > before.at, place, "Must be above the point before it.")
+    if (before !== undefined) faults.require(at > before.at, place, "Must be greater than the previous point.")
     faults.require(at >= lowest && at <= highest, place, `Must be from ${lowest} to ${highest}.`)
   }
 }
@@ -208,7 +213,7 @@ export const checkConditions = (context: Context, conditions: ReadonlyArray<Cond
     if (variable === null) continue
     checkListed(context, by, variable.domain, is ?? [], `${at}.is`)
     if ((above !== undefined || below !== undefined) && !isNumeric(variable.domain)) {
-      context.faults.add(at, `Must use is, not above or below: ${by} is not a number.`)
+      context.faults.add(at, `Must use \`is\`, not \`above\` or \`below\`: ${by} is not a number.`)
     }
   }
 }

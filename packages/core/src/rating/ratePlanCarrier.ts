@@ -55,7 +55,7 @@ export const ratePlanCarrier = (plan: unknown, options: RatePlanCarrierOptions =
       : [{ path: `${index}.carrier.id`, message: "Must match the first plan." }]),
     ...(plans.findIndex((other) => other.line === line) === index
       ? []
-      : [{ path: `${index}.line`, message: "Must differ from the lines of the plans before it." }])
+      : [{ path: `${index}.line`, message: "Must differ from the lines of all earlier plans." }])
   ])
   if (faults.length > 0) throw invalid(faults)
   return carrierOf(first.carrier, plans, options.environments ?? ["live"], ratingsWith(options.ratings ?? []))

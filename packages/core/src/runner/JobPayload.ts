@@ -116,7 +116,7 @@ const readers: { readonly [K in JobKind]: (payload: string) => Payloads[K] } = {
 
 /** Reads the payload of a job of this kind. It is a defect if the job has another kind. */
 export const read = <K extends JobKind>(job: PayloadJob, kind: K): Payloads[K] => {
-  if (job.kind !== kind) throw new Error(`A job of the kind ${job.kind} was read as ${kind}`)
+  if (job.kind !== kind) throw new Error(`A job of kind ${job.kind} was read as a job of kind ${kind}`)
   return readers[kind](job.payload)
 }
 

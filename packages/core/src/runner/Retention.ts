@@ -58,7 +58,7 @@ const sweeping = <E>(
 
 const logUnavailable = (cell: string | null) =>
   cell === null
-    ? Effect.logWarning("Storage is unreachable; erased nothing")
+    ? Effect.logWarning("Storage is unreachable; no expired records were erased")
     : Effect.annotateLogs(Effect.logWarning("A cell is unreachable; its expired records are erased later"), { cell })
 
 /** Erases what is older than its retention period, in small batches. */

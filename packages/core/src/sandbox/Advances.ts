@@ -46,8 +46,8 @@ export const make = Effect.gen(function* () {
     const signal = yield* wokenByJobs(storage, workspaceId)
     const run: Advance.AdvanceRun = { workspace_id: workspaceId, target, progress }
     const step = inTurn(workspaceId, advance.step(run))
-    const log = yield* logging(workspaceId, progress, "The clock of a sandbox is still advancing", logEveryMs)
-    const waiting = "The clock of a sandbox waits for carriers, which answer in real time"
+    const log = yield* logging(workspaceId, progress, "A sandbox's clock is still advancing", logEveryMs)
+    const waiting = "A sandbox's clock waits for carriers, which answer in real time"
     const logWait = yield* logging(workspaceId, progress, waiting, logWaitAfterMs)
     for (let done = yield* step; done !== "reached"; done = yield* step) {
       if (done === "held") yield* advance.whileHeld(run, signal, logWait)

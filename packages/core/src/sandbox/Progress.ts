@@ -39,9 +39,9 @@ const secondsAreLeft = (seconds: number): string =>
 /** The progress in sentences: how much is left, how fast it goes, and which carriers it is waiting for. */
 export const sentences = (progress: Progress, nowMs: number): string => {
   const left = `The clock is still advancing: ${secondsAreLeft(leftSeconds(progress))}.`
-  const pace = `This call has run ${counted(progress.jobs)}, ${numeral(jobsPerSecond(progress, nowMs))} a second.`
+  const pace = `This call has run ${counted(progress.jobs)}, ${numeral(jobsPerSecond(progress, nowMs))} per second.`
   const names = progress.carriers.map(({ id, name }) => `${name} (${id})`)
-  return [left, pace, ...(names.length === 0 ? [] : [`It waits for the answers of ${names.join(", ")}.`])].join(" ")
+  return [left, pace, ...(names.length === 0 ? [] : [`It is waiting for answers from ${names.join(", ")}.`])].join(" ")
 }
 
 /** The progress as fields of a log entry. */

@@ -154,7 +154,8 @@ const answerOf = <B, E>(
   place: number,
   unavailable: Exit.Exit<never, E>
 ): Exit.Exit<B, E> => {
-  if (Exit.isSuccess(exit)) return exit.value[place] ?? Exit.die(new Error("A batch did not answer all of its items"))
+  if (Exit.isSuccess(exit))
+    return exit.value[place] ?? Exit.die(new Error("A batch returned fewer results than it has items"))
   return Cause.hasInterruptsOnly(exit.cause) ? unavailable : Exit.failCause(exit.cause)
 }
 

@@ -29,7 +29,7 @@ export const withStaging = (storage: Storage["Service"]): Storage["Service"] => 
     ),
   page: (query) =>
     Effect.flatMap(Staging, (stage) =>
-      stage === null ? storage.page(query) : Effect.die(new Error("A job that reads a list cannot be staged"))
+      stage === null ? storage.page(query) : Effect.die(new Error("A staged job must not read a list"))
     ),
   commit: (change) =>
     change.finishes.length === 0

@@ -144,7 +144,7 @@ const casesOfLine = ({ adapter, cassette, facts, options, stage }: Trial, name: 
     ...(isIdempotent ? [ofLine("gives a repeated ask the same answer", answersRepeat)] : []),
     ...(refresh === undefined ? [] : [ofLine("refreshes an offer, with a valid answer", refreshesOffer(refresh))]),
     ...(handoff === undefined ? [] : [ofLine("gives a valid link to an offer", givesLink(handoff))]),
-    ofLine("ends when it is aborted", ends),
+    ofLine("stops when it is aborted", ends),
     ofLine("answers when the carrier fails", answersTrouble),
     ofLine("keeps personal facts out of its logs, errors and messages", keepsFacts)
   ]
@@ -170,13 +170,13 @@ const ends = Effect.fnUntraced(function* (subject: Subject.Subject) {
   }
   if (!(yield* soon(() => count.open === 0))) {
     return yield* broken(
-      "ask returned, but one of its requests is still running. Pass the signal to everything that waits."
+      "ask returned, but one of its requests is still running. Pass the abort signal to every call that waits."
     )
   }
   const { begun } = count
   yield* passing(Effect.sleep(afterEndMs))
   if (count.begun > begun)
-    yield* broken("ask returned, but then sent another request. Stop everything when it is aborted.")
+    yield* broken("ask returned, but then sent another request. Stop all work when ask is aborted.")
 })
 
 /** How long an ask is watched for further requests after it has ended, in milliseconds. */

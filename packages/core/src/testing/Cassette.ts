@@ -157,25 +157,26 @@ const unplayable = (
     const body = http.response?.body?.text
     return body === undefined || !http.is_seen ? [] : whyNotKept(body, http.response?.content_type ?? null)
   })
-  const message = `The answer to ${method} ${path} at ${host} cannot be kept, so the recording could not be played back. ${why}`
+  const message = `The answer to ${method} ${path} at ${host} cannot be stored, so the recording could not be played back. ${why}`
   return new UnplayableRecording({ message })
 }
 
 const whyNotKept = (body: string | null, contentType: string | null): ReadonlyArray<string> => {
   if (body === null) {
     return [
-      `It has more than ${Redaction.maxReadCharacters} characters. Ask the carrier for less, or test without a cassette.`
+      `The answer has more than ${Redaction.maxReadCharacters} characters. Request less data from the carrier, or test without a cassette.`
     ]
   }
   const keep =
-    "If it may be kept verbatim, set http.keeps_text_bodies (keeps_text_bodies of a handwritten adapter), and record again."
+    "If the answer may be stored verbatim, set http.keeps_text_bodies (in a handwritten adapter, keeps_text_bodies), and record again."
   if (Redaction.isXml(body, contentType)) {
     return Result.match(Xml.parse(body), { onSuccess: () => [], onFailure: ({ message }) => [`${message} ${keep}`] })
   }
-  if (Redaction.isForm(contentType)) return ["It is a form, and form values are never kept. Test without a cassette."]
+  if (Redaction.isForm(contentType))
+    return ["The answer is a form, and form values are never stored. Test without a cassette."]
   return Option.isSome(parseJson(body))
-    ? ["It is nested too deeply. Ask the carrier for less, or test without a cassette."]
-    : [`It is neither JSON nor XML. ${keep}`]
+    ? ["The answer is nested too deeply. Request less data from the carrier, or test without a cassette."]
+    : [`The answer is neither JSON nor XML. ${keep}`]
 }
 
 const secretInConnection = (field: string): SecretOnCassette =>
@@ -317,16 +318,16 @@ const isAnswerTo = (recorded: Exchange, asked: Asked): boolean =>
 
 const whyMissing = ({ exchanges }: Cassette, left: ReadonlyArray<Exchange>, asked: Asked): string => {
   if (exchanges.some((recorded) => isAnswerTo(recorded, asked))) {
-    return "The adapter sends this request more often than the cassette has it. Record it again."
+    return "The adapter sends this request more often than the cassette contains it. Record the cassette again."
   }
   const other = left.find((recorded) => isSamePlace(recorded, asked))
   if (other !== undefined) {
     const paths = differences(jsonOf(other.request.body), jsonOf(asked.body))
     const where = paths.length === 0 ? "" : `, which differs at ${paths.slice(0, maxTold).join(", ")}`
-    return `The cassette expects a different body${where}. Give the facts of the recording, record it again, or add whatever changes on each run, such as a time, to redact.`
+    return `The cassette expects a different body${where}. Use the recorded facts, record the cassette again, or add values that change on each run, such as a time, to \`redact\`.`
   }
   const expected = left.slice(0, maxTold).map(({ method, path }) => `${method} ${path}`)
-  return `The cassette does not have this request. Next it expects ${expected.join(", ") || "nothing more"}. Record it again.`
+  return `The cassette does not contain this request. It expects ${expected.join(", ") || "no more requests"} next. Record the cassette again.`
 }
 
 const jsonOf = (body: Body): unknown => {
@@ -345,7 +346,7 @@ const differences = (one: unknown, other: unknown, path = ""): ReadonlyArray<str
   )
 }
 
-const notKept = "The cassette does not have its answer. Record it again."
+const notKept = "The cassette has no answer to this request. Record the cassette again."
 
 const notOnCassette = ({ host, method, path }: Asked, why: string): NotOnCassette =>
   new NotOnCassette({ method, host, path, message: `${method} ${path} at ${host}: ${why}` })

@@ -170,7 +170,7 @@ const rules: ReadonlyArray<{
       const { wrong } = await stage.call("start_quote_request", start, revision.date)
       const accepted = renamed.filter((newer) => !wrong?.includes(newer))
       expectNone(
-        accepted.map((newer) => `${newer} is accepted besides ${nameOf(newer)}: make upgrade keep it unknown.`)
+        accepted.map((newer) => `${newer} is accepted besides ${nameOf(newer)}: make upgrade leave ${newer} unknown.`)
       )
     }
   },
@@ -179,7 +179,10 @@ const rules: ReadonlyArray<{
     check: async (revision, stage) => {
       const { wrong } = await stage.call("start_quote_request", startIn(revision, withoutConsent), revision.date)
       const own = nameIn(revision)("consent_receipt_id")
-      expectTrue(wrong?.includes(own) === true, `A missing ${own} is reported as ${wrong?.join(", ")}: correct path.`)
+      expectTrue(
+        wrong?.includes(own) === true,
+        `A missing ${own} is reported as ${wrong?.join(", ")}: correct \`path\`.`
+      )
     }
   },
   {
@@ -214,7 +217,7 @@ const rules: ReadonlyArray<{
 /** The fault if two fields got the same name, so that an older revision shows fewer fields than the newest one. */
 const merged = (kind: Resource, newest: unknown, older: unknown): ReadonlyArray<string> =>
   Object.keys(fieldsOf(older)).length < Object.keys(fieldsOf(newest)).length
-    ? [`${kind} has fewer fields than in the newest revision: a renamed field must not take the name of another one.`]
+    ? [`${kind} has fewer fields than in the newest revision: a renamed field must not take another field's name.`]
     : []
 
 /** The fields of a resource that have other values in a revision than in the newest one. */

@@ -23,7 +23,7 @@ export const toleranceSeconds = 300
 
 /** Encodes random bytes as a signing secret. */
 export const makeSecret = (random: Uint8Array): string => {
-  if (!isSecretLength(random.length)) throw new RangeError("A signing secret needs 24 to 64 random bytes")
+  if (!isSecretLength(random.length)) throw new RangeError("A signing secret must have 24 to 64 random bytes")
   return secretPrefix + Base64.encode(random)
 }
 
@@ -84,7 +84,9 @@ export const signer = (mac: Mac.Mac["Service"], keys?: Keys): Signer => {
 /** The key of a signing secret. Other text is a defect. */
 export const signingKey = (secret: string, keys?: Keys): Effect.Effect<Mac.Key> =>
   Effect.flatMap(keyOf(secret, keys), (key) =>
-    key === null ? Effect.die(new RangeError("Not a signing secret")) : Effect.succeed(key)
+    key === null
+      ? Effect.die(new RangeError("A signing secret must be whsec_ and 24 to 64 bytes in base64"))
+      : Effect.succeed(key)
   )
 
 /** Makes a signer for keys that are parsed already: it makes one signature for each key, in their order. */

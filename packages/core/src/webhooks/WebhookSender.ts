@@ -106,5 +106,6 @@ const late: SendOutcome = { response_status_code: null, duration_ms: maxSendMs, 
 export const inTime = (sent: Effect.Effect<SendOutcome>): Effect.Effect<SendOutcome> =>
   Effect.timeoutOrElse(sent, {
     duration: maxSendMs,
-    orElse: () => Effect.as(Effect.logWarning("Gave up on the webhook sender, which ran past its deadline"), late)
+    orElse: () =>
+      Effect.as(Effect.logWarning("Stopped waiting for the webhook sender, which ran past its deadline"), late)
   })

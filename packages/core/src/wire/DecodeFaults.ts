@@ -177,7 +177,9 @@ const originals = new WeakMap<SchemaAST.AST, SchemaAST.AST>()
 /** The original of a rebuilt part of a schema, to which the issues of `decoder` and `finder` refer. */
 export const originalOf = (ast: SchemaAST.AST): SchemaAST.AST => originals.get(ast) ?? ast
 
-const tooManyWays = { message: "Is nested too deeply: there are too many ways to read it." }
+const tooManyWays = {
+  message: "Must have fewer levels of nested alternatives: there are too many combinations to check."
+}
 
 const schemaOf = (ast: SchemaAST.AST) => Schema.make<Schema.Decoder<unknown>>(ast)
 

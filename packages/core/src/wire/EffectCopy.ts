@@ -13,7 +13,7 @@ const tested = testedRange.replace(/^~(\d+\.\d+)\..*/, "$1.")
 
 /** The message about a value that another copy of Effect made. */
 export const otherCopy =
-  "Comes from a second copy of effect. Your program and Quotewire must share one: run npm ls effect, and keep a single copy."
+  "Comes from a second copy of effect. Your program and Quotewire must share one copy: run npm ls effect, and remove the others."
 
 const nodePrototype: object = Object.getPrototypeOf(Object.getPrototypeOf(Schema.String.ast))
 const layerPrototype: object = Object.getPrototypeOf(Layer.empty)

@@ -7,8 +7,7 @@ export type Refusal = "scheme" | "credentials" | "malformed" | "query" | "fragme
 export const rules: { readonly [R in Refusal]: string } = {
   scheme: "must be an absolute http or https address",
   credentials: "must not contain a user or a password",
-  malformed:
-    "must be a valid address, without quotes, blanks, line breaks and other characters that have to be encoded",
+  malformed: "must be a valid address, without quotes, blanks, line breaks or other characters that must be encoded",
   query: "must not have a query",
   fragment: "must not have a fragment",
   path: "must not have a path"

@@ -370,16 +370,16 @@ const unstorable = (input: unknown, root: ReadonlyArray<string>): WrongFields =>
   const add = (message: string): void => wrong.add(() => ({ path: pathOf(path), message }))
   const visit = (value: unknown): void => {
     if (typeof value === "string") {
-      if (!isSafeText(value)) add("Must be text without NUL or broken characters.")
+      if (!isSafeText(value)) add("Must be text without NUL characters and unpaired surrogates.")
     } else if (typeof value === "bigint") {
-      add("Must be a plain number, not a BigInt.")
+      add("Must be a number, not a BigInt.")
     } else if (typeof value === "object" && value !== null) {
       if (path.length - root.length >= maxDepth) {
         add(tooDeep)
         return
       }
       for (const name of Object.keys(value)) {
-        if (!isSafeText(name)) add("Must have field names without NUL or broken characters.")
+        if (!isSafeText(name)) add("Must have field names without NUL characters and unpaired surrogates.")
         else {
           path.push(name)
           visit(Reflect.get(value, name))

@@ -49,7 +49,10 @@ export const parse = (text: string): Result.Result<XmlElement, InvalidXml> => {
   )
   return Result.flatMap(
     Effect.runSync(Effect.result(tree)),
-    Option.match({ onNone: () => Result.fail(invalid("It has no element.")), onSome: (root) => Result.succeed(root) })
+    Option.match({
+      onNone: () => Result.fail(invalid("It has no root element.")),
+      onSome: (root) => Result.succeed(root)
+    })
   )
 }
 

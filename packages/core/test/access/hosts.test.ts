@@ -22,7 +22,7 @@ describe("hosts that share one storage", () => {
         assert.strictEqual(yield* a.exhaust(start), 60)
         yield* reconciled
         const error = yield* Effect.flip(b.spend(start))
-        assert.strictEqual(error.message, "The limit of 60 quote request starts of a key a minute was reached.")
+        assert.strictEqual(error.message, "The limit of 60 quote request starts per key per minute was reached.")
         assert.strictEqual(error.retry_after_seconds, 54)
         assert.strictEqual(yield* b.exhaust(start, caller(2)), 60)
         yield* TestClock.adjust(54_000)
@@ -56,7 +56,7 @@ describe("hosts that share one storage", () => {
       const error = yield* Effect.flip(b.spend(start, caller(6)))
       assert.strictEqual(
         error.message,
-        "The limit of 300 quote request starts of an organization a minute was reached."
+        "The limit of 300 quote request starts per organization per minute was reached."
       )
       yield* b.spend(start, caller(6, 7))
       for (let i = 0; i < 60; i++) yield* a.failed("192.0.2.9")

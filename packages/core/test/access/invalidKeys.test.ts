@@ -82,7 +82,7 @@ describe("the rate limit", () => {
       )
       for (let nth = 0; nth < 120; nth++) assert.strictEqual((yield* Effect.flip(misses))._tag, "not_found")
       const refused = yield* Effect.flip(misses)
-      assert.strictEqual(refused.message, "The limit of 120 other calls of a key a minute was reached.")
+      assert.strictEqual(refused.message, "The limit of 120 other calls per key per minute was reached.")
       assert.strictEqual((yield* refusal(cancel("qreq_x", live)))._tag, "rate_limited")
       yield* list({}, live)
       yield* pass(1_000)

@@ -57,7 +57,7 @@ describe("a host's limits", () => {
   })
 
   it.each([
-    ["many", "is not JSON"],
+    ["many", "this is not valid JSON"],
     [
       '{"keys":{"live":{"start":{"per_minute":0}}}}',
       "keys.live.start.per_minute: Must be a whole number of at least 1, or null."
@@ -80,10 +80,10 @@ describe("the rate limit", () => {
       const starts = yield* exhaust(Effect.suspend(() => start({}, live)))
       assert.strictEqual(starts.passed, 60)
       assert.strictEqual(starts.refused._tag, "rate_limited")
-      assert.strictEqual(starts.refused.message, "The limit of 60 quote request starts of a key a minute was reached.")
+      assert.strictEqual(starts.refused.message, "The limit of 60 quote request starts per key per minute was reached.")
       const reads = yield* exhaust(list({}, live))
       assert.strictEqual(reads.passed, 600)
-      assert.strictEqual(reads.refused.message, "The limit of 600 reads of a key a minute was reached.")
+      assert.strictEqual(reads.refused.message, "The limit of 600 reads per key per minute was reached.")
       const others = yield* exhaust(Effect.catchTag(cancel("qreq_x", live), "not_found", () => Effect.void))
       assert.strictEqual(others.passed, 120)
       assert.deepStrictEqual(
@@ -113,7 +113,7 @@ describe("the rate limit", () => {
       const { refused } = yield* exhaust(Effect.suspend(() => start({}, { ...live, as: "widget" })))
       assert.strictEqual(
         refused.message,
-        "The limit of 6 quote request starts of an organization a minute was reached."
+        "The limit of 6 quote request starts per organization per minute was reached."
       )
     }),
     { limits: withStarts({ per_minute: 3, per_day: null }, 2) }
@@ -128,7 +128,7 @@ describe("the rate limit", () => {
       yield* pass(60_000)
       const { passed, refused } = yield* exhaust(Effect.suspend(() => start()))
       assert.strictEqual(passed, 2)
-      assert.strictEqual(refused.message, "The limit of 5 quote request starts of a key a day was reached.")
+      assert.strictEqual(refused.message, "The limit of 5 quote request starts per key per day was reached.")
       assert.strictEqual(refused.retry_after_seconds, 12 * 3_600 - 120)
       yield* pass(12 * 3_600_000 - 120_000 - 1_000)
       assert.strictEqual((yield* refusal(start())).retry_after_seconds, 1)
@@ -143,7 +143,7 @@ describe("the rate limit", () => {
     Effect.gen(function* () {
       const { refused } = yield* exhaust(Effect.suspend(() => start()))
       assert.strictEqual(refused.retry_after_seconds, 12 * 3_600)
-      assert.match(refused.message, /a day was reached/)
+      assert.match(refused.message, /per day was reached/)
     }),
     { limits: withStarts({ per_minute: 3, per_day: 3 }, 100) }
   )
@@ -185,7 +185,7 @@ describe("the rate limit", () => {
       ) {
         const found = Effect.catchTag(call(operation, input, live), "not_found", () => Effect.void)
         const { passed, refused } = yield* exhaust(found)
-        assert.strictEqual(refused.message, "The limit of 12 reads of a key a minute was reached.")
+        assert.strictEqual(refused.message, "The limit of 12 reads per key per minute was reached.")
         yield* pass(60_000)
         return passed
       })
@@ -221,7 +221,7 @@ describe("the rate limit", () => {
       const wrong = exhaust(Effect.catchTag(list({}, { key: "wrong" }), "authentication_failed", () => Effect.void))
       const { passed, refused } = yield* wrong
       assert.strictEqual(passed, 60)
-      assert.strictEqual(refused.message, "The limit of 60 failed authentications of an address a minute was reached.")
+      assert.strictEqual(refused.message, "The limit of 60 failed authentications per address per minute was reached.")
       assert.strictEqual((yield* refusal(list({}, { key: null })))._tag, "rate_limited")
       yield* list()
       // A key that this host has never accepted may be a guess, so it counts against the address.
@@ -246,7 +246,7 @@ describe("the rate limit", () => {
       })
       const starts = yield* keyless(exhaust(startOne))
       assert.strictEqual(starts.passed, 10)
-      assert.match(starts.refused.message, /^The limit of 10 .* of an address without a key a minute/)
+      assert.match(starts.refused.message, /^The limit of 10 .* per unauthenticated address per minute/)
       const reads = yield* keyless(exhaust(Effect.catchTag(read("qreq_x", here), "not_found", () => Effect.void)))
       assert.strictEqual(reads.passed, 120)
       const there = { key: null, address: "192.0.2.2" }

@@ -287,7 +287,7 @@ describe("a service whose seal keys do not match its storage", () => {
         )
       assert.strictEqual(
         refused.message,
-        `The seal keys must include the key ${yield* nameOf(oldKey)} that the storage is sealed with (given: 1. ${yield* nameOf(newKey)}): put it back after the newest one, and remove a key only once its rows have been resealed.`
+        `The seal keys must include the key ${yield* nameOf(oldKey)} that the storage is sealed with (given: 1. ${yield* nameOf(newKey)}). List missing keys after the newest key, and remove a key only when its rows have been resealed.`
       )
       yield* starting(storage, sealKeys(oldKey))
       yield* starting(storage, sealKeys(newKey, oldKey))
@@ -389,7 +389,7 @@ describe("facts that were altered in storage", () => {
         return (yield* call(operations.getQuoteRequest, key, { id: started.id, wait_seconds: 0 })).quote_request
       }).pipe(Effect.provide(service(altering, sealKeys(oldKey))), Effect.provide(logger))
       assert.strictEqual(quoteRequest.status_details.reason, "could_not_start")
-      assert.include(JSON.stringify(logged), "Sealed text was altered")
+      assert.include(JSON.stringify(logged), "Cannot open sealed text, because it was altered")
       assert.notInclude(JSON.stringify(logged), "10001")
     }).pipe(Effect.provide(MemoryStorage.layer))
   )

@@ -108,8 +108,8 @@ describe("an input", () => {
     assert.deepStrictEqual(
       errors.map(({ path, message }) => [path, message]),
       [
-        ["count", "Must be a plain number, not a BigInt."],
-        ["anything.deep.1", "Must be a plain number, not a BigInt."]
+        ["count", "Must be a number, not a BigInt."],
+        ["anything.deep.1", "Must be a number, not a BigInt."]
       ]
     )
   })

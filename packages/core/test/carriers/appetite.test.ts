@@ -47,7 +47,7 @@ describe("a carrier's appetite", () => {
     [
       "answers with an unknown reason",
       () => JSON.parse('{ "kind": "declined", "reason": "full_moon" }'),
-      "A carrier's answer breaks the rules and was dropped"
+      "Dropped a carrier's answer that breaks the rules"
     ]
   ]
   for (const [how, appetite, line] of failures) {

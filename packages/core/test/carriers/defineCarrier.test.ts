@@ -175,7 +175,7 @@ describe("the results of a defined carrier's functions", () => {
     "are checked like any carrier's answer",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest()
-      const line = only(lines, "A carrier's answer breaks the rules and was dropped")
+      const line = only(lines, "Dropped a carrier's answer that breaks the rules")
       assert.include(String(line.annotations.broken_rules), "offers.0.offer_ref")
     }),
     onlyCarrier(broken)

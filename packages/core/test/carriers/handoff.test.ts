@@ -70,16 +70,16 @@ describe("the link for a click", () => {
       },
       "A carrier's adapter failed"
     ],
-    ["is late", () => Effect.never, "A carrier did not return a link in time"],
+    ["is late", () => Effect.never, "A carrier did not return a handoff link in time"],
     [
       "leads to a foreign host",
       () => Effect.succeed("https://elsewhere.example/1"),
-      "A carrier's answer breaks the rules and was dropped"
+      "Dropped a carrier's answer that breaks the rules"
     ],
     [
       "leads to a page without https",
       () => Effect.succeed("http://carrier.example/1"),
-      "A carrier's answer breaks the rules and was dropped"
+      "Dropped a carrier's answer that breaks the rules"
     ]
   ]
   for (const [how, handoff, line] of failures) {

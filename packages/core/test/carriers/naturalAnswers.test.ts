@@ -263,8 +263,8 @@ describe("an expiry time", () => {
         const { id, lines } = yield* logOfRequest()
         assert.deepStrictEqual(yield* outcomes(id), ["own no_answer unreadable_answer"])
         assert.strictEqual(
-          only(lines, "A carrier's answer breaks the rules and was dropped").annotations.broken_rules,
-          "offers.0.expires_at: Must be a time with its offset, such as 2027-01-31T23:59:59-05:00."
+          only(lines, "Dropped a carrier's answer that breaks the rules").annotations.broken_rules,
+          "offers.0.expires_at: Must be a time with a UTC offset, such as 2027-01-31T23:59:59-05:00."
         )
       }),
       carriers(own)
@@ -280,7 +280,7 @@ describe("a value that is not an allowed choice", () => {
       Effect.gen(function* () {
         const { lines } = yield* logOfRequest()
         assert.strictEqual(
-          only(lines, "A carrier's answer breaks the rules and was dropped").annotations.broken_rules,
+          only(lines, "Dropped a carrier's answer that breaks the rules").annotations.broken_rules,
           `reason: Must be one of ${declineReasons.join(", ")}.`
         )
       }),

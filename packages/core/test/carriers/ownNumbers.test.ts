@@ -151,7 +151,7 @@ describe("a callback with the carrier's own reference", () => {
           })
         )
         assert.include(
-          String(only(lines, "A carrier's answer breaks the rules and was dropped").annotations.broken_rules),
+          String(only(lines, "Dropped a carrier's answer that breaks the rules").annotations.broken_rules),
           "ref: "
         )
         assert.strictEqual(yield* hear("A-1"), "taken")

@@ -218,8 +218,8 @@ describe("a request in XML", () => {
   )
 
   const wrong: ReadonlyArray<readonly [string, XmlDocument, RegExp]> = [
-    ["no root element", {}, /It must have one outermost element\./],
-    ["two root elements", { a: "", b: "" }, /It must have one outermost element\./],
+    ["no root element", {}, /It must have exactly one root element\./],
+    ["two root elements", { a: "", b: "" }, /It must have exactly one root element\./],
     ["an invalid name", { "a b": "hidden" }, /invalid element name/],
     ["a character that XML forbids", { a: { b: "hidden\u0000" } }, /invalid character U\+0000/],
     ["an invalid number", { a: { b: Number.NaN } }, /b must be text, a finite number/]

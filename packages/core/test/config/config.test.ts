@@ -57,11 +57,11 @@ describe("a configuration", () => {
   it.each([
     { given: { carrierz: [] }, says: "carrierz: There is no such option. The options are " },
     { given: { ratings: [rating, {}] }, says: "ratings.1: Must be a rating that Rating.make returned." },
-    { given: { ratings: [rating, rating] }, says: "ratings.1.line: Must differ from the line of ratings.0." },
+    { given: { ratings: [rating, rating] }, says: "ratings.1.line: Must differ from ratings.0.line." },
     { given: { ratings: [{ ...rating, line: { name: "violin" } }] }, says: "ratings.0.line: Must be listed in lines." },
     {
       given: { carriers: [{ ...acme, lines: { violin: acme.lines.renters } }] },
-      says: "carriers.0.lines.violin: Must be one of personal_auto, renters, pet. If the line is your own, list it in the option lines."
+      says: "carriers.0.lines.violin: Must be one of personal_auto, renters, pet. If the line is your own, list it in the `lines` option."
     },
     { given: { carriers: acme }, says: "carriers: Must be a list of carriers." },
     { given: { fictional_carriers: "no" }, says: "fictional_carriers: Must be true or false." },
@@ -82,11 +82,11 @@ describe("a configuration", () => {
     },
     {
       given: { revisions: ["2026-09-26", "2027-01-15"].map((date) => ({ date, differences: [] })) },
-      says: "revisions.1.date: Must be before the date of the revision above it: list the newest first."
+      says: "revisions.1.date: Must be earlier than the date of the previous revision in the list: list the newest revision first."
     },
     {
       given: { revisions: [{ date: "2027-01-15", differences: [{ summary: "Renamed." }] }] },
-      says: "revisions.0.differences: Must be empty: the newest revision is what this release serves."
+      says: "revisions.0.differences: Must be empty, because the newest revision is the form that this release serves."
     },
     { given: { exchanges_days: 0 }, says: "exchanges_days: Must be " },
     { given: { on_carrier_exchange: "log" }, says: "on_carrier_exchange: Must be a function." },
@@ -113,7 +113,7 @@ describe("a configuration", () => {
     },
     {
       given: { carriers: [{ ...acme, lines: linesOf({ states: ["NY", "TX", "ZZ"] }) }] },
-      says: "carriers.0.lines.renters.states.2: Must be the USPS code of a state or of DC, such as NY."
+      says: "carriers.0.lines.renters.states.2: Must be a USPS state code or DC, such as NY."
     },
     {
       given: { carriers: [{ ...acme, carrier: { ...acme.carrier, id: "sbx_pinecrest" } }] },
@@ -121,7 +121,7 @@ describe("a configuration", () => {
     },
     {
       given: { carriers: [acme, borealis, acme] },
-      says: "carriers.2.carrier.id: Must differ from the id of carriers.0."
+      says: "carriers.2.carrier.id: Must differ from carriers.0.carrier.id."
     }
   ])("is rejected with the path of its fault: $says", ({ given, says }) => {
     assert.include(faultsOf(given), says)
@@ -136,7 +136,7 @@ describe("a configuration", () => {
         "The configuration is not valid:",
         "  carriers.0.handoff_hosts: Must be a list.",
         "  carriers.0.ask: Must be a function.",
-        "  carriers.2.carrier.id: Must differ from the id of carriers.1.",
+        "  carriers.2.carrier.id: Must differ from carriers.1.carrier.id.",
         "  fictional_carriers: Must be true or false."
       ]
     )

@@ -267,8 +267,8 @@ describe("starting a consumer is refused", () => {
     Effect.gen(function* () {
       const one = yield* host("one", [])
       const refusals = [
-        [one.consume("Billing"), /name of a consumer must have 1 to 64 characters/],
-        [one.consume(""), /name of a consumer/],
+        [one.consume("Billing"), /consumer name must have 1 to 64 characters/],
+        [one.consume(""), /consumer name/],
         [one.consume("billing", undefined, { timeout_ms: 0 }), /timeout_ms/],
         [one.consume("billing", undefined, { types: [] }), /types/]
       ] as const

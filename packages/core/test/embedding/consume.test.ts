@@ -51,7 +51,7 @@ describe("a program that embeds the service", () => {
 
   test("gets an immediate error for an invalid name, an invalid option and a name in use", async ({ quotewire }) => {
     const nothing = () => undefined
-    assert.throws(() => quotewire.consume("My billing", nothing), /name of a consumer must have/)
+    assert.throws(() => quotewire.consume("My billing", nothing), /consumer name must have/)
     assert.throws(() => quotewire.consume("billing", nothing, { max_attempts: 0 }), /max_attempts/)
     const stop = quotewire.consume("billing", nothing)
     assert.throws(() => quotewire.consume("billing", nothing), /already has a consumer named billing/)
@@ -62,8 +62,8 @@ describe("a program that embeds the service", () => {
   test("gets an error for values that only JavaScript allows, by name and without the value", async ({ quotewire }) => {
     const nothing = () => undefined
     const wrong: ReadonlyArray<readonly [ReadonlyArray<unknown>, RegExp]> = [
-      [["billing"], /^The handler of the consumer billing must be a function\.$/],
-      [["billing", "secret"], /^The handler of the consumer billing must be a function\.$/],
+      [["billing"], /^The consumer billing needs a function as its handler\.$/],
+      [["billing", "secret"], /^The consumer billing needs a function as its handler\.$/],
       [["billing", nothing, null], /options: Must be an object/],
       [["billing", nothing, { max_attempt: 3 }], /max_attempt: There is no such option\. The options are from, /],
       [["billing", nothing, { timeout_ms: "secret" }], /timeout_ms: Must be a whole number from 1 to 86400000\.$/],
@@ -82,7 +82,7 @@ describe("a program that embeds the service", () => {
     for (const given of [[undefined], ["a b"], ["billing", { limit: Number.NaN }], ["billing", { limit: 1_001 }]]) {
       const listed: Promise<unknown> = Reflect.apply(quotewire.listParkedEvents, quotewire, given)
       const error: unknown = await listed.catch((error: unknown) => error)
-      assert.match(String(error), /name of a consumer must have|limit must be a whole number from 1 to 1000/)
+      assert.match(String(error), /consumer name must have|limit must be a whole number from 1 to 1000/)
     }
   })
 

@@ -383,7 +383,7 @@ describe("a program without the `webhooks` option", () => {
       const error = yield* rejection(client.create_event_subscription(input, { idempotency_key: "one" }))
       assert.strictEqual(
         error instanceof Error ? error.message : "",
-        "webhooks: This program does not send webhooks. Pass the `webhooks` option to `embed`, such as NodeWebhookSender.layer() of @quotewire/http."
+        "webhooks: This program does not send webhooks. Pass the `webhooks` option to `embed`, such as NodeWebhookSender.layer() from @quotewire/http."
       )
     })
   )

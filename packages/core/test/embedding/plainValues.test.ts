@@ -64,13 +64,13 @@ describe("seal keys", () => {
       yield* Effect.promise(() => first.ready)
       const second = yield* embedded({ storage })
       for (const promise of [second.ready, second.createOrganization("Acme")]) {
-        assert.match(yield* messageOf(promise), /^You did not pass seal_keys, so random keys were made/)
+        assert.match(yield* messageOf(promise), /^Set seal_keys to the keys that sealed the data in this storage/)
       }
     })
   )
 
-  const form = "32 bytes in base64, as generateSealKey() makes them."
-  const randomly = "32 random bytes in base64, as generateSealKey() makes them."
+  const form = "32 bytes in base64, as generateSealKey() returns them."
+  const randomly = "32 random bytes in base64, as generateSealKey() returns them."
   it.live.each([
     { seal_keys: ["a secret"], says: `seal_keys[0] must be a seal key: ${form}` },
     { seal_keys: [undefined], says: `seal_keys[0] must be a seal key: ${form}` },
@@ -98,8 +98,8 @@ describe("an option of the wrong type, which JavaScript allows", () => {
     ["seal_keys", secret, /seal_keys must be a list of at least one key/],
     ["seal_keys", [1, null], /seal_keys\[0\] and seal_keys\[1\] must be a seal key/],
     ["carriers", null, /carriers: Must be a list of carriers/],
-    ["limits", {}, /limits: Must have every limit of/],
-    ["limits", { ...standardLimits, organization_factor: secret }, /limits: Must have every limit of/],
+    ["limits", {}, /limits: Must have every limit in/],
+    ["limits", { ...standardLimits, organization_factor: secret }, /limits: Must have every limit in/],
     ["logger", { info: secret }, /logger: Must have the functions debug, info, warn and error/],
     ["webhooks", secret, /webhooks: Must be a layer/],
     ["cryptography", {}, /cryptography: Must be a layer/],
@@ -192,7 +192,7 @@ describe("a program's logger", () => {
         2
       )
       assert.lengthOf(
-        said.filter((text) => text.includes("The program's logger threw an error")),
+        said.filter((text) => text.includes("The logger in the `logger` option threw an error")),
         1
       )
     })
@@ -213,7 +213,7 @@ describe("a program's logger", () => {
       yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
       const said = printed.mock.calls.map((parts) => parts.join(" ")).join("\n")
       assert.include(said, "no sandbox carriers")
-      assert.include(said, "The program's logger threw an error")
+      assert.include(said, "The logger in the `logger` option threw an error")
       assert.notInclude(said, "The disk is full")
       assert.deepStrictEqual(unhandled, [])
     })

@@ -78,7 +78,7 @@ describe("a configuration's lines", () => {
     {
       what: "two lines with one name",
       given: [bicycle, ...standardLines, bicycle],
-      says: ["lines.4.name: Must differ from the name of lines.0."]
+      says: ["lines.4.name: Must differ from lines.0.name."]
     },
     {
       what: "text that cannot be served",
@@ -93,10 +93,10 @@ describe("a configuration's lines", () => {
         })
       ],
       says: [
-        "lines.0.name: Must begin with a lower-case letter, and have only lower-case letters, digits and underscores, at most 60.",
-        'lines.0.insures: Must be what the line insures, as in "rented homes".',
+        "lines.0.name: Must begin with a lower-case letter and have at most 60 characters: lower-case letters, digits and underscores.",
+        'lines.0.insures: Must say what the line insures, such as "rented homes".',
         "lines.0.facts_version: Must be a date in the form YYYY-MM-DD.",
-        "lines.0.disclosures.1: Must begin with a lower-case letter, and have only lower-case letters, digits and underscores, at most 60.",
+        "lines.0.disclosures.1: Must begin with a lower-case letter and have at most 60 characters: lower-case letters, digits and underscores.",
         "lines.0.codes.coverage_codes: Must not be empty.",
         "lines.0.codes.fee_codes.1: Must appear in the list only once."
       ]
@@ -118,11 +118,11 @@ describe("a configuration's lines", () => {
         })
       ],
       says: [
-        "lines.0.facts.built: Must not transform what is sent: check it here, and convert it in assume.",
-        "lines.0.facts.registered: Must be text, a number, true or false, null, a choice, a list or a struct. A fact that may be absent is a Schema.optionalKey.",
-        "lines.0.facts.owner.born: Must be text, a number, true or false, null, a choice, a list or a struct. A fact that may be absent is a Schema.optionalKey.",
-        "lines.0.facts.owner.name: Must be text, a number, true or false, null, a choice, a list or a struct. A fact that may be absent is a Schema.optionalKey.",
-        "lines.0.facts.motors.*: Must have no identifier, because the served JSON Schema is written inline, without references."
+        "lines.0.facts.built: Must not transform the sent value: validate the value here, and convert it in `assume`.",
+        "lines.0.facts.registered: Must be text, a number, true or false, null, a choice, a list or a struct. For a fact that may be absent, use Schema.optionalKey.",
+        "lines.0.facts.owner.born: Must be text, a number, true or false, null, a choice, a list or a struct. For a fact that may be absent, use Schema.optionalKey.",
+        "lines.0.facts.owner.name: Must be text, a number, true or false, null, a choice, a list or a struct. For a fact that may be absent, use Schema.optionalKey.",
+        "lines.0.facts.motors.*: Must have no identifier, because the served JSON Schema contains no references."
       ]
     },
     {
@@ -139,7 +139,7 @@ describe("a configuration's lines", () => {
       ],
       says: ["owner.name", "__proto__"].map(
         (name) =>
-          `lines.0.facts.${name}: Must have a name that begins with a letter and has only letters, digits and underscores, at most 60.`
+          `lines.0.facts.${name}: Must have a name that begins with a letter and has at most 60 characters: letters, digits and underscores.`
       )
     },
     {
@@ -167,7 +167,7 @@ describe("a configuration's lines", () => {
         })
       ],
       says: [
-        "lines.0.assume.motors.*.kw: Is assumed, but the facts have no such path.",
+        "lines.0.assume.motors.*.kw: Must be the path of a fact, because `assume` sets a value for it.",
         "lines.0.subjectsOf.0.kind: Must be one of boat."
       ]
     },
@@ -188,7 +188,7 @@ describe("a configuration's lines", () => {
           }
         })
       ],
-      says: ["lines.0.assume.moored: Must assume the value that x-assume of this fact names."]
+      says: ["lines.0.assume.moored: Must be the value in this fact's x-assume."]
     },
     {
       what: "functions that throw",
@@ -216,11 +216,11 @@ describe("a configuration's lines", () => {
     if (terms === undefined) return assert.fail("has no line")
     const wrong = { ...acme, lines: { bicycle: { ...terms, needs: ["bicycle.brand"] }, boat: terms } }
     assert.deepStrictEqual(faultsOf({ lines: offered, carriers: [wrong] }), [
-      "carriers.0.lines.bicycle.needs.0: Must be the path of a fact of this line, with * for every item of a list, such as applicant.email.",
-      "carriers.0.lines.boat: Must be one of personal_auto, renters, pet, bicycle. If the line is your own, list it in the option lines."
+      "carriers.0.lines.bicycle.needs.0: Must be the path of one of this line's facts, such as applicant.email. In a list's path, * stands for every item.",
+      "carriers.0.lines.boat: Must be one of personal_auto, renters, pet, bicycle. If the line is your own, list it in the `lines` option."
     ])
     assert.deepStrictEqual(faultsOf({ carriers: [{ ...acme, lines: { bicycle: terms } }] }), [
-      "carriers.0.lines.bicycle: Must be one of personal_auto, renters, pet. If the line is your own, list it in the option lines."
+      "carriers.0.lines.bicycle: Must be one of personal_auto, renters, pet. If the line is your own, list it in the `lines` option."
     ])
   })
 })
@@ -235,7 +235,7 @@ describe("a custom line's rates", () => {
     )
     assert.deepStrictEqual(faults, [{ path: "fees.0.code", message: "Must be one of policy_fee." }])
     assert.deepStrictEqual(RatePlan.check(plan, { ratings: [{ ...rating, line }] }), [
-      { path: "examples.0", message: "The rating lists the cover theft, which is not a coverage code of bicycle." }
+      { path: "examples.0", message: "The rating lists the cover theft, but bicycle has no such coverage code." }
     ])
   })
 
@@ -265,7 +265,7 @@ describe("an embedded service", () => {
     Effect.promise(async () => {
       const quotewire = embed({ storage, lines: [defineLine({ ...boat, insures: "" })] })
       const reason = await quotewire.ready.catch(String)
-      assert.include(String(reason), "The configuration is not valid: lines.0.insures: Must be what the line insures")
+      assert.include(String(reason), "The configuration is not valid: lines.0.insures: Must say what the line insures")
       await quotewire.close()
     })
   )

@@ -305,7 +305,7 @@ describe("a price that is not an amount of money", () => {
         })
       )
       assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 no_answer unreadable_answer"])
-      const line = only(lines, "A carrier's answer breaks the rules and was dropped")
+      const line = only(lines, "Dropped a carrier's answer that breaks the rules")
       assert.match(
         String(line.annotations.broken_rules),
         /^Money\.dollars needs an amount of money\. Must be whole cents/

@@ -14,7 +14,7 @@ import { logOf, logOfRequest, only } from "./log.ts"
 import { list, live, outcomes, pass, read, refusal, runDue, start, testInWorld, work } from "./support.ts"
 
 const crashed = "A carrier's adapter failed"
-const refused = "A carrier's answer breaks the rules and was dropped"
+const refused = "Dropped a carrier's answer that breaks the rules"
 
 /** An error whose message repeats everything that the adapter was given. */
 const telling = (ask: CarrierAsk) => new TypeError(`cannot price ${JSON.stringify(ask.facts)}`)
@@ -75,7 +75,7 @@ describe("the log, when an adapter fails in `ask`,", () => {
     "by throwing the facts themselves, says only that an object was thrown",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest(identified)
-      assert.strictEqual(only(lines, crashed).cause, "object: its message is left out")
+      assert.strictEqual(only(lines, crashed).cause, "object: message omitted")
       assert.notMatch(JSON.stringify(lines), facts)
     }),
     carriers(thrown)
@@ -105,7 +105,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
         const { id, lines } = yield* logOfRequest({}, millis)
         const line = only(lines, crashed)
         assert.deepInclude(line.annotations, { carrier_id: "broken", quote_request_id: id })
-        assert.match(line.cause, /^RangeError: its message is left out\n +at .*faults\.test\.ts:\d+:\d+/)
+        assert.match(line.cause, /^RangeError: message omitted\n +at .*faults\.test\.ts:\d+:\d+/)
       }),
       carriers(broken)
     )
@@ -118,7 +118,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
       const lines = yield* logOf(service.callback("broken", callbackOf("r", offers())))
       const line = only(lines, crashed)
       assert.deepInclude(line.annotations, { carrier_id: "broken" })
-      assert.match(line.cause, /^RangeError: its message is left out\n +at .*faults\.test\.ts:\d+:\d+/)
+      assert.match(line.cause, /^RangeError: message omitted\n +at .*faults\.test\.ts:\d+:\d+/)
     }),
     carriers(callingBack("broken", { rest: { callback: throwing } }))
   )
@@ -156,7 +156,7 @@ describe("the log, when an answer is refused,", () => {
     [
       "an expiry in the past and a foreign host",
       offers(offer({ expires_at: "2020-01-01T00:00:00.000Z", handoff_url: "https://evil.example/Ada" })),
-      "offers.0.expires_at: Must be a time in the future. offers.0.handoff_url: Must be an https URL of one of the adapter's handoff_hosts, without a user name or password."
+      "offers.0.expires_at: Must be a time in the future. offers.0.handoff_url: Must be an https URL on one of the adapter's handoff_hosts, without a user name or password."
     ],
     [
       "an unknown subject",
@@ -255,7 +255,7 @@ describe("the log, when other code of a host fails,", () => {
   const throwing = (): never => {
     throw new EvalError(secret)
   }
-  const place = /EvalError: its message is left out\n +at .*faults\.test\.ts:\d+:\d+/
+  const place = /EvalError: message omitted\n +at .*faults\.test\.ts:\d+:\d+/
 
   testInWorld(
     "such as the OnFinishedCall hook, has an entry, and the call is still answered",

@@ -179,7 +179,7 @@ const seen = Effect.fnUntraced(function* (token: string) {
   return there._tag === "page" ? `${there.status} ${there.title}` : there.url
 })
 
-const unknown = "404 This link is not known"
+const unknown = "404 Unknown link"
 
 describe("the link to a carrier", () => {
   testInWorld(
@@ -187,7 +187,7 @@ describe("the link to a carrier", () => {
     Effect.gen(function* () {
       const { first } = yield* quoted({ line: "personal_auto", scenario: "quote_expires_soon" })
       const token = tokenOf(first)
-      assert.strictEqual(yield* seen(token), "200 The sandbox ends here")
+      assert.strictEqual(yield* seen(token), "200 This is a sandbox quote")
       yield* pass(120_000)
       assert.strictEqual(yield* seen(token), "410 This quote has expired")
       yield* reset()

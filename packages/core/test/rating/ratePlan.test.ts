@@ -85,7 +85,7 @@ const tables: ReadonlyArray<Row> = [
       ]
     }),
     "factors.0.bands.1.from",
-    "Overlaps the band before it."
+    "Overlaps the previous band."
   ],
   [
     "a band after an unbounded band",
@@ -97,7 +97,7 @@ const tables: ReadonlyArray<Row> = [
       ]
     }),
     "factors.0.bands.1.from",
-    "Overlaps the band before it."
+    "Overlaps the previous band."
   ],
   [
     "bands that begin too late",
@@ -121,7 +121,7 @@ const tables: ReadonlyArray<Row> = [
       ]
     }),
     "factors.0.points.1.at",
-    "Must be above the point before it."
+    "Must be greater than the previous point."
   ],
   [
     "a missing value for a fact that may be unknown",
@@ -157,13 +157,13 @@ const tables: ReadonlyArray<Row> = [
     "a variable that the line does not have",
     withFactor({ ...deductible, by: "driver_age" }),
     "factors.0.by",
-    "Must be one of the variables of renters: state, "
+    "Must be one of the renters variables: state, "
   ],
   [
     "a duplicate name",
     { ...example, factors: [...example.factors, wind] },
     "factors.4.name",
-    "Must differ from the names before it"
+    "Must differ from all earlier names"
   ],
   [
     "a part that never applies",
@@ -181,13 +181,13 @@ const tables: ReadonlyArray<Row> = [
     "a driver's fact outside mean_of_drivers",
     withAuto("use", { by: "license_status" }),
     "factors.4.by",
-    "Is about a driver: use it inside mean_of_drivers."
+    "Must be inside mean_of_drivers, because the variable is about a driver."
   ],
   [
     "a cover's own fact for other covers",
     withAuto("collision_deductible", { covers: ["collision", "bodily_injury"] }),
     "factors.11",
-    'Its variable is about collision alone: set covers to ["collision"].'
+    'The variable is only about collision: set covers to ["collision"].'
   ],
   [
     "a limit that the state's law requires",
@@ -214,7 +214,7 @@ const rules: ReadonlyArray<Row> = [
     "a numeric comparison of text",
     withRule({ reason: "prior_claims", when: [{ by: "dwelling_type", above: 1 }] }),
     "underwriting.0.when.0",
-    "Must use is, not above or below: dwelling_type is not a number."
+    "Must use `is`, not `above` or `below`: dwelling_type is not a number."
   ],
   [
     "a period that ends before it begins",
@@ -232,7 +232,7 @@ const rules: ReadonlyArray<Row> = [
     "a setting of another line",
     { ...example, coverage: { ...example.coverage, accident_only_from_age: 9 } },
     "coverage.accident_only_from_age",
-    "Must be absent: it is not about renters."
+    "Must be absent: this setting does not apply to renters."
   ],
   [
     "an offered choice that does not exist",
@@ -244,13 +244,13 @@ const rules: ReadonlyArray<Row> = [
     "a page on a host that is not declared",
     { ...example, handoff: { hosts: ["example.com"], url: "https://example.org/{offer_ref}" } },
     "handoff.url",
-    "Must be an https URL of one of the hosts"
+    "Must be an https URL on one of the hosts"
   ],
   [
     "a page whose URL would contain a fact",
     { ...example, handoff: { hosts: ["example.com"], url: "https://example.com/{zip}" } },
     "handoff.url",
-    "with no placeholder but {offer_ref}."
+    "with no placeholder other than {offer_ref}."
   ],
   [
     "a latest start before the earliest",
@@ -294,7 +294,7 @@ const worked: ReadonlyArray<Row> = [
     "a decline instead of a price",
     withExample({ application: { dwelling: { ...smallest?.application.dwelling, type: "mobile_home" } } }),
     "examples.0",
-    "The plan declines it: property_not_eligible."
+    "The plan declines this example: property_not_eligible."
   ],
   [
     "a price instead of a decline",

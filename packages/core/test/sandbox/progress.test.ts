@@ -5,10 +5,10 @@ it("an advance reports its progress in whole sentences, even for one job and one
   const progress = { ...Progress.begin(0), clock_target_ms: 1_000, jobs: 1 }
   assert.strictEqual(
     Progress.sentences(progress, 1_000),
-    "The clock is still advancing: 1 second is left. This call has run 1 job, 1 a second."
+    "The clock is still advancing: 1 second is left. This call has run 1 job, 1 per second."
   )
   assert.strictEqual(
     Progress.sentences({ ...progress, clock_target_ms: 2_000_000, jobs: 2_500 }, 1_000),
-    "The clock is still advancing: 2,000 seconds are left. This call has run 2,500 jobs, 2,500 a second."
+    "The clock is still advancing: 2,000 seconds are left. This call has run 2,500 jobs, 2,500 per second."
   )
 })

@@ -118,7 +118,7 @@ describe("the carrier contract", () => {
         "renters: gives a repeated ask the same answer",
         "renters: refreshes an offer, with a valid answer",
         "renters: gives a valid link to an offer",
-        "renters: ends when it is aborted",
+        "renters: stops when it is aborted",
         "renters: answers when the carrier fails",
         "renters: keeps personal facts out of its logs, errors and messages",
         "refuses callbacks that are not genuine",
@@ -143,7 +143,7 @@ describe("the carrier contract", () => {
   const answer = "renters: answers an ask in time, with a valid reply"
   const polls = "renters: answers polls, with a valid reply"
   const repeats = "renters: gives a repeated ask the same answer"
-  const abort = "renters: ends when it is aborted"
+  const abort = "renters: stops when it is aborted"
   const trouble = "renters: answers when the carrier fails"
   const privacy = "renters: keeps personal facts out of its logs, errors and messages"
   const refresh = "renters: refreshes an offer, with a valid answer"

@@ -153,33 +153,38 @@ describe("a cassette", () => {
       "text",
       "Ada;40",
       "text/csv",
-      /It is neither JSON nor XML\. If it may be kept verbatim, set http\.keeps_text_bodies/
+      /The answer is neither JSON nor XML\. If the answer may be stored verbatim, set http\.keeps_text_bodies/
     ],
     [
       "XML that is not read",
       "<!DOCTYPE a><a/>",
       "text/xml",
-      /It has a DOCTYPE, which is not supported\. If it may be kept/
+      /It has a DOCTYPE, which is not supported\. If the answer may be stored/
     ],
     [
       "JSON that is nested too deep",
       `${"[".repeat(5_000)}${"]".repeat(5_000)}`,
       "application/json",
-      /It is nested too deeply\. /
+      /The answer is nested too deeply\. /
     ],
     [
       "a form",
       "premium=180&name=Ada",
       "application/x-www-form-urlencoded",
-      /It is a form, and form values are never kept\. /
+      /The answer is a form, and form values are never stored\. /
     ],
     [
       "a form with a character set",
       "premium=180&name=Ada",
       "application/x-www-form-urlencoded; charset=utf-8",
-      /It is a form/
+      /The answer is a form/
     ],
-    ["too large", JSON.stringify("a".repeat(300_000)), "application/json", /It has more than \d+ characters\. Ask/]
+    [
+      "too large",
+      JSON.stringify("a".repeat(300_000)),
+      "application/json",
+      /The answer has more than \d+ characters\. Request/
+    ]
   ]
   it.live.each(unplayable)("cannot be recorded, with advice on what to do, if an answer is %s", ([, body, type, why]) =>
     Effect.gen(function* () {
@@ -187,7 +192,7 @@ describe("a cassette", () => {
       const { message } = yield* Effect.flip(get(answer))
       assert.match(
         message,
-        /^The answer to GET \/quotes at api\.acme\.example cannot be kept, so the recording could not/
+        /^The answer to GET \/quotes at api\.acme\.example cannot be stored, so the recording could not/
       )
       assert.match(message, why)
       assert.notInclude(message, "Ada")
@@ -263,7 +268,7 @@ describe("a cassette", () => {
       "is not recorded",
       {},
       (cassette) => ({ ...cassette, exchanges: cassette.exchanges.filter(({ method }) => method === "GET") }),
-      /^POST \/quotes at .*: The cassette does not have this request\. Next it expects GET \/quotes\/Q-contract-renters-/
+      /^POST \/quotes at .*: The cassette does not contain this request\. It expects GET \/quotes\/Q-contract-renters-/
     ],
     [
       "has an omitted answer",
@@ -272,7 +277,7 @@ describe("a cassette", () => {
         ...cassette,
         exchanges: [{ ...first, response: { ...first?.response, body: null } }]
       }),
-      /^POST \/quotes at .*: The cassette does not have its answer\. Record it again\./
+      /^POST \/quotes at .*: The cassette has no answer to this request\. Record the cassette again\./
     ]
   ]
   it.live.each(missing)("fails a case with the request that %s", ([, more, change, message]) =>
@@ -296,7 +301,7 @@ describe("a cassette", () => {
       const empty = { ...cassette, exchanges: [] }
       const [, answers] = CarrierContract.cases(caught, { renters: facts }, { cassette: empty, connection })
       const error = yield* Effect.flip(answers?.effect ?? Effect.void)
-      assert.match(error.message, /Next it expects nothing more\./)
+      assert.match(error.message, /It expects no more requests next\./)
     })
   )
 

@@ -44,7 +44,7 @@ describe("the revision contract", () => {
     const [newest, older] = served({ answers: { get_qoute: (answer) => answer } })
     const messages = await brokenBy([newest, { date: "2028-02-30", differences: older?.differences ?? [] }])
     assert.include(messages[0], "1.date: Must be a date")
-    assert.include(messages[0], "list the newest first")
+    assert.include(messages[0], "list the newest revision first")
     assert.include(messages[1], "get_qoute")
   })
 
@@ -53,7 +53,9 @@ describe("the revision contract", () => {
     assert.isTrue(refusing.some((message) => message.includes("make upgrade accept")))
     const both = (input: Revision.Fields): Revision.Fields => ("paper" in input ? swap.upgrade(input) : input)
     const lenient = await brokenBy(start(both, swap.path))
-    assert.deepStrictEqual(lenient, ["consent_receipt_id is accepted besides paper: make upgrade keep it unknown."])
+    assert.deepStrictEqual(lenient, [
+      "consent_receipt_id is accepted besides paper: make upgrade leave consent_receipt_id unknown."
+    ])
   })
 
   it("rejects paths that callers do not write, and dropped unknown fields", async () => {

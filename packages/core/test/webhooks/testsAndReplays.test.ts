@@ -100,7 +100,7 @@ describe("a test event", () => {
       }
       const error = yield* refusal(sendTest(id, key("late")))
       assert.deepStrictEqual([error._tag, error.status, error.retry_after_seconds], ["rate_limited", 429, 35])
-      assert.include(error.message, "10 tests of a subscription a minute")
+      assert.include(error.message, "10 tests per subscription per minute")
       yield* sendTest(other.id)
       // Real time counts, not the sandbox's.
       yield* advance(3_600)
@@ -237,7 +237,7 @@ describe("a replay", () => {
       for (let i = 0; i < 4; i++) yield* replay(id, eventId)
       const error = yield* refusal(replay(id, eventId, key("sixth")))
       assert.deepStrictEqual([error._tag, error.status, error.retry_after_seconds], ["rate_limited", 429, 86_399])
-      assert.include(error.message, "5 replays of an event a day")
+      assert.include(error.message, "5 replays per event per day")
       yield* replay(id, second?.event_id ?? "")
       yield* advance(2 * 86_400)
       assert.strictEqual((yield* refusal(replay(id, eventId, key("sixth"))))._tag, "rate_limited")
@@ -281,7 +281,7 @@ describe("tests and replays together", () => {
         for (const call of [sendTest(ids[5] ?? "", key("over")), sendTest(there, { ...live, ...key("over") })]) {
           const error = yield* refusal(call)
           assert.deepStrictEqual([error._tag, error.status, error.retry_after_seconds], ["rate_limited", 429, 48])
-          assert.include(error.message, "60 tests and replays of an integration a minute")
+          assert.include(error.message, "60 tests and replays per integration per minute")
         }
         assert.strictEqual((yield* refusal(replay(ids[1] ?? "", eventId)))._tag, "rate_limited")
         // Another integration has its own limit.

@@ -130,7 +130,7 @@ export const apply = (health: CarrierHealth, step: Step, now: number): AfterStep
     case "end":
       return { permit: null, ...afterEnd(health, step.permit, step.outcome, now) }
     case "reset":
-      return { permit: null, ...closed(health, "An operator closed it", now) }
+      return { permit: null, ...closed(health, "Closed by an operator", now) }
   }
 }
 

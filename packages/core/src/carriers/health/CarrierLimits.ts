@@ -239,7 +239,7 @@ const labelsOf = ({ carrier_id: carrier, environment, line }: Subject) => ({ car
 
 const messages: { readonly [To in Draft.CircuitChange["to"]]: string } = {
   opened: "A carrier's circuit opened; the carrier is not asked",
-  stays_open: "The circuit of a carrier stays open: the carrier is not asked",
+  stays_open: "A carrier's circuit stays open; the carrier is not asked",
   closed: "A carrier's circuit closed; the carrier is asked again"
 }
 

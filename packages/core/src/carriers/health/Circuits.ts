@@ -212,7 +212,11 @@ const checkKnown = (
     return refused("line", "The carrier does not offer this line.", lines)
   }
   return organization_id !== undefined && adapter.connection === undefined
-    ? refused("organization_id", "This carrier has no connections, so all organizations share its circuit.", [])
+    ? refused(
+        "organization_id",
+        "Must be omitted: this carrier has no connections, so all organizations share its circuit.",
+        []
+      )
     : Effect.void
 }
 

@@ -129,7 +129,7 @@ export const timedOut = (target: Target, timeoutMs: number): CarrierHttpError =>
 
 /** The error for a request that was not sent because all of this host's connections to the carrier stayed busy. */
 export const noFreeConnection = (target: Target): CarrierHttpError =>
-  error(target, "not sent, because no connection from this host to it became free in time", {
+  error(target, "not sent, because no connection to the carrier became free in time", {
     reason: "rate_limited",
     code: "NO_FREE_CONNECTION"
   })

@@ -76,7 +76,7 @@ const faultOfUrl = (path: string, text: string, mayBePlain: boolean): ReadonlyAr
   const { protocol, hostname } = new URL(base.success)
   return protocol === "https:" || mayBePlain || loopback.has(hostname)
     ? []
-    : [{ path, message: "Must begin with https, except for the sandbox and for this machine." }]
+    : [{ path, message: "Must begin with https, except in the sandbox or for a server on this machine." }]
 }
 
 const loopback: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"])

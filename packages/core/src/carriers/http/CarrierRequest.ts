@@ -94,7 +94,7 @@ const filled = (method: string, host: string, path: string, params: Readonly<Rec
   path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = params[name]
     if (isSegment(value)) return encodeURIComponent(value)
-    throw mistake(method, host, `params.${name} is missing, empty, or consists of dots.`)
+    throw mistake(method, host, `params.${name} is missing, is empty, or has only dots.`)
   })
 
 const bodyOf = (
@@ -102,7 +102,7 @@ const bodyOf = (
   { json, xml, text, content_type, form }: CarrierRequestOptions
 ): HttpBody.HttpBody => {
   if ([json, xml, text, form].filter((body) => body !== undefined).length > 1) {
-    throw mistake(method, host, "give only one of json, xml, text and form.")
+    throw mistake(method, host, "pass only one of json, xml, text and form.")
   }
   if (xml !== undefined)
     return HttpBody.text(
@@ -115,7 +115,7 @@ const bodyOf = (
   try {
     return HttpBody.jsonUnsafe(json)
   } catch {
-    throw mistake(method, host, "json cannot be encoded, because it has a circular reference or a bigint.")
+    throw mistake(method, host, "json cannot be encoded, because the value has a circular reference or a bigint.")
   }
 }
 

@@ -25,7 +25,7 @@ export type XmlDocument = { readonly [name: string]: XmlValue }
 export const textOf = (document: XmlDocument): string => {
   const [root, ...others] = Predicate.isObject(document) ? fieldsOf(document) : []
   if (root === undefined || others.length > 0)
-    throw new Xml.InvalidXml({ message: "It must have one outermost element." })
+    throw new Xml.InvalidXml({ message: "It must have exactly one root element." })
   return `<?xml version="1.0" encoding="UTF-8"?>${Xml.write(root)}`
 }
 

@@ -18,7 +18,7 @@ const checkDriver = (driver: DraftDriver, index: number, today: string, problems
   const { relationship, date_of_birth: born, license_status, years_licensed, incidents = [] } = driver
   if (relationship !== undefined && (relationship === "self") !== (index === 0)) {
     if (index === 0) problems.refuse(`${path}.relationship`, "The first driver must be the applicant.", ["self"])
-    else problems.refuse(`${path}.relationship`, "Only the first driver is the applicant.", otherRelationships)
+    else problems.refuse(`${path}.relationship`, "Only the first driver can be the applicant.", otherRelationships)
   }
   const age = born === undefined ? null : ageInYears(born, today)
   if (born !== undefined && born > today) {

@@ -11,7 +11,7 @@ const checkPet = (pet: Draft<Pet["pets"][number]>, index: number, today: string,
   }
   if (pet.species === undefined || pet.breed === undefined) return
   if (Breed.groupOf(pet.species, pet.breed, pet.size) === null) {
-    const message = "Must be the name of a breed that is known, mixed or unknown."
+    const message = "Must be a breed name that the service knows, mixed or unknown."
     problems.refuse(`${path}.breed`, message, Breed.nearMatches(pet.species, pet.breed))
   }
   // The schema requires the size only for the exact words "mixed" and "unknown", but other texts can mean the same.

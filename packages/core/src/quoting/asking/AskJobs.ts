@@ -268,7 +268,7 @@ const pauseAfterDeath = Random.nextIntBetween(secondMs, 10 * secondMs)
 const noteDeath = ({ draft }: PendingAsk, at: number): Effect.Effect<void> =>
   Effect.andThen(
     Effect.sync(() => draft?.cutOff(at)),
-    Effect.logWarning("A call to a carrier was cut off: its process ended or does not respond")
+    Effect.logWarning("A call to a carrier was cut off: the process that made the call ended or does not respond")
   )
 
 /** The reply that stands in for a call that was cut off. */

@@ -145,5 +145,5 @@ const noRef = {
 }
 const noAnswer = {
   path: "reply.kind",
-  message: "Must not be pending, because a callback brings the answer, unless poll_after_ms says when to poll for it."
+  message: "Must not be pending, because a callback delivers the answer. To poll for the answer, set poll_after_ms."
 }

@@ -34,8 +34,7 @@ export const cases = (
             "reads a genuine callback",
             Effect.fnUntraced(function* () {
               const answer = yield* read(genuine)
-              if (answer === null)
-                return yield* broken("callback must accept the genuine callback that the options contain.")
+              if (answer === null) return yield* broken("callback must accept the genuine callback in the options.")
               yield* expectRead("callback returned an invalid reply.", AnswerRules.readReply(answer.reply))
             })
           )

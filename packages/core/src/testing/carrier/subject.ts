@@ -90,7 +90,7 @@ export const subjectOf = Effect.fnUntraced(function* (
   )
   const fields = Object.keys(adapter.connection ?? {}).filter((field) => options.connection?.[field] === undefined)
   yield* expectNone(
-    "The carrier needs a connection. Pass its values in the option connection.",
+    "The carrier needs a connection. Pass its values in the `connection` option.",
     fields.map((field) => ({ path: `connection.${field}`, message: "Is missing." }))
   )
   const facts = disclosed(line, assumed, [...terms.needs, ...(terms.wants ?? [])])

@@ -24,7 +24,7 @@ export const make = Effect.gen(function* () {
     const recent = Delivery.recentReplays(delivery, realNow)
     if (recent.length >= Delivery.maxReplays) {
       const leftMs = (recent[0] ?? 0) + dayMs - realNow
-      return yield* ManualDelivery.limited(`${Delivery.maxReplays} replays of an event a day`, leftMs)
+      return yield* ManualDelivery.limited(`${Delivery.maxReplays} replays per event per day`, leftMs)
     }
     const next = Delivery.replayed(delivery, now, realNow)
     const result: ReplayResult = { subscription_id: subscription.id, event_id: delivery.event_id }

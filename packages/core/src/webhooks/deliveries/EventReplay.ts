@@ -10,22 +10,22 @@ export type ReplayCode = typeof ReplayCode.Type
 /** How many events a replay sends at most: the newest ones. */
 export const maxReplayed = 1_000
 
-const atMost = `of more than ${maxReplayed}, the newest.`
+const atMost = `at most the newest ${maxReplayed} are sent.`
 const dropStale = "Drop events whose resource.version is not newer than the one you hold."
 
 /** What each way of replaying does, and how a correct consumer reacts. */
 export const descriptions: {
   readonly [C in ReplayCode]: { readonly notice: string; readonly recovery: string | null }
 } = {
-  as_recorded: { notice: `Every recorded event was sent again, in its order; ${atMost}`, recovery: dropStale },
+  as_recorded: { notice: `Every recorded event was sent again, in its original order; ${atMost}`, recovery: dropStale },
   duplicated: { notice: `Every recorded event was sent again, twice; ${atMost}`, recovery: dropStale },
-  reversed: { notice: `Every recorded event was sent again, the newest first; ${atMost}`, recovery: dropStale },
+  reversed: { notice: `Every recorded event was sent again, newest first; ${atMost}`, recovery: dropStale },
   delayed: {
-    notice: `Every recorded event is sent again in 15 minutes of workspace time; ${atMost}`,
+    notice: `Every recorded event will be sent again in 15 minutes of workspace time; ${atMost}`,
     recovery: dropStale
   },
   gap: {
-    notice: `Every recorded event but the first was sent again, which is only in the feed; ${atMost}`,
+    notice: `Every recorded event was sent again except the first, which is only in the feed; ${atMost}`,
     recovery: "Read GET /v1/events from your stored cursor."
   }
 }

@@ -64,7 +64,7 @@ export const make = Effect.gen(function* () {
     }
     if (found === "refused") {
       return yield* ApiError.make("conflict", {
-        message: "The subscription's host is no longer public; change its url.",
+        message: "The subscription's host is no longer public; change the subscription's url.",
         retry_action: "none"
       })
     }

@@ -170,7 +170,7 @@ const makeOwned = Effect.gen(function* () {
     const moment = yield* workspaces.moment(workspace_id)
     const before = Recovery.kind.value(stored)
     const after = Recovery.changed(before, action, moment.now)
-    if (after === null) return yield* conflict(`The recovery has ended: it is ${before.state}.`)
+    if (after === null) return yield* conflict(`The recovery has ended; its state is ${before.state}.`)
     if (after === before) return before
     const jobs = after.state === "running" ? [Recovery.nextJob(after, moment.now)] : []
     yield* commit(storage, Change.make(workspace_id, { writes: [Recovery.toStored(after, stored.version + 1)], jobs }))

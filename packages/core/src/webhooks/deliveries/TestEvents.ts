@@ -36,7 +36,7 @@ export const make = Effect.gen(function* () {
     const recent = Endpoint.recentTests(kept, realNow)
     if (recent.length >= maxTests) {
       const leftMs = (recent[0] ?? 0) + minuteMs - realNow
-      return yield* ManualDelivery.limited(`${maxTests} tests of a subscription a minute`, leftMs)
+      return yield* ManualDelivery.limited(`${maxTests} tests per subscription per minute`, leftMs)
     }
     const revision = yield* revisions.pin(workspace.id)
     const event: TestEvent = {

@@ -27,7 +27,7 @@ const stateOf = (
   if (subscription.status === "unfinished" || subscription.status === "dropped") {
     return {
       state: "no_endpoint",
-      reason: "The subscription was not finished, so there is nowhere to send its events."
+      reason: "The creation of the subscription was never completed, so it has no endpoint."
     }
   }
   if (subscription.status === "disabled") return { state: "disabled", reason: "The subscription is disabled." }
@@ -47,6 +47,6 @@ const reasonOf = (responseStatusCode: number | null): string => {
   if (responseStatusCode === null) return "The latest attempt got no HTTP answer."
   const isSuccess = responseStatusCode >= 200 && responseStatusCode < 300
   return isSuccess
-    ? `The endpoint answered the latest attempt with ${responseStatusCode}, but its complete answer did not arrive within 15 seconds.`
+    ? `The endpoint answered the latest attempt with ${responseStatusCode}, but the complete answer did not arrive within 15 seconds.`
     : `The endpoint answered the latest attempt with ${responseStatusCode}.`
 }

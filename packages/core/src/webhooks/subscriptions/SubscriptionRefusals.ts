@@ -17,7 +17,7 @@ export const requireSender = ({ off }: Pick<WebhookSender["Service"], "off">) =>
 
 /** The option that an embedder must pass to send webhooks. */
 export const webhooksOption =
-  "Pass the `webhooks` option to `embed`, such as NodeWebhookSender.layer() of @quotewire/http."
+  "Pass the `webhooks` option to `embed`, such as NodeWebhookSender.layer() from @quotewire/http."
 
 /** The refusal of a creation or rotation that is retried after its ten minutes have passed. */
 export const tooLate = Effect.fail(
@@ -38,7 +38,7 @@ export const capReached = Effect.fail(
 /** The refusal of a rotation while another one is in progress. */
 export const rotating = Effect.fail(
   ApiError.make("conflict", {
-    message: "A rotation of this subscription's secret is not finished yet.",
+    message: "A rotation of this subscription's signing secret is still in progress.",
     retry_action: "wait"
   })
 )
@@ -61,13 +61,13 @@ export const notActive = Effect.fail(
  */
 export const wrongUrl: ApiError.FieldError = {
   path: "url",
-  message: "Must be an https address of a public host in its plain form, without user, password and fragment."
+  message: "Must be the https address of a public host in its normalized form, without a user, password or fragment."
 }
 
 /** The refusal of a call because the URL's host cannot be looked up at the moment. */
 export const nameServerDown = Effect.fail(
   ApiError.make("service_unavailable", {
-    message: "The url's host name does not resolve right now.",
+    message: "The host name in the url does not resolve right now.",
     retry_after_seconds: 5
   })
 )
