@@ -8,8 +8,8 @@ import { errorStyle } from "./terminal/Style.ts"
 import { version } from "./version.ts"
 
 /**
- * The subcommands by group, in the order of the help. Each is its own module, so that a process loads only the one that
- * it runs.
+ * The subcommands by group, in the order in which help lists them. Each is a module of its own, so that a process loads
+ * only the subcommand that it runs.
  */
 const groups = {
   Try: {
@@ -54,8 +54,8 @@ const subcommands = { ...groups.Try, ...groups.Integrate, ...groups.Operate, ...
 const isSubcommand = (word: string): word is keyof typeof subcommands => Object.hasOwn(subcommands, word)
 
 /**
- * The called subcommand; for help, completions and suggestions for a mistyped word, the groups of all subcommands.
- * `--version` needs no subcommand.
+ * Loads the subcommand that is called. Help, completions and suggestions for a mistyped word need all of them.
+ * `--version` needs none.
  */
 const needed = async ([word = "", ...rest]: ReadonlyArray<string>) => {
   if (word === "--version" && rest.length === 0) return []
@@ -70,7 +70,7 @@ const needed = async ([word = "", ...rest]: ReadonlyArray<string>) => {
   ]
 }
 
-/** The command with the subcommands that these arguments need. */
+/** Loads the command with the subcommands that these arguments need. */
 export const load = (args: ReadonlyArray<string>) =>
   Effect.map(
     Effect.promise(() => needed(args)),
@@ -82,10 +82,10 @@ export const load = (args: ReadonlyArray<string>) =>
       )
   )
 
-// Standard output is for the results of a command.
+// Logs go to standard error, because standard output is for results.
 const logs = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
 
-/** Runs the command. If it fails, prints one sentence that says why and never repeats an argument. */
+/** Runs the command. If it fails, prints one sentence that says why. The sentence never repeats an argument. */
 export const run = (args: ReadonlyArray<string>) =>
   Effect.flatMap(load(args), (quotewire) => Command.runWith(quotewire, { version })(args)).pipe(
     Effect.provideService(CliConfig.CliConfig, {
@@ -98,7 +98,7 @@ export const run = (args: ReadonlyArray<string>) =>
 const explain = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, args: ReadonlyArray<string>) {
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
   if (CliError.isCliError(error) || Cause.hasInterruptsOnly(cause)) return
-  // Other errors may repeat their input in their messages.
+  // Only these errors are known to repeat no input in their messages.
   const isOwn = error instanceof CommandFailed || error instanceof WrongUsage
   const { red } = yield* errorStyle
   yield* Console.error(
@@ -109,7 +109,7 @@ const explain = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, args: 
 
 const isVerbose = Effect.orElseSucceed(Config.Boolean(variableOf("verbose")), () => false)
 
-/** The stack frames without the messages. */
+/** The stack frames of all errors in a cause, without their messages. */
 const framesOf = (cause: Cause.Cause<unknown>): string =>
   Cause.pretty(cause)
     .split("\n")

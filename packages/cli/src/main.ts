@@ -8,7 +8,7 @@ import { run } from "./Program.ts"
 import * as Role from "./processes/Role.ts"
 import { WrongUsage } from "./settings/CommandErrors.ts"
 
-/** Exit codes: 0 done, 1 failed, 2 wrong usage. A stop by a signal counts as done. */
+/** Exit codes: 0 means done, 1 failed, and 2 wrong usage. Stopping because of a signal counts as done. */
 const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
   if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return 0
   const error = Option.getOrNull(Cause.findErrorOption(exit.cause))
@@ -16,7 +16,7 @@ const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
   return CliError.isCliError(error) ? 2 : 1
 }
 
-/** Stopping takes at most ten seconds, whatever is still running; half a second is left for the exit itself. */
+/** How long stopping may take, in milliseconds. Stopping and exiting together must end within ten seconds. */
 const longestStopMs = 9_500
 
 const forceExit = () => {
@@ -24,7 +24,7 @@ const forceExit = () => {
   process.exit(1)
 }
 
-// The first signal lets running calls finish; a second one exits immediately.
+// The first signal lets running calls finish. The second one exits immediately.
 let signals = 0
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
@@ -39,7 +39,7 @@ run(process.argv.slice(2)).pipe(
     disableErrorReporting: true,
     teardown: (exit, end) => {
       end(exitCode(exit))
-      // An open IPC channel to the primary would keep a worker running.
+      // Exits explicitly, because the open IPC channel to the primary would keep a worker running.
       if (Role.role() !== "alone") process.exit(exitCode(exit))
     }
   })

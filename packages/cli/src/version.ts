@@ -1,2 +1,2 @@
-/** The version of the command; a test keeps it equal to that of its package. */
+/** The version of the command. A test compares it with the package's version. */
 export const version = "0.1.0"

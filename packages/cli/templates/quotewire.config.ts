@@ -7,23 +7,23 @@ import { config as bicycles } from "./lines/bicycle.ts" //? line
 
 //? json|xml
 const {
-  // `npm run carrier` serves it, for practice.
+  // By default, the practice API that `npm run carrier` serves.
   CARRIER_URL = "http://localhost:8799",
   CARRIER_CLIENT_ID = "practice",
   CARRIER_CLIENT_SECRET = "practice"
 } = process.env
 const values = { client_id: CARRIER_CLIENT_ID, client_secret: CARRIER_CLIENT_SECRET }
 
-/** The sandbox's values for carriers that need a connection. On a server, each organization has its own. */
+/** The sandbox's connection values, for carriers that need them. In production, each organization has its own. */
 export const sandbox_connections = { "naic:10001": values } //? json
 export const sandbox_connections = { "naic:10002": values } //? xml
 
 //?
-/** What this service offers. The tests read it too. */
+/** The carriers and insurance lines that this service offers. The tests use this configuration too. */
 export default defineConfig({
   lines: bicycles.lines, //? line
   sandbox_connections, //? json|xml
-  // Your own carriers. The sandbox has fictional ones as well.
+  // Your own carriers. The sandbox also has fictional carriers.
   carriers: [
     ...(bicycles.carriers ?? []), //? line
     jsonPolls(CARRIER_URL) //? json

@@ -16,7 +16,7 @@ export interface AgentSettings extends HostSettings {
   readonly http: boolean
 }
 
-/** Serves an in-memory sandbox whose data is lost when this process ends. */
+/** Serves an in-memory sandbox. Its data is lost when this process ends. */
 export const serve = Effect.fnUntraced(function* (settings: AgentSettings, key: string | null) {
   const config = yield* ConfigFile.load(settings.config)
   const address = yield* Deferred.make<string>()
@@ -24,7 +24,7 @@ export const serve = Effect.fnUntraced(function* (settings: AgentSettings, key: 
   const keyless = yield* Effect.provideContext(makeSandbox(key), core)
   yield* Effect.provideContext(SandboxConnections.set(config, keyless.organization_id), core)
   const context = Context.add(core, Access.KeylessWorkspace, keyless)
-  // Needed even for standard input and output, because links in quotes and errors lead to this host.
+  // The host is needed even for standard input and output, because the links in quotes and errors lead to it.
   const host = yield* Effect.provideContext(Host.serve(settings, "no_rest"), context)
   yield* Deferred.succeed(address, host.base_url)
   if (settings.http) {
@@ -42,7 +42,7 @@ export const serve = Effect.fnUntraced(function* (settings: AgentSettings, key: 
 })
 
 /**
- * Creates the sandbox's only organization and returns its workspace for keyless calls. If the agent has a key,
+ * Creates the sandbox's only organization, and returns its workspace for calls without a key. If the agent has a key,
  * registers it as a server, widget or platform key of this organization.
  */
 const makeSandbox = Effect.fnUntraced(function* (key: string | null) {

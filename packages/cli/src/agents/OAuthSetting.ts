@@ -3,7 +3,7 @@ import { Result } from "effect"
 import { Flag } from "effect/cli"
 import { settingError, textSetting } from "../settings/Settings.ts"
 
-/** The issuer whose tokens the agent endpoint accepts. */
+/** The OAuth issuer whose tokens the agent endpoint accepts. */
 export const oauth = textSetting(
   "oauth",
   "Issuer of access tokens for the agent endpoint, as JSON; none by default"

@@ -15,7 +15,10 @@ export const fileArgument = Argument.String("file").pipe(
 export const carrierFlag = (without: string) =>
   Flag.String("carrier").pipe(Flag.optional, Flag.withDescription(`Id of the carrier, such as naic:12345; ${without}`))
 
-/** Loads a configuration with at least one carrier from a file: a configuration, exported carriers, or a rate plan. */
+/**
+ * Loads a configuration with at least one carrier. The file can contain a configuration, exported carriers, or a rate
+ * plan.
+ */
 export const load = (name: string) => (name.endsWith(".json") ? fromRatePlan(name) : fromModule(name))
 
 const fromRatePlan = Effect.fnUntraced(function* (name: string) {
@@ -40,7 +43,7 @@ const fromModule = Effect.fnUntraced(function* (name: string) {
   return yield* refused(`${shown(file)} must export a carrier, or a configuration with carriers.`)
 })
 
-/** Reads a module's configuration. If the module has none, its exports are the carriers, under any names. */
+/** Reads a module's configuration. If the module exports none, all its exports are carriers, whatever their names. */
 const configOf = (exported: object): unknown => {
   const values = new Set<unknown>(Object.values(exported))
   const configuration = Predicate.hasProperty(exported, "default") ? exported.default : undefined
@@ -48,7 +51,7 @@ const configOf = (exported: object): unknown => {
   return { carriers: [...values].filter((value) => Predicate.hasProperty(value, "ask")) }
 }
 
-/** The carrier with this id, or all carriers of the file if no id is given. */
+/** Finds the carrier with this ID, or all carriers in the file if no ID is given. */
 export const chosen = (
   { carriers = [] }: Config,
   id: string | undefined
@@ -62,7 +65,10 @@ export const chosen = (
 /** The transport for requests to the carriers. */
 export const transport = ({ carrier_transport = CarrierTransports.layer() }: Config) => carrier_transport
 
-/** The carrier with this id, or the only one of the file. Fails if the file has several and no id is given. */
+/**
+ * Finds the carrier with this ID, or the only carrier in the file. Fails if the file has several carriers and no ID is
+ * given.
+ */
 export const one = (config: Config, id: string | undefined) =>
   Effect.flatMap(chosen(config, id), ([first, ...others]) => {
     if (first !== undefined && others.length === 0) return Effect.succeed(first)

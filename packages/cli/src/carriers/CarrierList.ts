@@ -1,18 +1,18 @@
 import { Effect } from "effect"
 
-/** The ids of the carriers that a host can ask, by environment. */
+/** The IDs of the carriers that a host can ask, by environment. */
 export interface CarrierIds {
   readonly sandbox: ReadonlyArray<string>
   readonly live: ReadonlyArray<string>
 }
 
-/** The maximum number of carriers named for each environment. Further ones are only counted. */
+/** The maximum number of carriers listed for each environment. The others are only counted. */
 const maxNamed = 20
 
-/** Two lines for people: how many carriers each environment has, and their ids. */
+/** Formats two lines for people: how many carriers each environment has, and their IDs. */
 export const text = ({ live, sandbox }: CarrierIds): string => `sandbox: ${listed(sandbox)}\nlive: ${listed(live)}`
 
-/** Logs the ids of the carriers in each environment. */
+/** Logs the IDs of the carriers in each environment. */
 export const log = ({ live, sandbox }: CarrierIds): Effect.Effect<void> =>
   Effect.logInfo("The carriers of this host").pipe(
     Effect.annotateLogs({ sandbox: listed(sandbox), live: listed(live) })

@@ -1,8 +1,8 @@
 import { type CarrierStatus, Circuits } from "@quotewire/core"
 
 /**
- * A carrier's status as lines for people: its id, line and environment, then the circuit, the load and the latest
- * outcomes.
+ * Formats a carrier's status as lines for people: its ID, insurance line and environment, then its circuit breaker, its
+ * load and its latest outcomes.
  */
 export const linesOf = (status: CarrierStatus): ReadonlyArray<string> => {
   const { carrier_id, environment, line, organization_id } = status

@@ -2,14 +2,14 @@ import type { Carrier, Timeline } from "@quotewire/core"
 import { PlainText } from "@quotewire/core/program"
 
 /**
- * Makes control and invisible characters visible as `\u{1b}`, in text from outside such as names and carriers'
- * messages.
+ * Makes control characters and invisible characters visible, such as `\u{1b}`. For text from outside, such as names and
+ * carriers' messages.
  */
 export const printable = (text: string): string => text.replaceAll(/[^\n\t]+/g, (part) => PlainText.escaped(part))
 
 type Http = Extract<Timeline.Entry, { readonly what: "exchange" }>["details"]["http"][number]
 
-/** An HTTP exchange as lines for people: what was sent, what came back, and the recorded bodies. */
+/** Formats an HTTP exchange as lines for people: what was sent, what came back, and the recorded bodies. */
 export const http = (of: Http): ReadonlyArray<string> => {
   const answer = of.direction === "received" ? "received" : answerOf(of)
   const bodies = [
@@ -22,15 +22,13 @@ export const http = (of: Http): ReadonlyArray<string> => {
   ]
 }
 
-/**
- * The status and duration of an answer, or why there is none: the adapter aborted the request, or did not wait for it.
- */
+/** Formats a response's status and duration, or why there is no response. */
 const answerOf = ({ duration_ms, error, status }: Http): string => {
   if (status !== null) return `${status} in ${duration_ms} ms`
   return error === "aborted" ? "aborted before an answer arrived" : `${error} in ${duration_ms} ms`
 }
 
-/** Why an ask has no usable answer, based on the last request to the carrier. */
+/** Describes why asking the carrier gave no usable answer, based on the last request to the carrier. */
 export const noAnswer = (reason: string, exchanged: ReadonlyArray<Http>): string => {
   const last = exchanged.findLast(({ direction }) => direction === "sent")
   if (last === undefined) return `The adapter reports no answer: ${reason}.`
@@ -41,7 +39,7 @@ export const noAnswer = (reason: string, exchanged: ReadonlyArray<Http>): string
     : `The carrier could not be reached (${error}): ${reason}.`
 }
 
-/** The type and size of a body, how much of it was recorded, and the body itself if it is shown. */
+/** Formats the type and size of a body, how much of it was recorded, and the body itself if it is shown. */
 const bodyOf = (sign: string, { body, bytes, content_type, kept }: Http["request"]): ReadonlyArray<string> => {
   if (kept === "none") return []
   const size = bytes === null ? "size unknown" : `${bytes} bytes`
@@ -52,7 +50,7 @@ const bodyOf = (sign: string, { body, bytes, content_type, kept }: Http["request
 
 const keptAs = { cut: ", cut", left_out: ", omitted" }
 
-/** A carrier's answer as lines for people: its kind first. */
+/** Formats a carrier's answer as lines for people. The first line is the kind of answer. */
 export const reply = (of: Carrier.CarrierReply): ReadonlyArray<string> => {
   switch (of.kind) {
     case "offers":

@@ -4,10 +4,10 @@ import { variableOf } from "../settings/Settings.ts"
 import * as StandardInput from "../settings/StandardInput.ts"
 
 /**
- * Reads the values of a connection from the `QUOTEWIRE_CONNECTION_…` variables if at least one is set, otherwise from
- * standard input, as a JSON object or as `NAME=value` lines.
+ * Reads a connection's values from the `QUOTEWIRE_CONNECTION_…` variables if at least one of them is set. Otherwise
+ * reads them from standard input, as a JSON object or as `NAME=value` lines.
  *
- * Never reads them from arguments, because other users can see those. No message repeats what was read.
+ * Values are never read from arguments, because other users can see those. No message repeats what was read.
  */
 export const read = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
   const given = yield* fromVariables(names)
@@ -20,7 +20,7 @@ export const fromVariables = Effect.fnUntraced(function* (names: ReadonlyArray<s
   return Object.fromEntries(set.filter((value) => value !== null))
 })
 
-/** The variable for a field: `api_key` is set with `QUOTEWIRE_CONNECTION_API_KEY`. */
+/** The variable for a field: `QUOTEWIRE_CONNECTION_API_KEY` for `api_key`. */
 export const variable = (name: string): string => variableOf(`connection-${name}`)
 
 const fromVariable = (name: string) =>

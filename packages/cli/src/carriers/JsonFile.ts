@@ -2,10 +2,10 @@ import { Effect, FileSystem, Path } from "effect"
 import * as ConfigFile from "../config/ConfigFile.ts"
 import { CommandFailed } from "../settings/CommandErrors.ts"
 
-/** The largest file that is read. */
+/** The maximum size of a file, in bytes. */
 const maxBytes = 10_000_000
 
-/** Reads a JSON file. Errors name its setting, `what`, such as `<file>`, and never repeat the text of the file. */
+/** Reads a JSON file. Errors name the setting, `what`, such as `<file>`. They never repeat the file's text. */
 export const read = Effect.fnUntraced(function* (path: string, what: string) {
   const files = yield* FileSystem.FileSystem
   const unreadable = () => new CommandFailed({ message: `${what} must be a readable file.` })
@@ -21,7 +21,9 @@ export const read = Effect.fnUntraced(function* (path: string, what: string) {
   })
 })
 
-/** The position where the parser stopped. The rest of its message may repeat the file. */
+/**
+ * The position at which the parser stopped. The rest of its message is dropped, because it may repeat the file's text.
+ */
 const placeOf = (error: unknown): string => {
   const [, line, column] = (error instanceof Error && /line (\d+) column (\d+)/.exec(error.message)) || []
   return line === undefined ? "" : ` at line ${line}, column ${column}`

@@ -9,13 +9,13 @@ import * as StorageSettings from "../settings/StorageSettings.ts"
 /** The flags that all commands about cells share. */
 export const flags = { cells: StorageSettings.cells, json }
 
-/** The values of these flags. */
+/** The values of the `flags`. */
 export interface Settings {
   readonly cells: string
   readonly json: boolean
 }
 
-/** The cell that a command acts on. */
+/** The name of the cell that a command acts on. */
 export const nameArgument = Argument.String("name").pipe(Argument.withDescription("Name of the cell in the cells file"))
 
 /** Reads the cells from the file that `--cells` names. */

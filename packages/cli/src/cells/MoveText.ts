@@ -2,7 +2,7 @@ import type { PgCells } from "@quotewire/storage-pg/cells"
 
 const units = ["bytes", "kB", "MB", "GB", "TB"] as const
 
-/** A number of bytes in readable form, such as `1.5 GB`. */
+/** Formats a number of bytes for people, such as `1.5 GB`. */
 const sizeOf = (bytes: number): string => {
   let size = bytes
   let unit = 0
@@ -13,7 +13,7 @@ const sizeOf = (bytes: number): string => {
   return `${size >= 10 || unit === 0 ? Math.round(size) : size.toFixed(1)} ${units[unit]}`
 }
 
-/** A line about the progress of a move; null for a step that takes no time. */
+/** Formats a line about the progress of a move; null for a step that takes almost no time. */
 export const lineOf = (progress: PgCells.MoveProgress): string | null => {
   switch (progress.step) {
     case "copying": {
@@ -36,7 +36,7 @@ export const lineOf = (progress: PgCells.MoveProgress): string | null => {
   }
 }
 
-/** The last line that a move command prints, by outcome. */
+/** The last line that the command prints about a move, by outcome. */
 export const endings: { readonly [Outcome in PgCells.MoveOutcome]: string } = {
   moved: "Moved. In the cells file, set the cell's url to its new address, and remove moves_to.",
   undone: "Undone. The cell is where it was.",
@@ -61,13 +61,13 @@ const moveOf = (name: string, { is_running, phase, slot }: PgCells.MoveState): R
 const slotOf = (slot: PgCells.MoveSlot): string =>
   `No move uses the replication slot ${slot.name} of its server: drop it with pg_drop_replication_slot. ${keeps(slot)}`
 
-/** The state of a cell's moves, in sentences. Empty if nothing needs to be done. */
+/** Describes a cell's moves in sentences; empty if nothing needs to be done. */
 export const sentencesOf = ({ move, name }: PgCells.CellReport): ReadonlyArray<string> =>
   move === null ? [] : [...moveOf(name, move), ...move.other_slots.map(slotOf)]
 
 /**
- * Whether a stopped move needs an operator: it is unfinished, or its replication slot still makes a server retain its
- * log.
+ * Whether a stopped move needs an operator, because it is unfinished or its replication slot still makes a server
+ * retain WAL.
  */
 export const isStopped = ({ move }: PgCells.CellReport): boolean =>
   move !== null && ((move.phase !== null && !move.is_running) || move.other_slots.length > 0)

@@ -24,7 +24,7 @@ const moveFlags = {
   ...flags
 }
 
-/** Progress goes to standard error, because standard output is for results. */
+/** Prints progress to standard error, because standard output is for results. */
 const onProgress = (progress: PgCells.MoveProgress): Effect.Effect<void> => {
   const line = MoveText.lineOf(progress)
   return line === null ? Effect.void : Console.error(`quotewire: ${line}`)

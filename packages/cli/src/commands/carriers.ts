@@ -13,8 +13,8 @@ import { reset, status } from "./circuits.ts"
 
 const fileArgument = Argument.String("file").pipe(Argument.withDescription("Rate plan, a JSON file"))
 
-// Without the flag, no configuration is loaded. Loading one that uses a plan with errors would fail before the check
-// could list them.
+// Has no default file. A configuration that uses a rate plan with errors would fail to load before the check could list
+// those errors.
 const config = Flag.String("config").pipe(
   Flag.optional,
   Flag.withDescription("Configuration file with the ratings of your own lines; none by default")
@@ -36,7 +36,7 @@ const check = Command.make("check", reportAllErrors({ file: fileArgument, config
 
 const lineOf = ({ message, path }: RatePlan.Fault): string => (path === "" ? message : `${path}: ${message}`)
 
-/** A summary of a rate plan as rows; empty if the file is not a rate plan. */
+/** Summarizes a rate plan in rows; empty if the file is not a rate plan. */
 const summaryOf = (input: unknown): ReadonlyArray<readonly [string, string]> =>
   Option.match(Schema.decodeUnknownOption(RatePlan.RatePlan)(input), {
     onNone: () => [],
@@ -66,7 +66,10 @@ const sizeOf = ({ bands, points, values }: RatePlan.Table): number =>
 
 const rowOf = ([name, value]: readonly [string, string]): string => `${name.padEnd(20)}${value}`
 
-/** `quotewire carriers` checks and tries out carriers before a host serves them, and shows their status afterwards. */
+/**
+ * `quotewire carriers` checks and tries out carriers before a host serves them, and shows their status once a host
+ * does.
+ */
 export const carriers = Command.make("carriers").pipe(
   Command.withDescription("Check and test carriers before you serve them, and see their status"),
   Command.withSubcommands([check, test, ask, status, reset])

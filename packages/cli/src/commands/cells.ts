@@ -14,7 +14,7 @@ const reportOf = (settings: Settings) =>
     Effect.catchTag("DatabaseRefused", ({ message }) => Effect.fail(new CommandFailed({ message })))
   )
 
-/** If due work waits longer than this, no host is claiming it. */
+/** If due jobs of a cell wait longer than this, in milliseconds, no host is running them. */
 const maxWorkWaitsMs = 60_000
 
 const isNeglected = ({ work_waits_ms }: PgCells.CellReport): boolean => work_waits_ms > maxWorkWaitsMs
@@ -108,7 +108,7 @@ const add = Command.make("add", reportAllErrors(addFlags), (settings) =>
   )
 )
 
-/** `quotewire cells` shows and moves the cells of a service: the databases that its data is spread over. */
+/** `quotewire cells` shows and moves a service's cells, the databases that its data is spread over. */
 export const cells = Command.make("cells").pipe(
   Command.withDescription("Manage the cells of a service on several databases"),
   Command.withSubcommands([list, check, add, moveCell])

@@ -73,7 +73,7 @@ const environment = word("environment", Caller.Environment.literals, "Only this 
 
 const carrierId = Argument.String("carrier").pipe(Argument.withDescription("Id of the carrier, such as naic:12345"))
 
-/** `quotewire carriers reset` closes the circuits of a carrier. */
+/** `quotewire carriers reset` closes a carrier's circuit breakers. */
 export const reset = Command.make(
   "reset",
   reportAllErrors({ carrier_id: carrierId, line, environment, ...flags }),

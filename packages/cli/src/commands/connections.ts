@@ -32,7 +32,7 @@ const placeOf = ({ organization: organization_id, carrier: carrier_id, environme
   environment
 })
 
-/** The printed form of a connection. Times are RFC 3339; the value of a secret is null. */
+/** The fields of a connection that are printed. Times are in RFC 3339 format; the value of a secret is null. */
 const printed = ({ carrier_id, environment, state, values, set_at, last_test }: ConnectionSummary) => ({
   carrier_id,
   environment,
@@ -50,7 +50,7 @@ const lineOf = ({ carrier_id, environment, state, values, set_at, last_test }: R
   return [carrier_id, environment, state, ...shown, `set ${set_at}`, ...tested].join("  ")
 }
 
-/** The missing connections that carriers of the configuration need. A carrier without its connection is not asked. */
+/** The connections that carriers in the configuration need and the organization lacks. Such carriers are not asked. */
 const missingOf = (
   adapters: ReadonlyArray<Carrier.CarrierAdapter>,
   existing: ReadonlyArray<Pick<ConnectionSummary, "carrier_id" | "environment">>
@@ -73,8 +73,8 @@ const set = Command.make("set", reportAllErrors(place), (settings) =>
   Reach.withConnections(settings, (service, adapters) =>
     Effect.gen(function* () {
       const fields = adapters.find(({ carrier }) => carrier.id === settings.carrier)?.connection
-      // A carrier that needs no connection is refused before any values are read, but not on a host, which may have
-      // other carriers.
+      // If the carrier needs no connection, does not ask for values, because setting them will fail. A host may know
+      // other carriers, so this check is left to it.
       const isRefused = fields === undefined && Option.isNone(settings.operator_token)
       const values = isRefused ? {} : yield* ConnectionInput.read(Object.keys(fields ?? {}))
       const connection = printed(yield* service.set({ ...placeOf(settings), values }))
@@ -127,7 +127,7 @@ const remove = Command.make("remove", reportAllErrors(place), (settings) =>
   )
 ).pipe(Command.withDescription("Remove a connection; its carrier is no longer asked for the organization"))
 
-/** `quotewire connections` manages organizations' values for carriers, such as codes and API keys. */
+/** `quotewire connections` manages organizations' values for carriers, such as agency codes and API keys. */
 export const connections = Command.make("connections").pipe(
   Command.withDescription("Manage the values that organizations set for carriers, such as producer codes and API keys"),
   Command.withSubcommands([set, test, list, remove])

@@ -125,7 +125,7 @@ const drop = Command.make("drop", reportAllErrors(eventFlags), ({ environment, e
   )
 ).pipe(Command.withDescription("Drop a parked event: it is never handled"))
 
-/** `quotewire consumers` shows the consumers of events, and handles events that they have parked. */
+/** `quotewire consumers` shows the event consumers, and handles the events that they have parked. */
 export const consumers = Command.make("consumers").pipe(
   Command.withDescription("Manage the consumers of events, and their parked events"),
   Command.withSubcommands([list, listParked, retry, drop])

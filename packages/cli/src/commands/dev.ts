@@ -18,7 +18,7 @@ import { style } from "../terminal/Style.ts"
 const flags = { ...HostSettings.flags("127.0.0.0/8,::1/128"), data: Settings.data }
 
 interface DevSettings extends HostSettings.HostSettings {
-  /** The folder that stores everything; `None` for a sandbox in memory. */
+  /** The folder that stores all data; `None` for a sandbox in memory. */
   readonly data: Option.Option<string>
 }
 
@@ -27,14 +27,16 @@ export const dev = Command.make("dev", reportAllErrors(flags), (settings) =>
   Effect.scoped(serve(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
 ).pipe(Command.withDescription("Serve a sandbox, in memory or in a folder"))
 
-/** The service and its sandbox, in memory. */
+/** Creates the service and its sandbox in memory. */
 const inMemory = Effect.fnUntraced(function* (settings: DevSettings, config: Config, base_url: Effect.Effect<string>) {
   const core = yield* Layer.build(MemoryService.layer(settings, config, base_url))
   const sandbox = yield* DevSandbox.make.pipe(Effect.provideContext(core), Effect.orDie)
   return { core, sandbox }
 })
 
-/** The service and its sandbox, on a database in a folder. The code for this is loaded only when it is needed. */
+/**
+ * Creates the service and its sandbox on a database in a folder. The code for this is loaded only when it is needed.
+ */
 const inFolder = Effect.fnUntraced(function* (
   folder: string,
   settings: DevSettings,
@@ -84,6 +86,8 @@ const serve = Effect.fnUntraced(function* (settings: DevSettings) {
   return yield* Effect.never
 })
 
-/** The address that opens the console and signs in. The code is in the fragment, which browsers do not send to hosts. */
+/**
+ * The URL that opens the console and signs in. The code is in the fragment, because browsers do not send it to hosts.
+ */
 const consoleUrl = (baseUrl: string, { code }: ConsoleLink.ConsoleLink): string =>
   `${baseUrl}/console#link=${Redacted.value(code)}`

@@ -55,7 +55,7 @@ interface Target {
   readonly environment: Option.Option<Caller.Environment>
 }
 
-/** The options of an erasure. A dry run records nothing, so it does not need `--by`. */
+/** The options of an erasure. A dry run is not recorded, so it does not need `--by`. */
 const optionsOf = ({ by, dry_run }: { readonly by: Option.Option<string>; readonly dry_run: boolean }) => {
   if (dry_run) return Effect.succeed({ dry_run: true } as const)
   return Option.isSome(by)
@@ -63,7 +63,10 @@ const optionsOf = ({ by, dry_run }: { readonly by: Option.Option<string>; readon
     : Effect.fail(new WrongUsage({ message: "--by is required, except with --dry-run." }))
 }
 
-/** What to erase. A receipt may identify a person, so it is never an argument. */
+/**
+ * What to erase. Receipts are read from standard input, because they may identify a person and other users can see
+ * arguments.
+ */
 const targetOf = Effect.fnUntraced(function* (settings: Target) {
   const given = [settings.id, settings.request].filter(Option.isSome)
   const [request] = given
@@ -123,7 +126,7 @@ const gone =
 const remains =
   "Erasure keeps the ids, statuses, prices and dates of requests and quotes; events; the record of consent, with hashes of its receipts; and the record of the erasure."
 
-/** `quotewire erase` erases the data of a person. */
+/** `quotewire erase` erases a person's data. */
 export const erase = Command.make("erase", reportAllErrors(flags), (settings) =>
   Effect.gen(function* () {
     const { dry_run } = settings

@@ -55,7 +55,7 @@ interface ResendSettings extends HostClient.HostSettings {
   readonly webhook_header_prefix: string
 }
 
-/** Asks the host to redeliver an event to a subscription. */
+/** Asks the host to send an event to a subscription again. */
 const replayed = Effect.fnUntraced(function* (settings: ResendSettings, id: Ids.SubscriptionId) {
   const client = HostClient.make(settings)
   const { event_id } = settings
@@ -63,7 +63,7 @@ const replayed = Effect.fnUntraced(function* (settings: ResendSettings, id: Ids.
   yield* Console.log(settings.json ? JSON.stringify(answer) : `${event_id}  queued for delivery to ${id}`)
 })
 
-/** Finds an event in the feed and sends it from this machine to the receiver. */
+/** Finds an event in the feed and sends it to the receiver from this machine. */
 const forwarded = Effect.fnUntraced(function* (
   settings: ResendSettings,
   url: string,
@@ -110,7 +110,7 @@ const resend = Command.make(
     }).pipe(Effect.provide(Forward.layer))
 ).pipe(Command.withDescription("Resend an event, to your receiver or to a subscription"))
 
-/** `quotewire events` prints a host's events, and can resend one of them. */
+/** `quotewire events` prints a host's events, and can resend an event. */
 export const events = Command.make("events").pipe(
   Command.withDescription("Read the events of a host, and resend them"),
   Command.withSubcommands([tail, list, resend])

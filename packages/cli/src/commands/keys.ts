@@ -36,7 +36,7 @@ const shown = ({ key_id, key }: Access.IssuedKey): ReadonlyArray<string> => [
   `Its id is ${key_id}. The key is not shown again.`
 ]
 
-/** The printed form of a key. Times are RFC 3339; `revoked_at` is null for a valid key. */
+/** The fields of a key that are printed. Times are in RFC 3339 format; `revoked_at` is null for a valid key. */
 const printedKey = ({ id: key_id, environment, kind, created_at, revoked_at }: ApiKey.ApiKey) => ({
   key_id,
   environment,
@@ -77,7 +77,7 @@ const revoke = Command.make(
     )
 ).pipe(Command.withDescription("Revoke a key; every host refuses it within a second"))
 
-/** `quotewire keys` creates, lists and revokes the API keys of organizations. */
+/** `quotewire keys` creates, lists and revokes organizations' API keys. */
 export const keys = Command.make("keys").pipe(
   Command.withDescription("Manage the API keys of organizations"),
   Command.withSubcommands([create, list, revoke])

@@ -27,7 +27,7 @@ interface ListenSettings extends HostClient.HostSettings {
   readonly webhook_header_prefix: string
 }
 
-/** The secret to sign with. A new one is printed, because the receiver needs it; a given one is not. */
+/** The secret to sign with. If none was given, a new secret is created and printed, because the receiver needs it. */
 const secretOf = Effect.fnUntraced(function* ({ json, signing_secret }: ListenSettings) {
   if (Option.isSome(signing_secret)) return signing_secret.value
   const secret = Signature.makeSecret(randomBytes(Signature.secretBytes))
@@ -58,7 +58,7 @@ const run = Effect.fnUntraced(function* (settings: ListenSettings) {
     if (wasReachable && !isReachable) yield* Console.error(unreachable)
     yield* Output.result(settings, { event, ...forwarded }, [`${Feed.lineOf(event)}  ${Forward.wordsOf(forwarded)}`])
   })
-  // Sequential: the receiver gets events in order, and a breakpoint in it delays later events.
+  // Sends one event at a time, so that the receiver gets them in order and a breakpoint in it delays later events.
   yield* events.pipe(
     Stream.filter(Feed.isOf(settings.types)),
     Stream.runForEach(forwardAndPrint),
@@ -68,7 +68,7 @@ const run = Effect.fnUntraced(function* (settings: ListenSettings) {
   )
 }, Effect.scoped)
 
-/** `quotewire listen` sends the events of a host to your receiver, in the form that a subscription gets. */
+/** `quotewire listen` sends a host's events to your receiver, in the form that a subscription sends them. */
 export const listen = Command.make("listen", reportAllErrors(flags), (settings) =>
   StandardOutput.untilClosed(run(settings)).pipe(Effect.provide(Forward.layer))
 ).pipe(Command.withDescription("Send events to your receiver as they arrive, signed like webhooks"))

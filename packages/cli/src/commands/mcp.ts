@@ -9,7 +9,7 @@ import * as HostSettings from "../settings/HostSettings.ts"
 import { reportAllErrors } from "../settings/Parameters.ts"
 import * as Settings from "../settings/Settings.ts"
 
-/** The address of a running host to forward calls to, not that of its agent endpoint. */
+/** The address of a running host to forward calls to. It is not the address of the host's agent endpoint. */
 const hostUrl = Settings.textSetting(
   "base-url",
   "Address of a running host to forward calls to; by default, a sandbox in memory"
@@ -30,7 +30,7 @@ interface McpSettings extends AgentSettings {
   readonly api_key: Option.Option<Redacted.Redacted<string>>
 }
 
-/** `quotewire mcp` serves one agent from a sandbox in this process or from a running host. */
+/** `quotewire mcp` serves one agent, from a sandbox in this process or from a running host. */
 export const mcp = Command.make("mcp", reportAllErrors(flags), (settings) =>
   Effect.scoped(serve(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
 ).pipe(Command.withDescription("Serve an agent (MCP) on standard input and output"))

@@ -40,10 +40,10 @@ const run = Effect.fnUntraced(function* (settings: MigrateSettings) {
   return yield* settings.status ? showStatus(address, settings) : migrateAll(address, settings)
 })
 
-/** A line for people, which begins with the name of the cell if there is one. */
+/** Formats a line for people. It begins with the cell's name if there are cells. */
 const lineOf = (cell: string | null, text: string): string => (cell === null ? text : `${cell}  ${text}`)
 
-/** Fails if any of several cells failed. */
+/** Fails if migrating any cell failed. */
 const unlessFailed = Effect.fnUntraced(function* (
   all: ReadonlyArray<{ readonly failure: string | null }>,
   verb: string

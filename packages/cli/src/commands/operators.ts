@@ -35,7 +35,7 @@ const daysFlag = Flag.Int("expires-in-days").pipe(
   Flag.withDescription(`How many days it is valid; ${OperatorToken.defaultDays} by default`)
 )
 
-/** The printed form of a token: its metadata, with times in RFC 3339. */
+/** The fields of a token that are printed: its metadata, with times in RFC 3339 format. */
 const printed = (token: OperatorToken.OperatorToken) => ({
   token_id: token.id,
   name: token.name,
@@ -107,7 +107,7 @@ const revoke = Command.make("revoke", reportAllErrors({ token_id: tokenArgument,
   )
 ).pipe(Command.withDescription("Revoke a token; every host refuses its next call"))
 
-/** `quotewire operators` creates, lists and revokes the tokens of operators. */
+/** `quotewire operators` creates, lists and revokes operators' tokens. */
 export const operators = Command.make("operators").pipe(
   Command.withDescription("Manage the tokens of the operators' API"),
   Command.withSubcommands([createToken, list, revoke])

@@ -40,7 +40,7 @@ const list = Command.make("list", reportAllErrors({ ...OperatorSettings.reach, j
   )
 ).pipe(Command.withDescription("List the organizations, oldest first"))
 
-/** `quotewire organizations` creates and lists the organizations of a database. */
+/** `quotewire organizations` creates and lists the organizations in a database. */
 export const organizations = Command.make("organizations").pipe(
   Command.withDescription("Manage the organizations of a database"),
   Command.withSubcommands([create, list])

@@ -36,12 +36,12 @@ const readKey = Effect.fnUntraced(function* (baseUrl: string) {
   ).pipe(Effect.catchTag("QuitError", () => Effect.fail(new CommandFailed({ message: "No key was saved." }))))
 })
 
-/** An id that no quote request has. */
+/** An ID that no quote request has. */
 const noRequest = `qreq_${"0".repeat(26)}`
 
 /**
- * Fails unless the host accepts the key. Reads a quote request that does not exist, because every kind of key may read
- * one.
+ * Fails unless the host accepts the key. To find out, reads a quote request that does not exist, because every kind of
+ * key may read quote requests.
  */
 const check = Effect.fnUntraced(function* (profile: ProfileFile.Profile) {
   const client = HostClient.make(profile)
@@ -58,7 +58,7 @@ const check = Effect.fnUntraced(function* (profile: ProfileFile.Profile) {
   )
 })
 
-/** The printed form of a profile: what its key is for, never the key itself. */
+/** The fields of a profile that are printed: what its key is for, but never the key itself. */
 const printed = (name: string, { api_key, base_url }: ProfileFile.Profile) => {
   const [environment, kind] = Redacted.value(api_key).split("_")
   return { name, base_url, environment, kind }
@@ -67,7 +67,7 @@ const printed = (name: string, { api_key, base_url }: ProfileFile.Profile) => {
 const lineOf = ({ base_url, environment, kind, name }: ReturnType<typeof printed>): string =>
   `${name}  ${environment} ${kind}  ${base_url}`
 
-/** `quotewire login` saves a key together with its host. */
+/** `quotewire login` saves a key and the address of its host. */
 export const login = Command.make(
   "login",
   reportAllErrors({ profile: profileFlag, base_url: Flag.optional(Settings.calledUrl), json: Settings.json }),
@@ -83,7 +83,7 @@ export const login = Command.make(
     })
 ).pipe(Command.withDescription("Save an API key and the address of its host, so that commands can call it"))
 
-/** `quotewire logout` removes a key. */
+/** `quotewire logout` removes a saved key. */
 export const logout = Command.make(
   "logout",
   reportAllErrors({ profile: profileFlag, json: Settings.json }),

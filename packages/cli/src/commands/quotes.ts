@@ -49,7 +49,7 @@ const wait = Command.make(
   ({ quote_request_id, ...settings }) =>
     Effect.gen(function* () {
       const client = HostClient.make(settings)
-      // `wait_for_quotes` keeps retrying while the host is down. This first read does not, so a wrong address or id
+      // `wait_for_quotes` keeps retrying while the host is down. This first read does not, so a wrong address or ID
       // fails immediately.
       const now = yield* read(client, quote_request_id)
       const isDone = now.quote_request.status !== "in_progress"

@@ -34,11 +34,11 @@ const bodies = Flag.Boolean("bodies").pipe(
   Flag.withDescription("With qreq_…: print the recorded bodies, which can hold facts about a person")
 )
 
-/** Fails because settings that this kind of id needs are missing. */
+/** Fails because flags are missing that this kind of ID needs. */
 const missing = (id: string, flags: ReadonlyArray<string>) =>
   Effect.fail(new WrongUsage({ message: `For ${id}: ${MissingSettings.requestFor(flags)}.` }))
 
-/** Prints one call of the request log. */
+/** Prints one call from the request log. */
 const printCall = Effect.fnUntraced(function* (id: Ids.RequestId, settings: HostClient.HostSettings) {
   const client = HostClient.make(settings)
   const entry = yield* HostClient.call((signal) => client.get_api_request({ id }, { signal }))
@@ -46,7 +46,7 @@ const printCall = Effect.fnUntraced(function* (id: Ids.RequestId, settings: Host
   yield* Output.result(settings, entry, rows)
 })
 
-/** Prints one call of a list, colored by its status. */
+/** Prints a call as one line of a list, colored by the call's status. */
 const printLine = (settings: HostClient.HostSettings, style: Style.Style, entry: RequestLog.Entry) =>
   Output.result(settings, entry, [RequestLog.lineOf(entry)], Style.ofStatus(style, `${entry.status}`))
 
@@ -157,7 +157,7 @@ const tail = Command.make("tail", reportAllErrors(HostClient.flags), (settings) 
   )
 ).pipe(Command.withDescription("Print the calls of a host's request log as they arrive"))
 
-/** `quotewire requests` shows what happened to a quote request, and the calls that a host logged. */
+/** `quotewire requests` shows what happened to a quote request, and the calls in a host's request log. */
 export const requests = Command.make("requests").pipe(
   Command.withDescription("Inspect quote requests, and the request log of a host"),
   Command.withSubcommands([find, list, show, tail])

@@ -34,7 +34,10 @@ const status = Command.make("status", reportAllErrors(flags), (settings) =>
 /** The shortest time between two progress lines, in milliseconds. */
 const printEveryMs = 1_000
 
-/** Prints the progress of a rotation to standard error, because standard output is for results. */
+/**
+ * Creates a function that prints the progress of a key rotation to standard error, because standard output is for
+ * results.
+ */
 const makePrinter = Effect.gen(function* () {
   const begunAt = yield* Clock.currentTimeMillis
   let printedAt = begunAt
@@ -106,7 +109,7 @@ const giveUp = Command.make(
     }).pipe(Database.withSealedRows(settings))
 ).pipe(Command.withDescription("Give up a seal key that is permanently lost, so that hosts start without it"))
 
-/** `quotewire seal` manages sealed data and its keys. */
+/** `quotewire seal` manages encrypted (sealed) data and its keys. */
 export const seal = Command.make("seal").pipe(
   Command.withDescription("Rotate the seal keys of a database, and show what they seal"),
   Command.withSubcommands([status, rotate, giveUp])

@@ -53,7 +53,7 @@ export const serve = Command.make("serve", reportAllErrors(flags), (settings) =>
   Command.withDescription("Serve the API on PostgreSQL")
 )
 
-/** Serves in this process, supervises workers (`--processes`), or serves as one of these workers. */
+/** Serves in this process, supervises worker processes (`--processes`), or serves as one of these workers. */
 const run = (settings: ServeSettings) => {
   const role = Role.role()
   const telemetry = Telemetry.layer(settings)
@@ -75,12 +75,12 @@ const run = (settings: ServeSettings) => {
       Effect.provide(telemetry)
     )
   }
-  // The workers send the traces.
+  // Traces are off here, because the workers send them.
   const logs = Telemetry.layer({ log_format: settings.log_format, otlp_url: Option.none() })
   return Effect.scoped(Primary.run(settings, count, announce(settings))).pipe(Effect.provide(logs))
 }
 
-/** The workspace of callers without a key, if it is configured. */
+/** The workspace for callers without a key, if one is configured. */
 const keylessOf = Effect.fnUntraced(function* (settings: ServeSettings) {
   if (Option.isNone(settings.keyless_organization)) return null
   const organization_id = settings.keyless_organization.value
@@ -100,7 +100,7 @@ const keylessOf = Effect.fnUntraced(function* (settings: ServeSettings) {
 const noLiveCarriers =
   "This host has no live carriers, so live quote requests end without quotes. List your carriers in its configuration file (--config)."
 
-/** Announces that a host is ready, and which carriers it has. */
+/** Prints or logs that a host is ready, and which carriers it has. */
 const announce =
   ({ json }: Pick<ServeSettings, "json">): Primary.Announce =>
   ({ base_url, carriers, is_live_without_carriers }) =>
@@ -112,7 +112,7 @@ const announce =
       )
     })
 
-/** Serves until the scope closes. Returns once the host is listening. */
+/** Serves until the scope closes. Returns when the host is listening. */
 const host = Effect.fnUntraced(function* (
   settings: ServeSettings & Measuring.MetricsSettings & Pick<Host.HostOptions, "receiver">
 ) {

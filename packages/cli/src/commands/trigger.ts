@@ -37,7 +37,7 @@ const unitSeconds = new Map([
 ])
 const maxSeconds = 365 * 86_400
 
-/** Parses a duration such as `90s` or `1h` to seconds. */
+/** Parses a duration such as `90s` or `1h`, in seconds. */
 const readSeconds = (text: string): Option.Option<number> => {
   const [, amount = "", unit = ""] = /^([1-9]\d{0,7})([smhd])$/.exec(text) ?? []
   const seconds = Number(amount) * (unitSeconds.get(unit) ?? 0)
@@ -77,7 +77,7 @@ type Scenario = ScenarioText.Scenario
 const unknown = (sentence: string, typed: string, words: ReadonlyArray<string>) =>
   new WrongUsage({ message: `${sentence}${closest(typed, words)}. See quotewire trigger --list.` })
 
-/** The selected scenario and line. */
+/** Finds the scenario and the insurance line that the user chose. */
 const chosen = Effect.fnUntraced(function* (settings: TriggerSettings, scenarios: ReadonlyArray<Scenario>) {
   if (Option.isNone(settings.scenario)) {
     return yield* new WrongUsage({ message: "Name a scenario, or print all of them with --list." })
@@ -97,7 +97,7 @@ const chosen = Effect.fnUntraced(function* (settings: TriggerSettings, scenarios
   return { scenario: scenario.name, line: found }
 })
 
-/** The scenarios that a line plays; all if no line is given. */
+/** The scenarios that an insurance line can play; all scenarios if no line is given. */
 const playedBy = (line: Option.Option<string>, scenarios: ReadonlyArray<Scenario>) => {
   if (Option.isNone(line)) return Effect.succeed(scenarios)
   const found = scenarios.filter(({ lines }) => lines.includes(line.value))
@@ -107,7 +107,9 @@ const playedBy = (line: Option.Option<string>, scenarios: ReadonlyArray<Scenario
     : Effect.succeed(found)
 }
 
-/** The facts of a line: those in the file, or the line's example. Custom lines are in the configuration. */
+/**
+ * The facts for an insurance line: those in the file, or the line's example. Custom lines come from the configuration.
+ */
 const applicationOf = Effect.fnUntraced(function* (settings: TriggerSettings, line: string) {
   const given = new Map(Object.entries(yield* Trial.factsOf(settings.facts))).get(line)
   const standard = standardLines.find(({ name }) => name === line)?.example
@@ -120,7 +122,7 @@ const applicationOf = Effect.fnUntraced(function* (settings: TriggerSettings, li
   return application
 })
 
-/** The example of a line in the configuration, which is loaded only if needed. */
+/** The example of a custom line. Loads the configuration, which most calls do not need. */
 const ownExample = (settings: TriggerSettings, line: string) =>
   Effect.map(ConfigFile.load(settings.config), ({ lines = [] }) => lines.find(({ name }) => name === line)?.example)
 
@@ -138,7 +140,7 @@ const run = Effect.fnUntraced(function* (settings: TriggerSettings) {
   }
   const { line, scenario } = yield* chosen(settings, scenarios)
   const application = yield* applicationOf(settings, line)
-  // Some scenarios refuse the first start and accept a retry. The developer wants to see that refusal.
+  // No retries: some scenarios refuse the first start and accept a retry, and the developer wants to see that refusal.
   const once = HostClient.make(settings, { max_retries: 0 })
   const request_key = `trigger-${randomUUID()}`
   const input = { line, scenario, request_key, consent_receipt_id: request_key, application }

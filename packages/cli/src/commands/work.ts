@@ -28,7 +28,7 @@ const flags = {
   seal_keys: StorageSettings.sealKeys
 }
 
-// Includes the hosts' address: links in quotes lead to the hosts, and this process has no other way to know it.
+// Includes the hosts' address, because links in quotes lead to the hosts, and this process cannot find it out.
 interface WorkSettings
   extends Pick<Service.ServiceSettings, "webhook_allow" | "webhook_header_prefix">,
     Pick<HostSettings, "host" | "metrics_port" | "otlp_url" | "log_format" | "config">,
@@ -37,12 +37,12 @@ interface WorkSettings
   readonly json: boolean
 }
 
-/** `quotewire work` runs the background jobs of a database. Other processes answer the calls. */
+/** `quotewire work` runs a database's background jobs. Other processes answer calls. */
 export const work = Command.make("work", reportAllErrors(flags), (settings) =>
   Effect.scoped(run(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
 ).pipe(Command.withDescription("Run the background jobs of a database, without answering calls"))
 
-/** Settings that matter only to hosts. */
+/** Values for settings that matter only to hosts. */
 const unusedHostSettings = { limits: Allowance.noLimits, no_limits: true, request_log: false, feedback: false }
 
 const run = Effect.fnUntraced(function* (settings: WorkSettings) {

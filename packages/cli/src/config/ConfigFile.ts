@@ -5,16 +5,16 @@ import { settingError } from "../settings/Settings.ts"
 import * as LoadFault from "./LoadFault.ts"
 import { secondCopies } from "./SharedPackages.ts"
 
-/** The default files in the current folder, in lookup order. */
+/** The default files in the current folder, in the order in which they are tried. */
 const defaultNames = ["ts", "mts", "js", "mjs"].map((extension) => `quotewire.config.${extension}`)
 
 const loadTimeoutMs = 60_000
 
 /**
- * Loads the configuration from the given file, or else from a default file in the current folder. Without either, it is
- * empty.
+ * Loads the configuration from the given file, or else from a default file in the current folder. If there is no file,
+ * the configuration is empty.
  *
- * Reports any mistake in the file as wrong usage, in one message.
+ * Any mistake in the file fails as wrong usage, with one message.
  */
 export const load = Effect.fnUntraced(function* (setting: Option.Option<string>) {
   const file = yield* Option.match(setting, { onNone: () => inCurrentFolder, onSome: named })
@@ -35,7 +35,9 @@ export const read = (exported: unknown, shown: string): Effect.Effect<Config, Wr
 
 const emptyConfig: Config = {}
 
-/** Whether a file was loaded as CommonJS and exports an empty object, as can happen without imports and exports. */
+/**
+ * Whether a file was loaded as CommonJS and exports an empty object. That can happen if it has no imports and exports.
+ */
 const isEmptyCommonJs = (exported: object): boolean =>
   Predicate.hasProperty(exported, "module.exports") &&
   Predicate.isReadonlyObject(exported["module.exports"]) &&
@@ -43,7 +45,7 @@ const isEmptyCommonJs = (exported: object): boolean =>
 
 const refused = (message: string) => Effect.fail(new WrongUsage({ message }))
 
-/** Whether a path names a file. */
+/** Whether a path leads to a file. */
 export const isFile = (file: string) =>
   Effect.flatMap(FileSystem.FileSystem, (files) => files.stat(file)).pipe(
     Effect.match({ onFailure: () => false, onSuccess: ({ type }) => type === "File" })
@@ -58,7 +60,10 @@ const inCurrentFolder = Effect.gen(function* () {
   return null
 })
 
-/** The given file. If it does not exist, its name is not repeated, because it may be a misplaced secret. */
+/**
+ * Finds the file with the given name. If it does not exist, the error does not repeat the name, because it may be a
+ * misplaced secret.
+ */
 const named = Effect.fnUntraced(function* (setting: string) {
   const file = (yield* Path.Path).resolve(setting)
   if (!/\.[cm]?[jt]s$/.test(file)) {
@@ -70,7 +75,7 @@ const named = Effect.fnUntraced(function* (setting: string) {
   )
 })
 
-/** Shortens the paths of files in the current folder. */
+/** Creates a function that shortens the paths of files in the current folder. */
 export const shownFrom =
   (path: Path.Path) =>
   (file: string): string => {
@@ -78,7 +83,7 @@ export const shownFrom =
     return relative.startsWith("..") || path.isAbsolute(relative) ? file : relative
   }
 
-/** Imports a file that was found. Reports errors in it as wrong usage. */
+/** Imports a file that exists. An error in it fails as wrong usage. */
 export const importFile = Effect.fnUntraced(function* (file: string, shown: (file: string) => string) {
   if (/\.[cm]?ts$/.test(file) && process.features.typescript === false) {
     return yield* refused(

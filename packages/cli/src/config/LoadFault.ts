@@ -3,10 +3,11 @@ import { dirname, sep } from "node:path"
 import { fileURLToPath } from "node:url"
 
 /**
- * Says in one sentence why and where loading a configuration file failed: it does not compile, an import fails, or its
- * code throws.
+ * Describes in one sentence why and where loading a configuration file failed: it does not compile, an import fails, or
+ * its code throws.
  *
- * Repeats the message of an error that the file's code throws, because only that code knows what is missing.
+ * If the file's own code throws, the sentence repeats the error's message, because only that code knows what is
+ * missing.
  */
 export const sentence = (thrown: unknown, file: string, shown: (file: string) => string): string => {
   if (!(thrown instanceof Error)) return `${shown(file)} throws ${kindOf(thrown)} while it loads.`
@@ -20,7 +21,7 @@ export const sentence = (thrown: unknown, file: string, shown: (file: string) =>
   return `${shown(file)}, or a file that it imports, does not compile: ${said}`
 }
 
-/** A file, and a position in it: `:12` or `:12:5`. */
+/** A file and a position in it, such as `:12` or `:12:5`. */
 interface Place {
   readonly file: string
   readonly place: string
@@ -31,13 +32,13 @@ const maxCharacters = 2_000
 const cut = (message: string): string =>
   message.length <= maxCharacters ? message : `${message.slice(0, maxCharacters)}…`
 
-/** The message, including that of its cause. */
+/** An error's message, including its cause's message. */
 const messageOf = (thrown: Error): string => {
   const { cause } = thrown
   return cut(cause instanceof Error ? `${withoutQuotes(thrown)} (${withoutQuotes(cause)})` : withoutQuotes(thrown))
 }
 
-/** Removes the text that JavaScript quotes in syntax errors, because it may be a secret. */
+/** Removes the source text that JavaScript quotes in syntax errors, because it may be a secret. */
 const withoutQuotes = (error: Error): string => {
   if (!(error instanceof SyntaxError)) return error.message
   return error.message
@@ -53,10 +54,10 @@ const pathOf = (url: string): string => (url.startsWith("file:") ? fileURLToPath
 const frame = /^\s*at (?:.*\()?(file:\/\/.+?|\/.+?|[A-Za-z]:\\.+?)(:\d+:\d+)\)?$/
 
 /**
- * Where code threw: the first stack frame in the folder of the configuration, or else the first of all. Null if no code
- * ran.
+ * Where code threw: the first stack frame in the configuration's folder, or else the first frame of all; null if no
+ * code ran.
  *
- * The frames after Node's loader belong to the program that imports the file.
+ * Frames after Node's module loader are ignored, because they belong to the program that imports the file.
  */
 const placeOfThrow = ({ message, stack = "" }: Error, file: string): Place | null => {
   const lines = stack.slice(Math.max(0, stack.indexOf(message)) + message.length).split("\n")
@@ -70,13 +71,13 @@ const placeOfThrow = ({ message, stack = "" }: Error, file: string): Place | nul
   return places.find(isOwn) ?? places[0] ?? null
 }
 
-/** The place at the beginning of Node's report about a file: `file:///folder/file.mjs:3`. */
+/** Parses the position at the beginning of Node's report about a file, such as `file:///folder/file.mjs:3`. */
 const placeOfSyntax = (report: string): Place | null => {
   const [, url, place] = /^(file:\/\/.+|\/.+|[A-Za-z]:\\.+)(:\d+)$/m.exec(report) ?? []
   return url === undefined || place === undefined ? null : { file: pathOf(url), place }
 }
 
-/** Node does not tell an importer where a syntax error is, but `node --check` prints it. */
+/** Finds a syntax error with `node --check`, because Node does not tell an importer where it is. */
 const placeByCheck = (file: string): Place | null => {
   const { stderr } = spawnSync(process.execPath, ["--check", file], { encoding: "utf8", timeout: 5_000 })
   return placeOfSyntax(stderr)

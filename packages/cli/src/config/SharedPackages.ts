@@ -1,7 +1,9 @@
 import { realpathSync } from "node:fs"
 import { createRequire } from "node:module"
 
-/** The packages that must be the command's own copy in every file that the command loads. */
+/**
+ * The packages that must not be loaded twice. Every file that the command loads must use the command's copy of them.
+ */
 const shared = ["@quotewire/core", "effect"]
 
 const pathOf = (name: string, from: string): string | null => {
@@ -13,7 +15,7 @@ const pathOf = (name: string, from: string): string | null => {
   }
 }
 
-/** The packages that a file would load a second copy of. Values of one copy do not work with the other. */
+/** The packages of which a file would load a second copy. Values from one copy do not work with the other. */
 export const secondCopies = (file: string): ReadonlyArray<string> =>
   shared.filter((name) => {
     const path = pathOf(name, file)

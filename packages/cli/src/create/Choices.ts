@@ -1,16 +1,16 @@
-/** Where the service of a new project runs: in a program with this framework, or as a separate program. */
+/** Where a new project's service runs: in a program with this framework, or as a separate program (`host`). */
 export const places = ["fastify", "express", "hono", "next", "nest", "host"] as const
 export type Place = (typeof places)[number]
 
-/** The carriers that a new project can begin with. */
+/** The carriers that a new project can start with. */
 export const carriers = ["json", "xml", "rate-plan", "none"] as const
 export type CarrierChoice = (typeof carriers)[number]
 
-/** The choices for a new project. */
+/** The user's choices for a new project. */
 export interface Choices {
   readonly place: Place
   readonly carrier: CarrierChoice
-  /** Whether the project has a custom line. */
+  /** Whether the project has a custom insurance line. */
   readonly line: boolean
   /** Whether the project has a webhook receiver. */
   readonly receiver: boolean
@@ -18,7 +18,7 @@ export interface Choices {
   readonly docker: boolean
 }
 
-/** The words for these choices, as conditions in templates use them. */
+/** The words that stand for these choices in the conditions of templates. */
 export const wordsOf = ({ carrier, docker, line, place, receiver }: Choices): ReadonlySet<string> =>
   new Set([
     place,
@@ -28,7 +28,7 @@ export const wordsOf = ({ carrier, docker, line, place, receiver }: Choices): Re
     ...(receiver ? ["receiver"] : [])
   ])
 
-/** All words of all choices. */
+/** Every word that can stand for a choice. */
 const allWords: ReadonlySet<string> = new Set([
   ...places,
   ...carriers.filter((carrier) => carrier !== "none"),
@@ -38,8 +38,8 @@ const allWords: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Whether a condition holds: `json|xml` if one of the words is chosen, `!docker` if the word is not, and several parts,
- * separated by spaces, if each of them holds. Throws if there is no such word.
+ * Whether a condition holds. `json|xml` holds if one of the words is chosen, `!docker` if that word is not chosen. A
+ * condition with several parts, separated by spaces, holds if every part does. Throws for an unknown word.
  */
 export const holds = (condition: string, words: ReadonlySet<string>): boolean =>
   condition.split(" ").every((part) =>

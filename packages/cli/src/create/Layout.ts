@@ -1,10 +1,13 @@
 import { type Choices, holds, wordsOf } from "./Choices.ts"
 
-/** A file of a new project, and the template that it is made from. */
+/** A file of a new project, and the template that it is created from. */
 export interface PlannedFile {
-  /** The path in the project. */
+  /** The file's path in the project. */
   readonly path: string
-  /** The path below `templates/`. Those in `examples/` are the programs of the repository; the build copies them. */
+  /**
+   * The path of the template, relative to `templates/`. Templates below `examples/` are the repository's examples,
+   * which the build copies.
+   */
   readonly template: string
 }
 
@@ -66,7 +69,7 @@ const rules: ReadonlyArray<Rule> = [
   { path: "compose.yaml", template: "docker/compose.yaml", when: "docker" }
 ]
 
-/** The files of a project, apart from its `package.json`. */
+/** The files of a project, except its `package.json`. */
 export const planOf = (choices: Choices): ReadonlyArray<PlannedFile> => {
   const words = wordsOf(choices)
   return rules

@@ -1,6 +1,9 @@
 import { type Choices, type Place, wordsOf } from "./Choices.ts"
 
-/** The exact versions in new projects. A test keeps them equal to those that the repository is tested with. */
+/**
+ * The exact versions of packages in new projects. A test compares them with the versions that the repository is tested
+ * with.
+ */
 export const versions = {
   effect: "4.1.0",
   "@hono/node-server": "2.1.8",
@@ -21,7 +24,7 @@ export const versions = {
   typescript: "7.0.2"
 } as const
 
-/** Nest needs decorator metadata, and Next the compiler's API. Both were tested with this version. */
+/** Nest needs decorator metadata, and Next needs the compiler's API. Both were tested with this older version. */
 export const olderTypescript = "5.9.3"
 
 type Package = keyof typeof versions
@@ -49,7 +52,7 @@ const withSettings = "node --env-file-if-exists=.env"
 
 const forDevelopment = "node --env-file=.env.development --env-file-if-exists=.env"
 
-/** How each kind of project starts, for development and in production. */
+/** The commands that start each kind of project, for development and in production. */
 const starts: Readonly<Record<Place, Readonly<Record<string, string>>>> = {
   fastify: { dev: `${forDevelopment} src/server.ts`, start: "node src/server.ts" },
   express: { dev: `${forDevelopment} src/server.ts`, start: "node src/server.ts" },
@@ -59,7 +62,7 @@ const starts: Readonly<Record<Place, Readonly<Record<string, string>>>> = {
   host: { dev: `${withSettings} ${command} dev`, start: "quotewire serve" }
 }
 
-/** The Quotewire packages of a project: those needed at run time, and those that only its tests need. */
+/** The Quotewire packages that a project needs: those needed at run time, and those that only its tests need. */
 const ownPackages = ({ docker, place, receiver }: Choices) => {
   const isHost = place === "host"
   const run = [
@@ -75,7 +78,9 @@ const ownPackages = ({ docker, place, receiver }: Choices) => {
 const sorted = (record: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)))
 
-/** The `package.json` of a new project. Versions are exact; Quotewire packages have the command's own version. */
+/**
+ * The `package.json` of a new project. All versions are exact; Quotewire packages have the same version as the command.
+ */
 export const manifestOf = (name: string, choices: Choices, version: string) => {
   const { place } = choices
   const words = wordsOf(choices)
@@ -103,7 +108,7 @@ export const manifestOf = (name: string, choices: Choices, version: string) => {
   }
 }
 
-/** How a container starts the program: without npm, so that it gets signals. */
+/** The command that starts the program in a container. It does not use npm, so that the program receives signals. */
 export const containerCommand = (place: Place): string => {
   const programs: Readonly<Record<Place, ReadonlyArray<string>>> = {
     fastify: ["src/server.ts"],

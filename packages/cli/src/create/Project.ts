@@ -11,14 +11,14 @@ export interface ProjectFile {
 
 /** A project to create. */
 export interface Project {
-  /** The name in its `package.json`. */
+  /** The package name in its `package.json`. */
   readonly name: string
   readonly choices: Choices
-  /** The version of Quotewire that it depends on. */
+  /** The version of the Quotewire packages that it depends on. */
   readonly version: string
 }
 
-/** Where each kind of project serves the API. */
+/** The path at which each kind of project serves the API. */
 const mounts: Readonly<Record<Place, string>> = {
   fastify: "/insurance",
   express: "/insurance",
@@ -28,11 +28,11 @@ const mounts: Readonly<Record<Place, string>> = {
   host: ""
 }
 
-/** The address at which a project serves the API during development. */
+/** The address of a project's API during development. */
 export const addressOf = (place: Place): string =>
   place === "host" ? "http://127.0.0.1:8787" : `http://localhost:3000${mounts[place]}`
 
-/** The files of a project. `templateOf` returns the text of a template. */
+/** Creates the files of a project. `templateOf` returns a template's text. */
 export const filesOf = (
   { choices, name, version }: Project,
   templateOf: (template: string) => string
@@ -53,7 +53,7 @@ export const filesOf = (
   ]
 }
 
-/** A valid `package.json` name for a project in a folder with this name. */
+/** Turns a folder's name into a valid package name. */
 export const packageNameOf = (folder: string): string => {
   const name = folder
     .toLowerCase()

@@ -7,7 +7,7 @@ const templatesFolder = Effect.flatMap(Path.Path, (path) =>
   Effect.orDie(path.fromFileUrl(new URL("../../templates/", import.meta.url)))
 )
 
-/** The files of a project, made from this package's templates. */
+/** Creates the files of a project from this package's templates. */
 export const read = Effect.fnUntraced(function* (project: Project) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -19,7 +19,9 @@ export const read = Effect.fnUntraced(function* (project: Project) {
   return filesOf(project, (template) => texts.get(template) ?? "")
 })
 
-/** Fails unless a project can be written into the folder: it does not exist yet, or holds nothing but `.git`. */
+/**
+ * Fails unless a project can be written into the folder: the folder must not exist yet, or contain nothing but `.git`.
+ */
 export const check = Effect.fnUntraced(function* (folder: string) {
   const files = yield* FileSystem.FileSystem
   const refused = new WrongUsage({
@@ -30,7 +32,7 @@ export const check = Effect.fnUntraced(function* (folder: string) {
   if (entries.some((entry) => entry !== ".git" && !entry.startsWith(".git/"))) return yield* refused
 })
 
-/** Writes the files of a project into a folder. */
+/** Writes a project's files into a folder. */
 export const write = Effect.fnUntraced(
   function* (folder: string, project: ReadonlyArray<ProjectFile>) {
     const files = yield* FileSystem.FileSystem

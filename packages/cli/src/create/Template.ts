@@ -1,14 +1,15 @@
 import { holds } from "./Choices.ts"
 
 /*
- * A template is a file of the new project with two kinds of marks. `{{name}}` stands for a value. `//? json|xml` at the
- * end of a line keeps the line only if the condition holds; on a line of its own it begins a block, which ends at a mark
- * without a condition. A mark begins like a comment in the file: `//?`, `#?` or `<!--?`.
+ * A template is a file of the new project that contains two kinds of marks. `{{name}}` is replaced with a value. `//?
+ * json|xml` is a condition: at the end of a line, it keeps the line only if the condition holds; on a line of its own,
+ * it begins a block, which ends at the next mark without a condition. A condition's mark begins like a comment in the
+ * file: `//?`, `#?` or `<!--?`.
  */
 
 const mark = /[ \t]*(?:\/\/|#|<!--)\?(.*?)(?:-->)?$/
 
-/** The text of a template with these values, for these chosen words. */
+/** Renders a template with these values and the words that stand for the user's choices. */
 export const render = (
   template: string,
   words: ReadonlySet<string>,

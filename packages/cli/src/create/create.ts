@@ -35,7 +35,7 @@ interface Given {
   readonly docker: Option.Option<boolean>
 }
 
-/** The choices made with flags. */
+/** The choices that the user made with flags. */
 const choicesOf = ({ carrier, docker, in: place, line, receiver }: Given): Effect.Effect<Choices, WrongUsage> =>
   Option.isNone(place)
     ? Effect.fail(new WrongUsage({ message: `Choose where the service runs: --in must be ${anyOf(places)}.` }))
@@ -47,7 +47,7 @@ const choicesOf = ({ carrier, docker, in: place, line, receiver }: Given): Effec
         docker: Option.getOrElse(docker, () => false)
       })
 
-/** Whether to ask the user: only if no flag makes a choice and the command runs at a terminal. */
+/** Whether to ask the user questions: only at a terminal, and if no flag makes a choice. */
 const asks = ({ carrier, docker, in: place, line, receiver }: Given) =>
   Effect.map(
     TerminalCapabilities.TerminalCapabilities,

@@ -3,26 +3,26 @@ import { CannotListen, type Receiver, stopAccepting } from "@quotewire/http"
 import { Effect, type Scope } from "effect"
 import type { WorkerProcess } from "./WorkerProcess.ts"
 
-/** Accepts connections in the primary and hands them to the workers in turn. */
+/** Accepts connections in the primary process and hands them to the workers in turn. */
 export interface Acceptor {
   /** Starts handing connections to a worker. */
   readonly add: (worker: WorkerProcess) => void
-  /** Stops handing connections to a worker. Those already sent arrive before its next order. */
+  /** Stops handing connections to a worker. The connections that were already sent arrive before its next order. */
   readonly remove: (worker: WorkerProcess) => void
-  /** Listens until the scope closes, then hands over the remaining accepted connections. */
+  /** Listens until the scope closes, then hands over the accepted connections that are left. */
   readonly listen: (settings: {
     readonly host: string
     readonly port: number
   }) => Effect.Effect<Receiver["bound"], CannotListen, Scope.Scope>
 }
 
-/** How many accepted connections may wait for a worker. Further ones are closed. */
+/** How many accepted connections may wait for a worker. Connections above this limit are closed. */
 const maxWaiting = 10_000
 
 /** How long handing over the last connections may take, in milliseconds. */
 const longestHandoverMs = 1_000
 
-/** Makes an acceptor that does not listen yet. */
+/** Creates an acceptor that does not listen yet. */
 export const make = (): Acceptor => {
   const workers = new Set<WorkerProcess>()
   const free = new Set<WorkerProcess>()

@@ -7,21 +7,21 @@ import type { Settings } from "./Workers.ts"
 /** How long a worker may take to report its metrics, in milliseconds. */
 const longestAnswerMs = 1_000
 
-/** Collects the metrics of all workers and keeps the totals of those that have ended. */
+/** Collects the metrics of all workers, and keeps the totals of workers that have ended. */
 export interface CollectedMetrics {
-  /** Adds a worker to ask for metrics. */
+  /** Adds a worker whose metrics are collected. */
   readonly onReady: Settings["onReady"]
   /** Keeps the totals of a worker that has ended. */
   readonly onEnded: Settings["onEnded"]
   /**
    * The merged metrics of the workers and this process, in the Prometheus text format.
    *
-   * If a worker does not answer within a second, only the totals of its last report are used.
+   * If a worker does not answer within a second, only the totals in its last report are used.
    */
   readonly text: Effect.Effect<string>
 }
 
-/** Makes a collector without workers. */
+/** Creates a collector that has no workers yet. */
 export const make = (): CollectedMetrics => {
   const oneAtATime = Semaphore.makeUnsafe(1)
   const serving = new Set<WorkerProcess>()
@@ -56,7 +56,7 @@ export const make = (): CollectedMetrics => {
             Effect.timeoutOption(longestAnswerMs)
           )
         yield* Effect.forEach(asked, ask, { concurrency: "unbounded", discard: true })
-        // A worker that has ended in the meantime is already counted in the totals.
+        // If a worker ended in the meantime, the totals already contain its counts.
         return textOf(
           asked.filter((worker) => serving.has(worker)),
           answered
@@ -66,7 +66,7 @@ export const make = (): CollectedMetrics => {
   }
 }
 
-/** The number of processes that the metrics come from. */
+/** Metrics about the number of processes that the other metrics come from. */
 const counts = (heard: number, silent: number, replaced: number): ReadonlyArray<MergedMetrics.Families> => [
   MergedMetrics.single("quotewire_processes", "gauge", "Workers whose metrics are in this answer.", heard),
   MergedMetrics.single("quotewire_processes_silent", "gauge", "Workers that have not reported their metrics.", silent),

@@ -6,21 +6,21 @@
 export interface Family {
   /** `counter`, `gauge`, `histogram` or `summary`. */
   readonly type: string
-  /** The description as written, with escapes; null if there is none. */
+  /** The description as it was written, with escapes; null if there is none. */
   readonly help: string | null
-  /** Values by name and labels as written, such as `requests_total{status="200"}`. */
+  /** Values by name and labels as they were written, such as `requests_total{status="200"}`. */
   readonly samples: ReadonlyMap<string, number>
 }
 
 /** Metrics by name. */
 export type Families = ReadonlyMap<string, Family>
 
-/** A family that is being filled. */
+/** A metric to which samples are being added. */
 interface Growing extends Family {
   readonly samples: Map<string, number>
 }
 
-/** Reads the metrics of a process. Lines that are neither comments nor samples are dropped. */
+/** Parses the metrics of a process. Lines that are neither comments nor samples are dropped. */
 export const read = (text: string): Families => {
   const families = new Map<string, Growing>()
   const helps = new Map<string, string>()
@@ -47,8 +47,8 @@ type Combine = (one: number, other: number) => number
 const sum: Combine = (one, other) => one + other
 
 /**
- * Gauges that are not summed. All processes observe the same database, so the largest value is used. The start time is
- * that of the oldest process.
+ * Gauges that are not summed. If all processes observe the same value in the database, the largest one is used. The
+ * start time is the oldest process's.
  */
 const gauges: ReadonlyMap<string, Combine> = new Map([
   ["quotewire_oldest_due_job_age_seconds", Math.max],
@@ -56,7 +56,9 @@ const gauges: ReadonlyMap<string, Combine> = new Map([
   ["process_start_time_seconds", Math.min]
 ])
 
-/** Sums counters, histograms and gauges. Leaves out the quantiles of summaries, which cannot be merged. */
+/**
+ * Merges metrics: sums counters, histograms and most gauges. Drops the quantiles of summaries, which cannot be merged.
+ */
 export const merge = (all: ReadonlyArray<Families>): Families => {
   const merged = new Map<string, Growing>()
   for (const [name, family] of all.flatMap((families) => Array.from(families))) {
@@ -72,11 +74,14 @@ export const merge = (all: ReadonlyArray<Families>): Families => {
   return merged
 }
 
-/** Counters and histograms, which must be kept when their process ends: a total that decreases looks like a restart. */
+/**
+ * Selects the metrics that must be kept when their process ends: counters and histograms. A total that decreases would
+ * look like a restart.
+ */
 export const totals = (families: Families): Families =>
   new Map(Array.from(families).filter(([, { type }]) => type === "counter" || type === "histogram"))
 
-/** Writes metrics in the text format. */
+/** Formats metrics in the text format. */
 export const write = (families: Families): string =>
   Array.from(families, ([name, { type, help, samples }]) =>
     [
@@ -87,6 +92,6 @@ export const write = (families: Families): string =>
     ].join("\n")
   ).join("")
 
-/** A metric with one sample. */
+/** Creates a metric with one sample. */
 export const single = (name: string, type: "counter" | "gauge", help: string, value: number): Families =>
   new Map([[name, { type, help, samples: new Map([[name, value]]) }]])

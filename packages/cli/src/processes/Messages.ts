@@ -4,30 +4,30 @@ import { Option, Schema } from "effect"
  * The messages between the primary and the workers of `serve --processes`, over the IPC channel of `node:cluster`.
  */
 
-/** What a worker reports once its host is listening. */
+/** What a worker reports when its host is listening. */
 export const Ready = Schema.Struct({
   base_url: Schema.String,
-  /** The ids of its carriers, by environment. */
+  /** The IDs of its carriers, by environment. */
   carriers: Schema.Struct({ sandbox: Schema.Array(Schema.String), live: Schema.Array(Schema.String) }),
-  /** Whether `live` can be called but has no carriers. */
+  /** Whether the live environment can be called but has no carriers. */
   is_live_without_carriers: Schema.Boolean
 })
 export type Ready = typeof Ready.Type
 
-/** The address that the primary is bound to. */
+/** The address that the primary listens on. */
 export const Bound = Schema.fromJsonString(
   Schema.Struct({ address: Schema.String, family: Schema.String, port: Schema.Int })
 )
 
 /** An order from the primary to a worker. */
 export const Order = Schema.Literals([
-  /** Answer the connection that comes with the order. */
+  /** Answer the connection that is sent with the order. */
   "connection",
-  /** Finish running calls, then end. */
+  /** Finish running calls, report the last metrics, then wait for `leave`. */
   "drain",
-  /** Report the metrics. */
+  /** Report the current metrics. */
   "metrics",
-  /** Exit: the last metrics have arrived. */
+  /** Exit, because the last metrics have arrived. */
   "leave"
 ])
 export type Order = typeof Order.Type

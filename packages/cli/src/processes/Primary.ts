@@ -9,14 +9,14 @@ import * as Supervisor from "./Supervisor.ts"
 import * as WorkerProcess from "./WorkerProcess.ts"
 import * as Workers from "./Workers.ts"
 
-/** Called once all workers are ready. */
+/** Called when all workers are ready. */
 export type Announce = (ready: Ready) => Effect.Effect<void>
 
 /**
  * Runs a number of workers behind one port until interrupted, then drains them.
  *
- * The primary serves only metrics and uses no storage. SIGHUP replaces the workers one after the other. However many
- * signals arrive during a restart, they cause one more restart.
+ * The primary process itself serves only metrics and uses no storage. SIGHUP replaces the workers one after the other.
+ * Signals that arrive during such a restart cause only one more restart, however many they are.
  */
 export const run = Effect.fnUntraced(function* (
   settings: Pick<HostSettings, "host" | "port" | "metrics_port">,
@@ -34,8 +34,8 @@ export const run = Effect.fnUntraced(function* (
   }
   const acceptor = Acceptor.make()
   const workers = yield* Workers.make({
-    // Workers wait for the bound address. So listening begins after the workers' finalizer is registered, and ends
-    // before it runs.
+    // Workers wait for the bound address, because listening must begin after the workers' finalizer is registered. So
+    // it ends before that finalizer runs.
     fork: (isFirst) => Effect.flatMap(Deferred.await(bound), (address) => WorkerProcess.fork(address, isFirst)),
     onReady: (worker) => {
       collected.onReady(worker)
@@ -57,7 +57,7 @@ export const run = Effect.fnUntraced(function* (
   return yield* supervisor.keep
 })
 
-/** SIGHUPs as a queue of restarts, with at most one waiting. */
+/** Turns SIGHUP signals into a queue of restarts. At most one restart waits. */
 const hangUps = Effect.gen(function* () {
   const queue = yield* Queue.dropping<"restart">(1)
   const onSignal = () => void Queue.offerUnsafe(queue, "restart")

@@ -4,22 +4,19 @@ import type { Receiver } from "@quotewire/http"
 import { Schema } from "effect"
 import * as Messages from "./Messages.ts"
 
-/**
- * The variable that marks the workers of a primary. Another program that uses `node:cluster` does not set it for its
- * workers.
- */
+/** The variable that marks the workers of a primary process. Other programs that use `node:cluster` do not set it. */
 export const workerVariable = "QUOTEWIRE_WORKER"
 
-/** The role of this process: the first worker of a primary, a later one, or standalone. */
+/** The role of this process: a primary's first worker, a later worker, or standalone. */
 export const role = (): "alone" | "first" | "later" => {
   const variable = cluster.isWorker ? process.env[workerVariable] : undefined
   return variable === "first" || variable === "later" ? variable : "alone"
 }
 
-/** The variable that tells a worker the address that the primary is bound to. */
+/** The variable that tells a worker which address the primary listens on. */
 export const boundVariable = "QUOTEWIRE_WORKER_ADDRESS"
 
-/** Receives connections from the primary, and acknowledges each so that the primary sends the next one. */
+/** Receives connections from the primary. Acknowledges each connection, so that the primary sends the next one. */
 export const receiver = (): Receiver => ({
   bound: Schema.decodeUnknownSync(Messages.Bound)(process.env[boundVariable]),
   receive: (accept) => {

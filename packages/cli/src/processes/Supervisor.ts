@@ -7,22 +7,25 @@ import { type Launched, monotonicMs, type Workers } from "./Workers.ts"
 
 /** Keeps a number of workers running. */
 export interface Supervisor {
-  /** Starts the first worker, then the others. If a worker cannot start, fails with its reason. */
+  /** Starts the first worker, then the others. Fails with the reason if a worker cannot start. */
   readonly start: Effect.Effect<Ready, CommandFailed | WrongUsage>
-  /** Replaces workers that end. Never returns; fails if all of them keep ending. */
+  /** Replaces workers that end. Never returns, but fails if all of them keep ending. */
   readonly keep: Effect.Effect<never, CommandFailed | WrongUsage>
-  /** Replaces all workers, one after the other: the new one listens before the old one drains. Stops if one cannot start. */
+  /**
+   * Replaces all workers, one after the other. Each new worker listens before the old one drains. Stops if a new worker
+   * cannot start.
+   */
   readonly restart: Effect.Effect<void>
 }
 
 /** How long a replacement worker may take to start, in milliseconds. */
 const longestStartMs = 120_000
 
-/** A place for one worker. Replacing the worker requires the lock. */
+/** A slot for one worker. Whoever replaces the worker must hold the lock. */
 interface Place {
   worker: WorkerProcess
   ready_at_ms: number
-  /** How many consecutive workers failed in this place: they could not start or ended soon. */
+  /** How many consecutive workers in this place have failed: they could not start, or ended soon. */
   failures: number
   readonly lock: Semaphore.Semaphore
 }
@@ -46,7 +49,7 @@ const launchNext = (workers: Workers) =>
     orElse: () => Effect.fail(new CommandFailed({ message: "A process did not start within two minutes." }))
   })
 
-/** Whether the workers of all places are in a crash loop. */
+/** Whether the workers in all places are in a crash loop. */
 const isCrashLoop = (places: ReadonlyArray<Place>, workers: Workers) =>
   Effect.map(monotonicMs, (now) =>
     BackOff.isCrashLoop(
@@ -56,7 +59,7 @@ const isCrashLoop = (places: ReadonlyArray<Place>, workers: Workers) =>
     )
   )
 
-/** Makes a supervisor for this many workers, without starting them. */
+/** Creates a supervisor for this many workers. It does not start them yet. */
 export const make = (count: number, workers: Workers): Supervisor => {
   const places: Array<Place> = []
 
@@ -95,7 +98,7 @@ export const make = (count: number, workers: Workers): Supervisor => {
     Effect.suspend(() => {
       const { lock, worker } = place
       return Effect.flatMap(worker.ended, (how) =>
-        // A restart may have replaced it in the meantime.
+        // A restart may have replaced the worker in the meantime.
         lock.withPermit(Effect.suspend(() => (place.worker === worker ? replace(place, how) : Effect.void)))
       )
     })

@@ -7,10 +7,10 @@ import * as Messages from "./Messages.ts"
 const longestLeaveMs = 1_000
 
 /**
- * Runs a host as a worker until the primary orders it to end.
+ * Runs a host as a worker until the primary orders the worker to end.
  *
- * Reports to the primary once the host is ready. If the host cannot start, reports the reason instead of failing: the
- * primary prints it once for all workers.
+ * Reports to the primary when the host is ready. If the host cannot start, reports the reason instead of failing,
+ * because the primary prints it once for all workers.
  */
 export const run = <R>(
   host: Effect.Effect<Messages.Ready, CommandFailed | WrongUsage, R>
@@ -38,7 +38,7 @@ const listen = (fork: (effect: Effect.Effect<void>) => unknown): Orders => {
       fork(Effect.flatMap(Metrics.text, (text) => report({ _tag: "Metrics", text })))
     } else if (order === "drain" || order === "leave") Deferred.doneUnsafe(orders[order], Effect.void)
   })
-  // Only the primary restarts workers, even when a terminal signals the whole process group.
+  // Ignores SIGHUP, because only the primary restarts workers, and a terminal signals the whole process group.
   process.on("SIGHUP", () => {})
   return orders
 }

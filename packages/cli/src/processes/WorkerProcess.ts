@@ -8,29 +8,30 @@ import * as MergedMetrics from "./MergedMetrics.ts"
 import * as Messages from "./Messages.ts"
 import { boundVariable, workerVariable } from "./Role.ts"
 
-/** A worker, as the primary sees it. */
+/** A worker process, as the primary sees it. */
 export interface WorkerProcess {
   readonly pid: number
-  /** Waits until it listens. Fails with the reason if it cannot. */
+  /** Waits until the worker listens. Fails with the reason if it cannot listen. */
   readonly ready: Effect.Effect<Messages.Ready, CommandFailed | WrongUsage>
-  /** Waits until it has ended. Returns how: `exit code 1`, `signal SIGKILL`. */
+  /** Waits until the worker has ended. Returns how it ended, such as `exit code 1` or `signal SIGKILL`. */
   readonly ended: Effect.Effect<string>
-  /** Hands over a connection. `taken` is called once the worker can take the next one. */
+  /** Hands a connection to the worker. `taken` is called when the worker can take the next one. */
   readonly handOver: (socket: Socket, taken: () => void) => void
-  /** Orders it to finish running calls and end. Does not wait. */
+  /** Orders the worker to finish running calls and end. Does not wait for that. */
   readonly drain: Effect.Effect<void>
-  /** Kills it immediately. */
+  /** Kills the worker immediately. */
   readonly kill: Effect.Effect<void>
-  /** Asks for its metrics and waits for them. */
+  /** Asks for the worker's metrics and waits for them. */
   readonly metrics: Effect.Effect<void>
-  /** Its last reported metrics. */
+  /** The metrics that the worker reported last. */
   readonly reported: () => MergedMetrics.Families
 }
 
 const program = fileURLToPath(new URL("../../bin/quotewire.js", import.meta.url))
 
 /**
- * Starts a worker with the arguments of this process, for a bound address. Only the first worker may update the schema.
+ * Starts a worker with this process's arguments, for a bound address. Only the first worker may update the database
+ * schema.
  */
 export const fork = (bound: Receiver["bound"], isFirst: boolean): Effect.Effect<WorkerProcess, CommandFailed> =>
   Effect.try({
@@ -61,7 +62,7 @@ const of = (worker: NonNullable<typeof cluster.worker>): WorkerProcess => {
   const end = (how: string) => void Deferred.doneUnsafe(ended, Effect.succeed(how))
   const send = (order: Messages.Order) =>
     Effect.sync(() => {
-      // The channel closes shortly before the process ends.
+      // The channel may already be closed, because it closes shortly before the process ends.
       if (worker.isConnected()) worker.send(order, () => {})
     })
 

@@ -8,13 +8,13 @@ export const monotonicMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Numbe
 
 /** How to start workers, and what to call when they start and end. */
 export interface Settings {
-  /** Starts a process. Only the first worker may update the database. */
+  /** Starts a process. Only the first worker may update the database schema. */
   readonly fork: (isFirst: boolean) => Effect.Effect<WorkerProcess, CommandFailed>
   /** Called when a worker is listening. */
   readonly onReady: (worker: WorkerProcess) => void
   /** Called before a worker is told to end. */
   readonly onStopping: (worker: WorkerProcess) => void
-  /** Called when a worker that was listening has ended; `isUnexpected` if it was not told to end. */
+  /** Called when a worker that was listening has ended. `isUnexpected` is true if the worker was not told to end. */
   readonly onEnded: (worker: WorkerProcess, isUnexpected: boolean) => void
 }
 
@@ -22,26 +22,26 @@ export interface Settings {
 export interface Launched {
   readonly worker: WorkerProcess
   readonly ready: Ready
-  /** In monotonic time. */
+  /** When the worker began to listen, in monotonic time. */
   readonly ready_at_ms: number
 }
 
-/** Starts and stops workers, and tracks which of them are running. */
+/** Starts and stops workers, and knows which of them are running. */
 export interface Workers {
-  /** Starts a worker and waits until it is listening. If that fails, stops it. */
+  /** Starts a worker and waits until it is listening. Stops the worker if that fails. */
   readonly launch: (isFirst: boolean) => Effect.Effect<Launched, CommandFailed | WrongUsage>
-  /** Lets a worker finish its calls and waits until it ends. Kills it after 9.5 seconds. */
+  /** Lets a worker finish its calls and waits until the worker ends. Kills it after 9.5 seconds. */
   readonly stop: (worker: WorkerProcess) => Effect.Effect<void>
-  /** Forgets a worker that has ended on its own. */
+  /** Removes a worker that has ended on its own. */
   readonly forget: (worker: WorkerProcess) => void
-  /** Whether a worker started listening and has not ended. */
+  /** Whether a worker is listening. */
   readonly isServing: (worker: WorkerProcess) => boolean
 }
 
-/** How long a worker may take to stop, in milliseconds. The command must end within ten seconds. */
+/** How long a worker may take to stop, in milliseconds. The whole command must end within ten seconds. */
 const longestDrainMs = 9_500
 
-/** Makes the workers without starting any. When the scope closes, all of them stop at the same time. */
+/** Creates the workers without starting any. When the scope closes, all running workers stop at the same time. */
 export const make = Effect.fnUntraced(function* ({
   fork,
   onEnded,
@@ -95,7 +95,7 @@ export const make = Effect.fnUntraced(function* ({
 const endedEarly = (how: string) =>
   Effect.fail(new CommandFailed({ message: `A process ended with ${how} before it was ready.` }))
 
-/** Whether an effect ends within a time limit. Interruptible even in a finalizer. */
+/** Whether an effect ends within a time limit. The effect can be interrupted even in a finalizer. */
 const isWithin = (limitMs: number, effect: Effect.Effect<unknown>): Effect.Effect<boolean> =>
   Effect.interruptible(effect).pipe(
     Effect.as(true),

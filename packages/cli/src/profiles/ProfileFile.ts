@@ -6,10 +6,10 @@ import * as PrivateFile from "../settings/PrivateFile.ts"
 import * as Settings from "../settings/Settings.ts"
 
 /*
- * The keys that a user saved, in a file in their configuration folder that nobody else can read.
+ * The keys that a user has saved, in a file in the user's configuration folder. Nobody else can read the file.
  */
 
-/** A saved key and the only host that it is sent to. */
+/** A saved key, and the only host that the key is sent to. */
 export interface Profile {
   readonly base_url: string
   readonly api_key: Redacted.Redacted<string>
@@ -44,7 +44,7 @@ const variable = (name: string) =>
 
 const isWindows = process.platform === "win32"
 
-/** The file's folder; `None` if the environment defines no configuration folder. */
+/** The folder that contains the file; `None` if the environment defines no configuration folder. */
 const findFolder = Effect.gen(function* () {
   const { isAbsolute, join } = yield* Path.Path
   const chosen = Option.filter(yield* variable("XDG_CONFIG_HOME"), isAbsolute)
@@ -59,13 +59,16 @@ const findFolder = Effect.gen(function* () {
 
 const fileIn = (folder: string) => Effect.map(Path.Path, ({ join }) => join(folder, "profiles.json"))
 
-/** Fails if anyone but the owner can read or write the file. On Windows, `%APPDATA%` is private to its user. */
+/**
+ * Fails if anyone but the owner can read or write the file. On Windows this is not checked, because `%APPDATA%` is
+ * private to its user.
+ */
 const refuseShared = (path: string, { mode }: FileSystem.File.Info) =>
   !isWindows && (mode & 0o077) !== 0
     ? new CommandFailed({ message: `Other users can read ${path}: run chmod 600 on it, and replace its keys.` })
     : Effect.void
 
-/** Reads the profiles; there are none before the first `quotewire login`. No error repeats the content of the file. */
+/** Reads the profiles. Before the first `quotewire login` there are none. No error repeats the file's content. */
 export const read = Effect.gen(function* () {
   const files = yield* FileSystem.FileSystem
   const found = yield* findFolder
@@ -97,7 +100,7 @@ export const read = Effect.gen(function* () {
   return profiles
 })
 
-/** Replaces the file atomically: a concurrent reader sees either the old or the new one. */
+/** Replaces the file atomically, so that a concurrent reader sees either the old or the new file. */
 const write = Effect.fnUntraced(
   function* (profiles: Profiles) {
     const files = yield* FileSystem.FileSystem
@@ -121,7 +124,7 @@ const write = Effect.fnUntraced(
   )
 )
 
-/** Saves a profile, replacing one with the same name. */
+/** Saves a profile. Replaces a profile with the same name. */
 export const keep = Effect.fnUntraced(function* (name: string, profile: Profile) {
   const profiles = new Map(yield* read).set(name, profile)
   if (profiles.size > maxProfiles) {

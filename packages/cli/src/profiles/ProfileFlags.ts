@@ -5,7 +5,7 @@ import * as Settings from "../settings/Settings.ts"
 import * as ProfileFile from "./ProfileFile.ts"
 
 /*
- * Which host a command calls and with which key: explicit settings first, then a profile.
+ * Decides which host a command calls and with which key. Explicit settings take precedence over a profile.
  */
 
 const setName = Flag.optional(Settings.profile)
@@ -14,7 +14,7 @@ const setUrl = Flag.optional(Settings.calledUrl)
 
 const wrong = (expected: string) => new CliError.InvalidValue({ option: "profile", value: "", expected, kind: "flag" })
 
-/** The explicitly set value. A wrong value counts as set: its own flag reports the error. */
+/** The value that was set explicitly. A wrong value counts as set, because its own flag reports the error. */
 const valueOf = <A>(flag: Flag.Flag<Option.Option<A>>, args: Param.ParsedArgs) =>
   flag.parse(args).pipe(
     Effect.map(([, value]) => ({ is_set: Option.isSome(value), value: Option.getOrNull(value) })),
@@ -22,8 +22,9 @@ const valueOf = <A>(flag: Flag.Flag<Option.Option<A>>, args: Param.ParsedArgs) =
   )
 
 /**
- * The profile to use; null for none. The default profile is used only if no key is set, so that an explicit key is
- * never sent to the host of a profile that was not named. A profile's key is never sent to a different host.
+ * Finds the profile to use; null if no profile is used. The default profile is used only if no key is set explicitly,
+ * so an explicit key is never sent to the host of a profile that was not named. A profile's key is never sent to a
+ * different host.
  */
 const used = Effect.fnUntraced(function* (args: Param.ParsedArgs) {
   const [, name] = yield* setName.parse(args)
@@ -44,10 +45,10 @@ const used = Effect.fnUntraced(function* (args: Param.ParsedArgs) {
   )
 })
 
-/** The named profile, which must exist if any of its values are needed. */
+/** The profile with the given name. It must exist if any of its values are needed. */
 export const profile = parsedAs(setName, (args) => Effect.andThen(used(args), setName.parse(args)))
 
-/** The key to call with: the explicit one, or that of the profile. */
+/** The key to call with: the explicit key, or else the profile's key. */
 export const apiKey = parsedAs(Settings.callerKey, (args) =>
   Effect.catchTag(Settings.callerKey.parse(args), "MissingOption", (missing) =>
     Effect.flatMap(used(args), (chosen) =>
@@ -56,7 +57,7 @@ export const apiKey = parsedAs(Settings.callerKey, (args) =>
   )
 )
 
-/** The host to call: the explicit one, that of the profile, or that of `quotewire dev`. */
+/** The host to call: the explicit host, or else the profile's, or else that of `quotewire dev`. */
 export const baseUrl = parsedAs(Settings.calledUrl, (args) =>
   Effect.catchTag(Settings.calledUrl.parse(args), "MissingOption", () =>
     Effect.map(used(args), (chosen) => [args.arguments, chosen?.base_url ?? Settings.localUrl] as const)

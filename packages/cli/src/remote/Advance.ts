@@ -9,14 +9,17 @@ const reportEvery = "3 seconds"
 
 const numeral = (value: number): string => value.toLocaleString("en-US")
 
-/** A clock advance that this command requested: from and to in sandbox seconds, and when, in milliseconds. */
+/**
+ * A clock advance that this command requested. `from` and `to` are in seconds of the sandbox's clock, and `at_ms` is
+ * when it was requested.
+ */
 interface Asked {
   readonly from: number
   readonly to: number
   readonly at_ms: number
 }
 
-/** How much time is left, and how fast it passes. */
+/** Describes how much time is left, and how fast it passes. */
 const progressOf = ({ at_ms, from, to }: Asked, reached: number, nowMs: number): string => {
   const left = Math.max(0, to - reached)
   const pace = Math.round(Math.max(0, reached - from) / Math.max(1, (nowMs - at_ms) / 1_000))
@@ -37,8 +40,8 @@ const reportProgress = Effect.fnUntraced(function* (client: HostClient.HostClien
 })
 
 /**
- * Advances the clock of the sandbox, however long that takes. Meanwhile, reports the carriers that have not answered
- * the quote request `id`.
+ * Advances the sandbox's clock, however long that takes. Meanwhile, reports the carriers that have not answered the
+ * quote request `id`.
  */
 export const advance = Effect.fnUntraced(function* (client: HostClient.HostClient, seconds: number, id: string) {
   const before = yield* HostClient.call((signal) => client.get_sandbox({}, { signal }))

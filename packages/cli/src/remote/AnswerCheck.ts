@@ -3,8 +3,8 @@ import type { ConnectOptions } from "@quotewire/http/client"
 import { Predicate, Schema } from "effect"
 
 /**
- * Finds the first wrong field of a host's answer; null if there is none. The host may be newer, so unknown fields and
- * values are valid.
+ * Finds the first wrong field in a host's answer; null if all fields are valid. The host may be newer than this
+ * program, so unknown fields and values are valid.
  */
 export const check: NonNullable<ConnectOptions["check_answer"]> = (operation, answer) =>
   findingsOf(operation)(answer).find((error) => !isNewerValue(error, answer) && !isOfAction(error)) ?? null
@@ -19,8 +19,9 @@ const findingsOf = (name: string) => {
 }
 
 /**
- * Whether a field contains a text that is not among the known values. A newer host may have more, such as a new kind of
- * resource. Currencies are excluded: amounts are shown in US dollars, so a different currency would be shown wrong.
+ * Whether a field contains a string that is not among the known values. A newer host may have more values, such as a
+ * new kind of resource. Currencies are excluded, because amounts are shown in US dollars, so a different currency would
+ * be shown wrong.
  */
 const isNewerValue = ({ allowed_values, path }: ApiError.FieldError, answer: unknown): boolean =>
   allowed_values !== undefined &&
@@ -28,8 +29,8 @@ const isNewerValue = ({ allowed_values, path }: ApiError.FieldError, answer: unk
   Predicate.isString(path.split(".").reduce(memberOf, answer))
 
 /**
- * Whether a field belongs to a next action. A newer host can send fields in it that are neither text nor numbers. The
- * type and the URL are shown, so they must be text.
+ * Whether a field belongs to a next action. A newer host can add fields to next actions that are neither strings nor
+ * numbers. The type and the URL are shown to people, so they must be strings.
  */
 const isOfAction = ({ path }: ApiError.FieldError): boolean => /(^|\.)next_actions\.\d+\.(?!(?:type|url)$)/.test(path)
 

@@ -6,10 +6,10 @@ import type { CommandFailed } from "../settings/CommandErrors.ts"
 import { closest } from "./closest.ts"
 import * as HostClient from "./HostClient.ts"
 
-/** An event of the feed, as `list_events` returns it. */
+/** An event from the feed, as `list_events` returns it. */
 export type FeedEvent = AnswerOf<"list_events">["events"][number]
 
-/** Where to begin following the feed: with new events, with the oldest one, or after a cursor. */
+/** Where to begin following the feed: with new events, with the oldest event, or after a cursor. */
 export const sinceFlag = Flag.String("since").pipe(
   Flag.withDefault("now"),
   Flag.withMetavar("now|start|cursor"),
@@ -29,7 +29,7 @@ export const listedSinceFlag = Flag.String("since").pipe(
   Flag.withDescription("Where to begin: start (the default), or after a next_cursor")
 )
 
-/** The event types to show; all if none are given. */
+/** The event types to show; all types if none are given. */
 export const typesFlag = Flag.String("types").pipe(
   Flag.filterMap(
     (text) => {
@@ -49,7 +49,7 @@ const meant = (text: string): string => {
   return wrong === undefined ? "" : closest(wrong.trim(), Event.choosable)
 }
 
-/** Whether an event has one of these types. Without types, every event matches. */
+/** Creates a function that says whether an event has one of these types. If there are no types, every event matches. */
 export const isOf =
   (types: ReadonlyArray<string>) =>
   ({ type }: FeedEvent): boolean =>
@@ -59,7 +59,7 @@ type Page = AnswerOf<"list_events">
 
 const firstCursor = (since: string): string | null => (since === "start" || since === "now" ? null : since)
 
-/** The pages of the feed up to its end, which is marked by an empty page. */
+/** The pages of the feed up to its end. An empty page marks the end. */
 const pages = (client: HostClient.HostClient, after: string | null): Stream.Stream<Page, CommandFailed> =>
   Stream.paginate(after, (cursor) =>
     Effect.gen(function* () {
@@ -78,13 +78,13 @@ export const stored = (client: HostClient.HostClient, since: string): Stream.Str
 
 /**
  * How long to wait between polls for new events, in milliseconds, because the feed has no long poll. While nothing
- * happens, the wait grows tenfold, which makes 43,200 reads a day. A sandbox key may make 50,000, so some are left for
- * other calls.
+ * happens, the wait grows to ten times this, which makes 43,200 reads a day. A sandbox key may make 50,000 calls a day,
+ * so some are left for other calls.
  */
 const pollMs = 200
 
 /**
- * The cursor to begin after. New events begin at the end of the feed.
+ * Finds the cursor to begin after. For new events, that is the end of the feed.
  *
  * Makes at least one call, so that a wrong key or address is reported immediately.
  */
@@ -98,14 +98,14 @@ const start = Effect.fnUntraced(function* (client: HostClient.HostClient, since:
   return Option.match(last, { onNone: () => null, onSome: ({ next_cursor }) => next_cursor })
 })
 
-/** An endless stream of events. It waits while the host is down. */
+/** An endless stream of events. While the host is down, the stream waits. */
 export interface Following {
   readonly events: Stream.Stream<FeedEvent, CommandFailed>
-  /** The cursor after the last page read; null to begin with the oldest event. */
+  /** The cursor after the last page that was read; null to begin with the oldest event. */
   readonly cursor: () => string | null
 }
 
-/** Starts following the feed. No event that occurs after this returns is missed. */
+/** Starts following the feed. Once this returns, no new event is missed. */
 export const follow = Effect.fnUntraced(function* (client: HostClient.HostClient, since: string) {
   const after = yield* start(client, since)
   const { signal } = yield* Effect.acquireRelease(
@@ -123,6 +123,6 @@ export const follow = Effect.fnUntraced(function* (client: HostClient.HostClient
   return following
 })
 
-/** An event as one line of text, for people. */
+/** Formats an event as one line of text for people. */
 export const lineOf = ({ id, occurred_at, resource, type }: FeedEvent): string =>
   `${occurred_at}  ${type.padEnd(24)}  ${id}  ${resource.id} version ${resource.version}`

@@ -8,8 +8,8 @@ import { HttpClient, type HttpClientError, HttpClientRequest } from "effect/http
 import type { FeedEvent } from "./Feed.ts"
 
 /*
- * Sends events from this machine to a receiver that the developer chooses, signed and formatted as for a subscription.
- * Any address is allowed.
+ * Sends events from this machine to a receiver that the developer chooses, signed and formatted as a subscription's
+ * events are.
  */
 
 const readTarget = (text: string): Option.Option<string> => {
@@ -18,7 +18,7 @@ const readTarget = (text: string): Option.Option<string> => {
   return isTarget ? Option.some(url.href) : Option.none()
 }
 
-/** The receiver's address. Any is allowed, including local ones, because the user of the command chose it. */
+/** The receiver's address. Any address is allowed, even a local one, because the user of the command chose it. */
 export const target = Flag.String("forward-to").pipe(
   Flag.filterMap(
     readTarget,
@@ -36,17 +36,19 @@ export interface Receiver {
   readonly header_prefix: string
 }
 
-/** The result of sending one event. `failure` is null if the receiver answered, with whatever status. */
+/** The result of sending one event. `failure` is null if the receiver responded, whatever its status. */
 export interface Forwarded {
   readonly status: number | null
   readonly failure: "connection_refused" | "timed_out" | "no_answer" | null
   readonly duration_ms: number
 }
 
-/** The revision in which the feed is read. Each delivery names it. */
+/** The latest API revision. The feed is read in this revision, and each delivery names it. */
 const [{ date: latestRevision }] = Revision.served
 
-/** Makes the function that signs one event and sends it once. It never fails and does not follow redirects. */
+/**
+ * Creates the function that signs an event and sends it once. The function never fails and does not follow redirects.
+ */
 export const make = Effect.gen(function* () {
   const sign = Signature.signer(yield* Mac.Mac, Signature.noKeys())
   const client = yield* HttpClient.HttpClient
@@ -95,7 +97,7 @@ const failed = (failure: Forwarded["failure"], duration_ms: number): Forwarded =
 const failureOf = ({ cause }: HttpClientError.HttpClientError): Forwarded["failure"] =>
   cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED" ? "connection_refused" : "no_answer"
 
-/** What forwarding needs: an HTTP client that adds no headers, and signatures. */
+/** The services that forwarding needs: an HTTP client that adds no headers of its own, and signatures. */
 export const layer: Layer.Layer<HttpClient.HttpClient | Mac.Mac> = Layer.mergeAll(
   NodeHttpClient.layerUndici,
   NodeCrypto.layer,

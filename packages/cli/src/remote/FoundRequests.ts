@@ -5,7 +5,7 @@ import * as OperatorClient from "./OperatorClient.ts"
 import type { OperatorHost } from "./OperatorHost.ts"
 
 /*
- * Quote requests of any organization, as an operator finds them.
+ * Finds quote requests of any organization, for operators.
  */
 
 /** A quote request that was found. */
@@ -25,7 +25,7 @@ interface Page {
   readonly next_cursor: string | null
 }
 
-/** The latest matching requests. A page can be short even if more match. */
+/** Reads the latest matching requests. A page can be short even if more requests match. */
 export const newest = (
   host: OperatorHost,
   filters: Readonly<Record<string, unknown>>,
@@ -40,7 +40,7 @@ export const newest = (
     })
   ).pipe(Stream.take(limit))
 
-/** A request as one line. */
+/** Formats a request as one line. */
 export const lineOf = ({ created_at, environment, id, line, organization_id, quotes, reason, status }: FoundRequest) =>
   [
     created_at,

@@ -20,19 +20,19 @@ export const flags = {
   json: Settings.json
 }
 
-/** Which host to call and with which key. */
+/** Which host to call, and with which key. */
 export interface HostSettings {
   readonly api_key: Redacted.Redacted<string>
   readonly base_url: string
   readonly json: boolean
 }
 
-/** A client for a host with any lines. */
+/** A client for a host. The host can offer any insurance lines. */
 export type HostClient = RemoteClient<Line.Line>
 
 /**
- * A client for the host. By default it retries a temporary failure only twice, so that a wrong address is reported
- * soon.
+ * Creates a client for the host. By default the client retries a temporary failure only twice, so that a wrong address
+ * is reported soon.
  */
 export const make = (
   { api_key, base_url }: Pick<HostSettings, "api_key" | "base_url">,
@@ -46,30 +46,32 @@ export const make = (
     ...options
   })
 
-/** The `User-Agent` of `quotewire listen`, by which `requests tail` recognizes its reads of the feed. */
+/**
+ * The `User-Agent` of `quotewire listen`. `quotewire requests tail` recognizes that command's reads of the feed by it.
+ */
 export const listener = `Quotewire-Listen/${version}`
 
-/** Sends requests as `quotewire listen`. */
+/** Sends requests with the `User-Agent` of `quotewire listen`. */
 export const fetchAsListener: NonNullable<ConnectOptions["fetch"]> = (url, init) => {
   const headers = new Headers(init.headers)
   headers.set("user-agent", listener)
   return fetch(url, { ...init, headers })
 }
 
-/** Makes a call, which is aborted when the command ends. Fails with one sentence that names the setting to check. */
+/** Makes a call. It is aborted when the command ends. A failure is one sentence that names the setting to check. */
 export const call = <A>(ask: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, CommandFailed> =>
   Effect.catch(Effect.tryPromise({ try: ask, catch: (error) => error }), refused)
 
-/** Fails with a sentence that says what is wrong with a call. An error that does not come from the client is a defect. */
+/**
+ * Fails with a sentence that says what is wrong with a call. Dies for an error that does not come from the client,
+ * because that is a bug.
+ */
 export const refused = (error: unknown): Effect.Effect<never, CommandFailed> => {
   const message = sentenceOf(error)
   return message === null ? Effect.die(error) : Effect.fail(new CommandFailed({ message: printable(message) }))
 }
 
-/**
- * Fails if the next cursor of a list equals the previous one: otherwise the command would request the same page
- * forever.
- */
+/** Fails if a list's next cursor equals the previous one. Otherwise the command would request the same page forever. */
 export const refuseRepeated = (cursor: string | null, nextCursor: string | null): Effect.Effect<void, CommandFailed> =>
   cursor !== null && cursor === nextCursor
     ? Effect.fail(new CommandFailed({ message: "The host keeps returning the same page of a list." }))

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { Flag } from "effect/cli"
 
 /*
- * The flags that list commands share: a limit and filters. A host checks the other values itself.
+ * The flags that list commands share: a limit and filters. The filters' values are checked by the host.
  */
 
 /** How many items to print, newest first. */
@@ -16,7 +16,7 @@ export const limit = Flag.Int("limit").pipe(
   Flag.withDescription("How many to print, newest first, 100 at most; 10 by default")
 )
 
-/** A filter that takes the id of a quote request. */
+/** A filter that takes a quote request's ID. */
 export const quoteRequest = Flag.String("quote-request").pipe(
   Flag.filterMap(
     Schema.decodeUnknownOption(Ids.QuoteRequestId),

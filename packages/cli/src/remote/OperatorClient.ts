@@ -8,18 +8,18 @@ import type { OperatorHost } from "./OperatorHost.ts"
  * Calls the operators' API of a running host.
  */
 
-/** The operations for operators, by name. */
+/** The names of the operators' API operations. */
 export type OperationName = (typeof operatorOperations)[number]["name"]
 
-/** How long a call may take: erasing many requests or testing a connection takes long. */
+/** How long a call may take, in milliseconds. Erasing many requests and testing a connection take long. */
 const timeoutMs = 120_000
-/** The largest answer that is read: a timeline with the bodies of its exchanges. */
+/** The maximum size of an answer, in bytes. The largest answers are timelines with recorded bodies. */
 const maxAnswerBytes = 64 * 1024 * 1024
 
 /**
- * Calls an operation. `Answer` is the type of its answer, which is checked against the operation's schema.
+ * Calls an operation. `Answer` is the answer's type; the answer is checked against the operation's schema.
  *
- * Fails with the refusal of the host, or with one sentence that names the setting to check.
+ * Fails with the host's refusal, or with one sentence that names the setting to check.
  */
 export const call = <Answer>(
   host: OperatorHost,
@@ -73,7 +73,7 @@ const exchanged = (
   })
 }
 
-/** The text of an answer, up to the largest size. */
+/** Reads a response's body, up to the maximum size. */
 const textOf = async (response: Response): Promise<string> => {
   const decoder = new TextDecoder()
   let text = ""
@@ -98,7 +98,7 @@ const Envelope = Schema.Struct({
 })
 const readEnvelope = Schema.decodeUnknownOption(Envelope)
 
-/** The refusal in an envelope; null if the value is not an envelope. */
+/** Reads the refusal from an error envelope; null if the value is not an error envelope. */
 const refusalOf = (value: unknown): ApiError.ApiError | CommandFailed | null => {
   const envelope = Option.getOrNull(readEnvelope(value))
   if (envelope === null) return null
@@ -117,7 +117,7 @@ const foreign = ({ base_url }: OperatorHost) =>
 /** Whether a failure is a refusal by the host. */
 export const isRefusal = (error: unknown): error is ApiError.ApiError => Predicate.hasProperty(error, "retry_action")
 
-/** Calls an operation. A refusal fails with a sentence that names its fields. */
+/** Calls an operation like `call`, but turns a refusal into a sentence that names the wrong fields. */
 export const told = <Answer>(...args: Parameters<typeof call>): Effect.Effect<Answer, CommandFailed> =>
   Effect.catch(call<Answer>(...args), (error) => {
     if (!isRefusal(error)) return Effect.fail(error)

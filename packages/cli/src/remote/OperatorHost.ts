@@ -3,13 +3,13 @@ import { WrongUsage } from "../settings/CommandErrors.ts"
 import type { ReachSettings } from "../settings/OperatorSettings.ts"
 import { localUrl } from "../settings/Settings.ts"
 
-/** Which host to call and with which token. */
+/** Which host to call, and with which operator's token. */
 export interface OperatorHost {
   readonly base_url: string
   readonly operator_token: Redacted.Redacted<string>
 }
 
-/** The host to call; null if no token is set, so that the database is used. */
+/** The host to call; null if no token is set, so that the command uses the database. */
 export const hostOf = ({
   base_url,
   cells,

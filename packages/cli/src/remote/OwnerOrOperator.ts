@@ -10,7 +10,7 @@ import * as HostClient from "./HostClient.ts"
 import type { OperatorHost } from "./OperatorHost.ts"
 
 /*
- * Commands that the owner of something uses with an API key, and an operator with a token.
+ * For commands that owners use with an API key, and operators with a token.
  */
 
 /** The flags that say who calls: an operator if `--organization` is given, otherwise the owner. */
@@ -24,7 +24,7 @@ export const flags = {
   api_key: Flag.optional(HostClient.flags.api_key)
 }
 
-/** The values of these flags. */
+/** The values of the `flags`. */
 export interface CallerSettings {
   readonly base_url: string
   readonly api_key: Option.Option<Redacted.Redacted<string>>
@@ -33,7 +33,7 @@ export interface CallerSettings {
   readonly environment: Option.Option<Caller.Environment>
 }
 
-/** The calls to make for an owner, and those for an operator. */
+/** The calls to make for the owner, and those to make for an operator. */
 export interface Calls<A> {
   readonly owner: (client: HostClient.HostClient) => A
   readonly operator: (
@@ -42,7 +42,7 @@ export interface Calls<A> {
   ) => A
 }
 
-/** The calls of whoever the flags name. Fails if a setting is missing. */
+/** Chooses the calls by who the flags say is calling. Fails if a setting is missing. */
 export const callsOf = <A>(settings: CallerSettings, { operator, owner }: Calls<A>): Effect.Effect<A, WrongUsage> => {
   const { api_key, base_url, environment, operator_token, organization: named } = settings
   if (Option.isNone(named)) {

@@ -13,7 +13,7 @@ const priceOf = ({ premium, term_months }: Quote["price"]): string => {
   return `${amount(premium)} for ${term_months === 1 ? "a month" : `${term_months} months`}`
 }
 
-/** The price per month of cover: the only price that makes offers with different terms comparable. */
+/** Formats the monthly price, because only that price makes offers with different terms comparable. */
 const monthOf = ({ comparison }: Quote["price"]): ReadonlyArray<string> =>
   comparison === null ? [] : [`${amount(comparison.amount)} a month`]
 
@@ -28,23 +28,23 @@ const lineOf = (of: Quote): string =>
     of.status === "active" ? `until ${expiryOf(of)}` : `${of.status} (${of.status_details.reason})`
   ].join("  ")
 
-/** A quote request, as one line. */
+/** Formats a quote request as one line. */
 export const listed = ({ id, line, status, status_details }: RequestWithQuotes["quote_request"]): string =>
   `${id}  ${line}: ${status} (${status_details.reason}). ${status_details.message}`
 
-/** A quote request and its quotes, one per line. */
+/** Formats a quote request and its quotes, one line for each. */
 export const request = ({ quote_request, quotes }: RequestWithQuotes): ReadonlyArray<string> => [
   listed(quote_request),
   ...quotes.map(lineOf)
 ]
 
-/** A quote request that has just started, as one line. */
+/** Formats a quote request that has just started as one line. */
 export const started = ({ id, line, scenario }: RequestWithQuotes["quote_request"]): string =>
   `${id}  ${line}: started with the scenario ${scenario}`
 
 const row = (name: string, value: string): string => `${name.padEnd(13)}${value}`
 
-/** The rows of a list, with its name before the first value only. */
+/** Formats the rows of a list. Only the first row shows the list's name. */
 const rows = (name: string, values: ReadonlyArray<string>): ReadonlyArray<string> =>
   values.map((value, index) => row(index === 0 ? name : "", value))
 
@@ -52,7 +52,7 @@ const words = (code: string): string => code.replaceAll("_", " ")
 
 type Subject = Quote["coverage"]["subjects"][number]
 
-/** One cover: its limit and deductible, or that it is not part of the offer. */
+/** Describes one coverage: its limit and deductible, or that it is not part of the offer. */
 const coverOf = ({ code, deductible, included, limit }: Subject["coverages"][number]): string => {
   if (included === false) return `${words(code)}: not covered`
   const parts = [
@@ -63,14 +63,14 @@ const coverOf = ({ code, deductible, included, limit }: Subject["coverages"][num
   return parts.length === 0 ? words(code) : `${words(code)}: ${parts.join(", ")}`
 }
 
-/** The covers of each subject; its id comes first if there are several. */
+/** Describes the coverages of each subject. If there are several subjects, each begins with its ID. */
 const coversOf = ({ coverage: { subjects } }: Quote): ReadonlyArray<string> =>
   subjects.flatMap(({ coverages, subject_id }) => [
     ...(subjects.length === 1 ? [] : [subject_id]),
     ...coverages.map((cover) => `${subjects.length === 1 ? "" : "  "}${coverOf(cover)}`)
   ])
 
-/** A quote as rows of text: its price, covers, assumptions, expiry and next actions, among others. */
+/** Formats a quote as rows of text, with its price, coverages, assumptions, expiry and next actions. */
 export const quote = (of: Quote): ReadonlyArray<string> => {
   const { comparison, fees } = of.price
   return [

@@ -2,32 +2,32 @@ import { Effect } from "effect"
 import type * as Reached from "./Reached.ts"
 
 /*
- * Runs the programs of commands for operators: on a host if there is a token, otherwise on a database. The service, the
- * storage and the calls to a host are loaded when a program runs, so that the help of a command does not load them.
+ * Runs the programs of operators' commands: on a host if there is a token, otherwise on a database. The service, the
+ * storage and the calls to a host are loaded only when a program runs, so that a command's `--help` does not load them.
  */
 
 const reached = Effect.promise(() => import("./Reached.ts"))
 
-/** Runs a program that needs only organizations and keys. */
+/** Runs a program that needs only the service for organizations and keys. */
 export const withAccess: typeof Reached.withAccess = (settings, use) =>
   Effect.flatMap(reached, (services) => services.withAccess(settings, use))
 
-/** Creates a key, on a host or in a database. */
+/** Creates a key, through a host or in a database. */
 export const createKey: typeof Reached.createKey = (settings, options) =>
   Effect.flatMap(reached, (services) => services.createKey(settings, options))
 
-/** Runs a program that needs only connections, and the carriers of a configuration. */
+/** Runs a program that needs only the service for connections, and the carriers in a configuration. */
 export const withConnections: typeof Reached.withConnections = (settings, use) =>
   Effect.flatMap(reached, (services) => services.withConnections(settings, use))
 
-/** Runs a program that needs only the circuits of carriers. */
+/** Runs a program that needs only the service for circuit breakers. */
 export const withCircuits: typeof Reached.withCircuits = (settings, use) =>
   Effect.flatMap(reached, (services) => services.withCircuits(settings, use))
 
-/** Runs a program that needs only consumers. */
+/** Runs a program that needs only the service for event consumers. */
 export const withConsumers: typeof Reached.withConsumers = (settings, use) =>
   Effect.flatMap(reached, (services) => services.withConsumers(settings, use))
 
-/** Runs a program that erases personal data. */
+/** Runs a program that needs only the service for erasures. */
 export const withErasures: typeof Reached.withErasures = (settings, use) =>
   Effect.flatMap(reached, (services) => services.withErasures(settings, use))

@@ -12,24 +12,24 @@ import { hostOf } from "./OperatorHost.ts"
 import * as RemoteServices from "./RemoteServices.ts"
 
 /*
- * What `Reach.ts` loads when a command runs: its services, on a host or on a database.
+ * The implementation that `Reach.ts` loads when a command runs. It runs programs on a host or on a database.
  */
 
 type Printing = Stdio.Stdio | Terminal.Terminal
 type Failure = CommandFailed | Storage.StorageUnavailable
-/** A program that uses a service. */
+/** A program that still needs its service. */
 type Program<A> = Effect.Effect<A, Failure, Printing>
 /** A program that already has its service. */
 type Reaching<A> = Effect.Effect<A, CommandFailed | WrongUsage, Printing | FileSystem.FileSystem | Path.Path>
 
-/** The seal keys of a database. */
+/** Checks that the seal keys are set, which a database needs. */
 const sealed = <S extends SealedReachSettings>(settings: S) =>
   Option.match(settings.seal_keys, {
     onNone: () => Effect.fail(new WrongUsage({ message: `${MissingSettings.requestFor(["seal-keys"])}.` })),
     onSome: (seal_keys) => Effect.succeed({ ...settings, seal_keys })
   })
 
-/** Runs a program that needs only organizations and keys. */
+/** Runs a program that needs only the service for organizations and keys. */
 export const withAccess = <A>(
   settings: ReachSettings,
   use: (access: Access.Access["Service"]) => Program<A>
@@ -40,7 +40,7 @@ export const withAccess = <A>(
       : remote(use(RemoteServices.access(host)))
   )
 
-/** Creates a key. In a database, reads the configuration to count the carriers of the key's environment. */
+/** Creates a key. For a database, also reads the configuration, to count the carriers in the key's environment. */
 export const createKey = (
   settings: ReachSettings & Pick<HostSettings, "config">,
   options: Parameters<typeof Quotewire.createKey>[0]
@@ -67,7 +67,7 @@ const createKeyIn = Effect.fnUntraced(function* (
 
 const uncounted = "To count the carriers of your hosts, name their configuration file with --config."
 
-/** Runs a program that needs only connections, and the carriers of a configuration. */
+/** Runs a program that needs only the service for connections, and the carriers in a configuration. */
 export const withConnections = <A>(
   settings: SealedReachSettings & Pick<HostSettings, "config">,
   use: (connections: Connections.Connections["Service"], adapters: ReadonlyArray<Carrier.CarrierAdapter>) => Program<A>
@@ -90,7 +90,7 @@ export const withConnections = <A>(
         )
   )
 
-/** Runs a program that needs only the circuits of carriers. */
+/** Runs a program that needs only the service for circuit breakers. */
 export const withCircuits = <A>(
   settings: ReachSettings & Pick<HostSettings, "config">,
   use: (circuits: Circuits.Circuits["Service"]) => Program<A>
@@ -101,7 +101,7 @@ export const withCircuits = <A>(
       : remote(use(RemoteServices.circuits(host)))
   )
 
-/** Runs a program that needs only consumers. */
+/** Runs a program that needs only the service for event consumers. */
 export const withConsumers = <A>(
   settings: ReachSettings,
   use: (consumers: Consumers["Service"]) => Program<A>
@@ -112,7 +112,7 @@ export const withConsumers = <A>(
       : remote(use(RemoteServices.consumers(host)))
   )
 
-/** Runs a program that erases personal data. */
+/** Runs a program that needs only the service for erasures. */
 export const withErasures = <A>(
   settings: SealedReachSettings,
   use: (erasures: Erasures.Erasures["Service"]) => Effect.Effect<A, CommandFailed, Printing>
@@ -125,6 +125,6 @@ export const withErasures = <A>(
       : remote(use(RemoteServices.erasures(host)))
   )
 
-/** Cannot happen with a host, which reports unavailable storage itself. */
+/** Removes a failure that cannot happen with a host, which reports unavailable storage itself. */
 const remote = <A, R>(program: Effect.Effect<A, Failure, R>): Effect.Effect<A, CommandFailed, R> =>
   RemoteServices.withRemote(Effect.catchTag(program, "StorageUnavailable", () => Effect.fail(Database.unavailable)))

@@ -7,18 +7,18 @@ import type { OperatorHost } from "./OperatorHost.ts"
 import * as OwnerOrOperator from "./OwnerOrOperator.ts"
 
 /*
- * A subscription's recoveries, for its owner with an API key or for an operator with a token.
+ * Calls about a subscription's recoveries. The owner makes them with an API key, an operator with a token.
  */
 
-/** A recovery with its progress. */
+/** A recovery and its progress. */
 export type Recovery = AnswerOf<"start_event_recovery">
-/** What a recovery would resend. */
+/** A preview of what a recovery would resend. */
 export type Preview = AnswerOf<"preview_event_recovery">
 
 /** Which deliveries to resend, and how fast. The host checks the values. */
 export type Choice = Readonly<Record<string, unknown>>
 
-/** The calls about one subscription. */
+/** The calls about one subscription's recoveries. */
 export interface RecoveryCalls {
   readonly preview: (choice: Choice) => Effect.Effect<Preview, CommandFailed>
   readonly start: (choice: Choice) => Effect.Effect<Recovery, CommandFailed>
@@ -29,7 +29,7 @@ export interface RecoveryCalls {
 /** What can be done with a recovery. */
 export type Action = "pause" | "resume" | "stop"
 
-/** The calls about a subscription. Fails if a setting is missing. */
+/** Creates the calls about a subscription's recoveries. Fails if a setting is missing. */
 export const of = (
   settings: OwnerOrOperator.CallerSettings,
   subscription_id: string

@@ -25,16 +25,16 @@ import * as OperatorClient from "./OperatorClient.ts"
 import type { OperatorHost } from "./OperatorHost.ts"
 
 /*
- * The services that commands for operators use, implemented as calls to a host. So a command's code is the same with
- * a database and with a token.
+ * The services that operators' commands use, implemented as calls to a host. So a command's code is the same whether it
+ * uses a database or a token.
  *
- * These services cannot fail because a host is unreachable. Such a failure is a defect here, and `withRemote` turns it
- * into the failure of the command.
+ * The types of these services do not allow a failure because the host is unreachable. Such a failure is therefore a
+ * defect here, and `withRemote` turns it into the command's failure.
  */
 
 type Host = OperatorHost
 
-/** Calls an operation, and fails only with the host's refusals. */
+/** Calls an operation. Fails only with the host's refusals. */
 const told = <Answer>(
   host: Host,
   name: OperatorClient.OperationName,
@@ -47,16 +47,16 @@ const told = <Answer>(
 const refused = ({ code, message }: ApiError.ApiError) =>
   Effect.die(new CommandFailed({ message: `The host refused the call (${code}): ${message}` }))
 
-/** Calls an operation whose refusals are all unexpected. */
+/** Calls an operation that the host must not refuse. */
 const asked = <Answer>(...call: Parameters<typeof told>) => Effect.catch(told<Answer>(...call), refused)
 
-/** Calls an operation that can fail only with `not_found`. */
+/** Calls an operation whose only expected refusal is `not_found`. */
 const askedAbout = <Answer>(...call: Parameters<typeof told>) =>
   Effect.catch(told<Answer>(...call), (error) =>
     error._tag === "not_found" ? Effect.fail(ApiError.make("not_found")) : refused(error)
   )
 
-/** Calls an operation that can fail only with `not_found` or `invalid_input`. */
+/** Calls an operation whose only expected refusals are `not_found` and `invalid_input`. */
 const askedWith = <Answer>(
   ...call: Parameters<typeof told>
 ): Effect.Effect<Answer, ApiError.ApiError<"not_found"> | ApiError.ApiError<"invalid_input">> =>
@@ -70,11 +70,11 @@ const askedWith = <Answer>(
     }
   )
 
-/** Runs a program with the services of a host. */
+/** Runs a program with a host's services. */
 export const withRemote = <A, E, R>(program: Effect.Effect<A, E, R>): Effect.Effect<A, E | CommandFailed, R> =>
   Effect.catchDefect(program, (defect) => (defect instanceof CommandFailed ? Effect.fail(defect) : Effect.die(defect)))
 
-/** A method that no command for operators calls. */
+/** Stands for a method that no operators' command calls. */
 const unused = Effect.die("A host is not asked for this")
 
 const organizationOf = ({ created_at, ...organization }: EmbeddedOrganization) => ({
@@ -88,11 +88,11 @@ const keyOf = ({ created_at, revoked_at, ...key }: EmbeddedKey) => ({
   revoked_at: revoked_at === null ? null : Timestamp.toMillis(revoked_at)
 })
 
-/** Creates a key on a host. The answer includes the host's warnings about it. */
+/** Creates a key through a host. The answer includes the host's warnings about the key. */
 export const createKey = (host: Host, options: Parameters<Access.Access["Service"]["createKey"]>[0]) =>
   withRemote(askedAbout<Quotewire.CreatedKey>(host, "create_key", { ...options }))
 
-/** The organizations and keys of a host. */
+/** A host's organizations and keys. */
 export const access = (host: Host): Access.Access["Service"] =>
   Access.Access.of({
     createOrganization: (name) =>
@@ -120,7 +120,7 @@ const connectionOf = ({ last_test, set_at, ...connection }: EmbeddedConnection) 
   last_test: last_test === null ? null : { ...last_test, at: Timestamp.toMillis(last_test.at) }
 })
 
-/** The connections of a host. */
+/** A host's connections. */
 export const connections = (host: Host): Connections.Connections["Service"] =>
   Connections.Connections.of({
     set: (connection) =>
@@ -152,7 +152,7 @@ interface TimelinePage extends TimelineReport.WholeTimeline {
   readonly next: number | null
 }
 
-/** Reads the whole timeline of a quote request. If bodies are read, the host's audit log names the token. */
+/** Reads a quote request's whole timeline. If bodies are read, the host's audit log records the token. */
 export const timeline = (
   host: Host,
   id: Ids.QuoteRequestId,
@@ -173,7 +173,7 @@ export const timeline = (
     withRemote
   )
 
-/** The consumers of a host's events. */
+/** The event consumers of a host. */
 export const consumers = (host: Host): Consumers["Service"] =>
   Consumers.of({
     consume: () => unused,
@@ -191,7 +191,7 @@ export const consumers = (host: Host): Consumers["Service"] =>
     dropParked: (name, place) => Effect.asVoid(askedAbout<unknown>(host, "drop_parked_event", { name, ...place }))
   })
 
-/** The erasures of a host. */
+/** A host's erasures. */
 export const erasures = (host: Host): Erasures.Erasures["Service"] =>
   Erasures.Erasures.of({
     erase: (target, options) =>

@@ -5,15 +5,15 @@ import type { CommandFailed } from "../settings/CommandErrors.ts"
 import * as HostClient from "./HostClient.ts"
 
 /*
- * Follows the request log of a host. The API lists the newest entry first; here the oldest comes first.
+ * Follows a host's request log. The API lists the newest entry first, but this module returns the oldest first.
  */
 
 /** An entry of the request log: one call. */
 export type Entry = AnswerOf<"list_api_requests">["requests"][number]
 
 /**
- * The operation that reads the log. Its own calls are logged too but omitted here: otherwise each poll would show the
- * previous one.
+ * The operation that reads the log. Its own calls are logged too, but omitted here. Otherwise each poll would show the
+ * previous poll.
  */
 const ownOperation = "list_api_requests"
 
@@ -21,25 +21,25 @@ const ownOperation = "list_api_requests"
 const isOwn = ({ agent, operation }: Entry): boolean =>
   operation === ownOperation || (operation === "list_events" && agent.user_agent === HostClient.listener)
 
-/** How many entries are shown first. */
+/** How many entries are shown at the beginning. */
 const firstEntries = 10
 
 /** How long to wait before the next poll, in milliseconds. Hosts write entries every half second. */
 const pollMs = 2_000
 
 /**
- * How far each poll overlaps the previous one, in milliseconds: hosts write entries with a delay, and several hosts
- * write out of order.
+ * How far each poll overlaps the previous one, in milliseconds. Hosts write entries with a delay, and entries of
+ * several hosts can arrive out of order.
  */
 const overlapMs = 10_000
 
-/** What has been seen so far. */
+/** What the polls have read so far. */
 interface Seen {
-  /** Entries before this time are ignored; null until an entry is found. */
+  /** Entries before this time are ignored; null until the first entry is found. */
   readonly floor: string | null
   /** The time of the newest entry. */
   readonly newest: string | null
-  /** The entries that the next poll may find again. */
+  /** The IDs of entries that the next poll may find again. */
   readonly ids: ReadonlySet<string>
 }
 
@@ -48,7 +48,7 @@ const nothing: Seen = { floor: null, newest: null, ids: new Set() }
 const page = (client: HostClient.HostClient, input: { readonly since?: string; readonly cursor?: string }) =>
   HostClient.call((signal) => client.list_api_requests({ limit: 100, ...input }, { signal }))
 
-/** The entries since a time, newest first. */
+/** Reads the entries since a time, newest first. */
 const allSince = (client: HostClient.HostClient, since: string): Effect.Effect<ReadonlyArray<Entry>, CommandFailed> =>
   Stream.runCollect(
     Stream.paginate<string | null, Entry, CommandFailed>(null, (cursor) =>
@@ -60,7 +60,9 @@ const allSince = (client: HostClient.HostClient, since: string): Effect.Effect<R
     )
   )
 
-/** The time from which the next poll reads: a little before the newest entry, but never before the first poll. */
+/**
+ * The time from which the next poll reads: slightly before the newest entry, but never before the first poll's newest.
+ */
 const sinceOf = ({ floor, newest }: Seen): string | null => {
   if (floor === null || newest === null) return null
   const from = Timestamp.fromMillis(Date.parse(newest) - overlapMs)
@@ -82,11 +84,12 @@ const look = Effect.fnUntraced(function* (client: HostClient.HostClient, before:
 })
 
 /**
- * Shows the newest entries, then each new one soon after it is written. A wrong key or address is reported immediately.
+ * Shows the newest entries, then each new entry soon after it is written. A wrong key or address is reported
+ * immediately.
  */
 export const follow = (settings: HostClient.HostSettings): Stream.Stream<Entry, CommandFailed> => {
   const client = HostClient.make(settings)
-  // After the first poll the address is known to be right, so this client waits for a host that is down.
+  // The first poll has shown that the address is right, so this client keeps retrying while the host is down.
   const patient = HostClient.make(settings, { max_retries: 20 })
   return Stream.paginate(nothing, (seen) =>
     Effect.gen(function* () {
@@ -97,7 +100,7 @@ export const follow = (settings: HostClient.HostSettings): Stream.Stream<Entry, 
   )
 }
 
-/** A call as one line of text, for people. */
+/** Formats a call as one line of text for people. */
 export const lineOf = (entry: Entry): string => {
   const { created_at, duration_ms, error_code, method, operation, quote_id, quote_request_id, request_id } = entry
   const what = operation ?? `${method} ${entry.route}`

@@ -1,7 +1,7 @@
-/** How many letters may differ between the typed text and a suggestion. */
+/** The maximum number of letters in which the typed text and a suggestion may differ. */
 const maxEdits = 2
 
-/** Suggests the closest known words: `; the closest is quote.created`. Empty if none is close. */
+/** Suggests the closest known words, as in `; the closest is quote.created`. Empty if no word is close. */
 export const closest = (text: string, words: ReadonlyArray<string>): string => {
   const distances = words.map((word) => ({ word, edits: editsBetween(text.slice(0, maxLength), word) }))
   const fewest = Math.min(maxEdits, ...distances.map(({ edits }) => edits))
@@ -12,7 +12,7 @@ export const closest = (text: string, words: ReadonlyArray<string>): string => {
 /** How many letters of the typed text are compared. No known word is longer. */
 const maxLength = 64
 
-/** How many letters must be added, dropped or replaced (Levenshtein). */
+/** The number of letters to add, drop or replace (Levenshtein distance). */
 const editsBetween = (from: string, to: string): number => {
   let above = Array.from({ length: to.length + 1 }, (_, column) => column)
   for (const [row, letter] of Array.from(from).entries()) {

@@ -4,7 +4,9 @@ import type { MetricsHooks } from "./Measuring.ts"
 
 const names: ReadonlySet<string> = new Set([...operations, ...operatorOperations].map(({ name }) => name))
 
-/** Extends hooks so that they also log each operation call: status, name and duration, but never facts. */
+/**
+ * Extends hooks so that they also log each operation call: its status, name and duration, but no facts about a person.
+ */
 export const logging = ({ onAnswered }: MetricsHooks): Effect.Effect<Required<MetricsHooks>> =>
   Effect.map(Effect.context<never>(), (context) => {
     const fork = Effect.runForkWith(context)

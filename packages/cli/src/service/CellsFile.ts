@@ -10,7 +10,10 @@ const decodeList = Schema.decodeUnknownOption(Schema.NonEmptyArray(Schema.Record
 const wrong = (what: string) =>
   new WrongUsage({ message: `${settingError("cells", `name a file of cells: ${what}`)}.` })
 
-/** The mistake in a cell of the file; null if there is none. Names the field but never repeats its value. */
+/**
+ * Finds the mistake in one cell of the file; null if there is none. The error names the field but never repeats its
+ * value.
+ */
 const mistakeIn = ({ moves_to, name, schema, url, ...others }: Readonly<Record<string, string>>): string | null => {
   if (name === undefined || !PgCells.isCellName(name))
     return "name must be lower-case letters, digits and hyphens, at most 40"
@@ -33,8 +36,8 @@ const cellOf = ({ moves_to, name = "", schema, url = "" }: Readonly<Record<strin
 })
 
 /**
- * Reads the file with the cells: a JSON list of `{ name, url, schema, moves_to }`. The order matters: the first entry
- * is the first cell.
+ * Reads the cells file, a JSON list of `{ name, url, schema, moves_to }`. The order matters: the first entry is the
+ * first cell.
  */
 export const read = Effect.fnUntraced(function* (file: string) {
   const json = yield* JsonFile.read(file, settingName).pipe(

@@ -35,19 +35,17 @@ import type { DatabaseSettings, StorageSettings } from "../settings/StorageSetti
 import * as CellsFile from "./CellsFile.ts"
 import * as Service from "./Service.ts"
 
-/**
- * Where all data is stored: in one database, or in several cells, with the names of those whose jobs this process runs.
- */
+/** Where all data is stored: one database, or several cells and the names of the cells whose jobs this process runs. */
 export type Address =
   | { readonly url: Redacted.Redacted<string>; readonly pooler_url?: Redacted.Redacted<string> }
   | { readonly cells: PgCells.AllCells; readonly work: PgCells.WorkOptions }
 
-/** The services for printing. */
+/** The services needed for printing. */
 type Printing = Stdio.Stdio | Terminal.Terminal
 
 type Files = FileSystem.FileSystem | Path.Path
 
-/** Reads where all data is stored: either `--database-url` or `--cells` must be set. */
+/** Reads where all data is stored. Either `--database-url` or `--cells` must be set. */
 export const addressOf = (settings: DatabaseSettings): Effect.Effect<Address, WrongUsage, Files> =>
   Effect.suspend((): Effect.Effect<Address, WrongUsage, Files> => {
     const { cells, database_url, pooler_url = Option.none(), work_cells = Option.none() } = settings
@@ -80,7 +78,7 @@ const cellsAt = Effect.fnUntraced(function* (file: string, workCells: Option.Opt
 })
 
 /**
- * The storage of a process, on the clock of its database. If the database is unusable, fails with one sentence that
+ * The storage of a process. Its clock is the database's. If the database cannot be used, fails with one sentence that
  * says why.
  */
 export const storage = (address: Address): Layer.Layer<Storage.Storage, CommandFailed> =>
@@ -90,20 +88,22 @@ export const storage = (address: Address): Layer.Layer<Storage.Storage, CommandF
 
 const refused = (message: string) => Effect.fail(new CommandFailed({ message }))
 
-/** The database became unavailable during the command. */
+/** The error if the database becomes unavailable during a command. */
 export const unavailable = new CommandFailed({ message: "The database is unavailable." })
 
 /** The result of migrating a database or a cell. */
 export interface Migrated {
-  /** The name of the cell; null without cells. */
+  /** The cell's name; null if there are no cells. */
   readonly cell: string | null
   /** The names of the migrations that ran. */
   readonly ran: ReadonlyArray<string>
-  /** Why it failed; null if it succeeded. */
+  /** Why the migration failed; null if it succeeded. */
   readonly failure: string | null
 }
 
-/** Updates the schema of the database, or of each cell. Fails only if there are no cells. */
+/**
+ * Updates the schema of the database, or of each cell. If a cell fails, its result says why; the others are updated.
+ */
 export const migrate = (
   address: Address,
   how: PgStorage.MigrateOptions = {}
@@ -117,17 +117,17 @@ export const migrate = (
         Effect.catchTag("DatabaseRefused", ({ message }) => refused(message))
       )
 
-/** Which migrations a database or a cell has. */
+/** Which migrations a database or a cell has run. */
 export interface SchemaReport {
-  /** The name of the cell; null without cells. */
+  /** The cell's name; null if there are no cells. */
   readonly cell: string | null
-  /** Null if it could not be read. */
+  /** Null if the status could not be read. */
   readonly status: PgStorage.SchemaStatus | null
-  /** Why it could not be read; null if it was. */
+  /** Why the status could not be read; null if it was read. */
   readonly failure: string | null
 }
 
-/** Reads which migrations the database, or each cell, has. Fails only if there are no cells. */
+/** Reads which migrations the database, or each cell, has run. If a cell cannot be read, its result says why. */
 export const schemas = (address: Address): Effect.Effect<ReadonlyArray<SchemaReport>, CommandFailed> =>
   "cells" in address
     ? Effect.map(PgCells.status(address.cells), (all) =>
@@ -163,7 +163,7 @@ export const dependencies = (
   base_url
 })
 
-/** Runs a program that needs only the organizations, keys and operators' tokens of a database. */
+/** Runs a program that needs only a database's organizations, keys and operators' tokens. */
 export const withAccess =
   (settings: DatabaseSettings) =>
   <A>(
@@ -178,7 +178,7 @@ type Administration = Access.Access | OperatorTokens.OperatorTokens
 const accessIn = (address: Address): Layer.Layer<Administration, CommandFailed> =>
   Quotewire.administration.pipe(Layer.provide(storage(address)), Layer.provide(NodeCrypto.layer))
 
-/** Runs a program that needs only the connections of a database, and the carriers of a configuration. */
+/** Runs a program that needs only a database's connections, and the carriers in a configuration. */
 export const withConnections =
   (settings: StorageSettings & Pick<HostSettings, "config">) =>
   <A>(
@@ -205,7 +205,7 @@ const connectionsIn = (address: Address, settings: StorageSettings, config: Conf
     Layer.provide(NodeCrypto.layer)
   )
 
-/** Runs a program that needs only the circuits of a configuration's carriers. */
+/** Runs a program that needs only the circuit breakers of a configuration's carriers. */
 export const withCircuits =
   (settings: DatabaseSettings & Pick<HostSettings, "config">) =>
   <A>(
@@ -218,7 +218,7 @@ export const withCircuits =
 const circuitsIn = (address: Address, config: Config) =>
   Quotewire.circuits.pipe(Layer.provide(Service.carriers(config)), Layer.provide(storage(address)))
 
-/** Runs a program that needs only the consumers of a database. */
+/** Runs a program that needs only a database's event consumers. */
 export const withConsumers =
   (settings: DatabaseSettings) =>
   <A>(
@@ -249,7 +249,7 @@ const erasuresIn = (address: Address, settings: StorageSettings) =>
     Layer.provide(NodeCrypto.layer)
   )
 
-/** Runs a program that needs only the sealed data of a database. */
+/** Runs a program that needs only a database's sealed data. */
 export const withSealedRows =
   (settings: StorageSettings) =>
   <A>(

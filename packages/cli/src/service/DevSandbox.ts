@@ -5,7 +5,7 @@ import { Effect } from "effect"
  * What `quotewire dev` creates for its user: an organization, a sandbox key of each kind, and an operator's token.
  */
 
-/** A sandbox and its secrets, which are shown to its user. */
+/** A sandbox and its secrets, which the user sees. */
 export interface DevSandbox {
   readonly organization: Effect.Success<ReturnType<Access.Access["Service"]["createOrganization"]>>
   readonly keys: { readonly server: string; readonly widget: string; readonly platform: string }
@@ -13,7 +13,7 @@ export interface DevSandbox {
   readonly operator_token: string
 }
 
-/** Makes a sandbox. Reuses an organization that an interrupted start left behind. */
+/** Creates a sandbox. Reuses an organization that an interrupted start left behind. */
 export const make: Effect.Effect<
   DevSandbox,
   Storage.StorageUnavailable,

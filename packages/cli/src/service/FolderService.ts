@@ -7,7 +7,7 @@ import * as SandboxFile from "./SandboxFile.ts"
 import * as Service from "./Service.ts"
 
 /*
- * A persistent sandbox: the whole service with its worker, on a database in a folder.
+ * A persistent sandbox: the whole service and its worker, on a database in a folder.
  */
 
 const otherFile = (folder: string) =>
@@ -22,7 +22,9 @@ const storageIn = (folder: string) =>
     Effect.catchTag("DatabaseRefused", ({ message }) => Effect.fail(new CommandFailed({ message })))
   )
 
-/** The secrets of the folder. A new folder gets a seal key, which is saved before anything is sealed with it. */
+/**
+ * Reads the folder's secrets. In a new folder, creates a seal key and saves it before anything is encrypted with it.
+ */
 const contentOf = Effect.fnUntraced(function* (folder: string, storage: Storage.Storage["Service"]) {
   const found = yield* SandboxFile.read(folder)
   if (Option.isSome(found)) return found.value
@@ -33,7 +35,7 @@ const contentOf = Effect.fnUntraced(function* (folder: string, storage: Storage.
   return content
 })
 
-/** The sandbox from an earlier start, or a new one, which is saved before its keys are shown. */
+/** Reads the sandbox that an earlier start created, or creates one and saves it before its keys are shown. */
 const sandboxOf = Effect.fnUntraced(function* (folder: string, content: SandboxFile.Content) {
   const unavailable = () => lost(folder)
   if (content.sandbox === undefined) {
@@ -50,7 +52,7 @@ const sandboxOf = Effect.fnUntraced(function* (folder: string, content: SandboxF
   return organization === undefined ? yield* otherFile(folder) : { organization, ...secrets }
 })
 
-/** Opens the service and its sandbox on a folder, until the scope closes. */
+/** Opens the service and its sandbox in a folder, until the scope closes. */
 export const open = Effect.fnUntraced(function* (
   folder: string,
   settings: Service.ServiceSettings,

@@ -15,7 +15,7 @@ export type HostOptions = Pick<
   "port" | "host" | "base_url" | "cors_origins" | "mcp_origins" | "trust_proxy" | "proxy_header"
 > &
   Measuring.MetricsSettings & {
-    /** The issuer whose tokens the agent endpoint accepts; none by default. */
+    /** The OAuth issuer whose tokens the agent endpoint accepts; none by default. */
     readonly oauth?: OAuthSettings | null
     /** Whether the operators' API is served; false by default. */
     readonly operators?: boolean
@@ -27,7 +27,7 @@ export type HostOptions = Pick<
     readonly receiver?: Receiver
   }
 
-/** Whether REST is served besides the agent endpoint and the links of quotes. */
+/** Whether the host serves REST besides the agent endpoint and the quote links. */
 export type RestMode = "rest" | "no_rest"
 
 /** Serves the service until the scope closes. Returns the host with its bound address. */
@@ -51,7 +51,7 @@ const layerOf = (settings: HostOptions, rest: RestMode, hooks: Measuring.Metrics
         ...ServiceApi.of({
           rest: rest === "rest",
           mcp: () => mcp({ version }),
-          // If only this machine can reach the host, pages of this machine may call it.
+          // If only this machine can reach the host, web pages from this machine may call it.
           mcp_origins: { allowed: settings.mcp_origins, loopback: isLoopback(settings.host) },
           oauth: settings.oauth ?? null,
           operators: settings.operators ?? false,

@@ -3,16 +3,16 @@ import { type Handler, type Http, Metrics } from "@quotewire/http"
 import { Effect, Option, type Scope } from "effect"
 import type { HostSettings } from "../settings/HostSettings.ts"
 
-/** The hooks that measure a host; none if metrics are off. */
+/** The hooks that measure a host; empty if metrics are off. */
 export type MetricsHooks = Pick<Handler.Settings, "onAnswered">
 
 /** Where a process serves its metrics. */
 export interface MetricsSettings extends Pick<HostSettings, "host" | "metrics_port"> {
-  /** Whether another process collects and serves the metrics of this one, so that this one only measures. */
+  /** Whether another process collects and serves this process's metrics, so that this one only measures. */
   readonly metrics_are_collected?: boolean
 }
 
-/** Measures and serves metrics if they are configured; otherwise measures nothing. */
+/** Creates the hooks that measure a host, and serves the metrics. Measures nothing if metrics are not configured. */
 export const measure = Effect.fnUntraced(function* ({
   host,
   metrics_are_collected = false,

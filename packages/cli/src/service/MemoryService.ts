@@ -4,8 +4,8 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { type Effect, Layer } from "effect"
 import * as Service from "./Service.ts"
 
-// Memory is limited, so most data is kept only for a month. Quotes are valid for up to 30 days and are kept twice as
-// long, so that an old quote can still be read as expired.
+// Memory is limited, so most data is kept for only a month. Quotes are valid for up to 30 days and are kept twice as
+// long, so that a caller can still read that an old quote has expired.
 const periods: Retention.Periods = {
   events_days: 30,
   facts_days: 30,
@@ -16,7 +16,7 @@ const periods: Retention.Periods = {
   exchanges_days: 7
 }
 
-/** The whole service with its worker, entirely in the memory of this process. */
+/** The whole service and its worker, entirely in this process's memory. */
 export const layer = (
   settings: Service.ServiceSettings,
   config: Config,
@@ -32,6 +32,6 @@ export const layer = (
       })
     ),
     Layer.provide(Layer.succeed(Retention.RetentionPeriods, periods)),
-    // The storage is new, so no other seal keys can have been used in it.
+    // This cannot fail, because the storage is new, so no other seal keys can have been used in it.
     Layer.orDie
   )

@@ -12,9 +12,9 @@ import * as PrivateFile from "../settings/PrivateFile.ts"
 const Key = Schema.String.check(Schema.makeFilter(ApiKey.isWellFormed))
 
 const Content = Schema.Struct({
-  /** The key that seals the stored data. It is saved before anything is sealed. */
+  /** The key that encrypts the stored data. It is saved before anything is encrypted. */
   seal_key: Schema.String.check(Schema.makeFilter((text) => Seal.readKey(text) !== null)),
-  /** Missing until the first start creates it. */
+  /** Missing until the first start has created the sandbox. */
   sandbox: Schema.optionalKey(
     Schema.Struct({
       organization_id: Ids.OrganizationId,
@@ -46,7 +46,7 @@ export const read = Effect.fnUntraced(function* (folder: string) {
   return content
 })
 
-/** Writes the file of a folder. */
+/** Writes a folder's `sandbox.json`. */
 export const write = Effect.fnUntraced(function* (folder: string, content: Content) {
   const path = yield* pathIn(folder)
   yield* PrivateFile.replace(path, `${JSON.stringify(encode(content), null, 2)}\n`).pipe(

@@ -22,18 +22,18 @@ export type ServiceSettings = Pick<
   "limits" | "no_limits" | "request_log" | "feedback" | "webhook_allow" | "webhook_header_prefix"
 >
 
-/** The dependencies of a service: its configuration, storage, seal keys and address. */
+/** What a service depends on: its configuration, storage, seal keys and address. */
 export interface ServiceDependencies<E> {
   readonly config: Config
   readonly storage: Layer.Layer<Storage.Storage, E>
   readonly sealKeys: Layer.Layer<Seal.SealKeys>
-  /** The address that callers use. Waits until it is known. */
+  /** The address that callers use. The effect waits until the address is known. */
   readonly base_url: Effect.Effect<string>
-  /** The error for seal keys that do not match the storage; by default, it names their setting. */
+  /** The error for seal keys that do not match the storage. By default it names the setting for the keys. */
   readonly wrong_keys?: (refusal: SealKeysInUse.SealKeysRefused) => CommandFailed
 }
 
-/** The carriers and lines of a checked configuration. */
+/** The carriers and insurance lines of a checked configuration. */
 export const carriers = (config: Config): Layer.Layer<Layer.Success<typeof Quotewire.sandboxCarriers>> =>
   Quotewire.carriers(config).pipe(Layer.orDie, Layer.provide(NodeCrypto.layer))
 
@@ -41,8 +41,8 @@ const exchanges = (config: Config) =>
   Quotewire.exchanges({ ...config, carrier_transport: config.carrier_transport ?? CarrierTransports.layer() })
 
 /**
- * The whole core in this process, without its background jobs (`Quotewire.worker`). If the seal keys are wrong, fails
- * with one sentence that says so.
+ * The whole core in this process, without its background jobs (`Quotewire.worker`). Fails with one sentence if the seal
+ * keys are wrong.
  */
 export const layer = <E>(
   settings: ServiceSettings,

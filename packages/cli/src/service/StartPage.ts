@@ -8,15 +8,15 @@ export interface Ready {
   readonly keys: { readonly server: string; readonly widget: string; readonly platform: string }
   /** A token for the operators' API, with every scope. */
   readonly operator_token: string
-  /** Opens the console and signs in, once. */
+  /** The URL that opens the console and signs in. It works once. */
   readonly console_url: string
-  /** The folder that keeps everything; null if everything is in memory. */
+  /** The folder that stores all data; null if all data is in memory. */
   readonly data: string | null
-  /** The lines of the host; the first call is for the first one. */
+  /** The host's insurance lines. The example call uses the first one. */
   readonly lines: Lines.LineSet
 }
 
-/** One line of JSON, for programs. */
+/** Formats the information as one line of JSON, for programs. */
 export const line = (ready: Ready): string =>
   JSON.stringify({
     base_url: ready.base_url,
@@ -27,13 +27,15 @@ export const line = (ready: Ready): string =>
     ...(ready.data !== null && { data: ready.data })
   })
 
-/** Says where everything is kept. */
+/** Describes where all data is stored. */
 const placeOf = (folder: string | null): string =>
   folder === null
     ? "Everything is in memory, and lost at the end. To keep it: quotewire dev --data <folder>"
     : `Everything is kept in ${folder}, its keys too. To start over, stop and remove that folder.`
 
-/** A page for people: the address, the carriers, the keys, and a first call to paste. `paint` makes text bold. */
+/**
+ * Formats a page for people: the address, the carriers, the keys, and a first call to paste. `paint` makes text bold.
+ */
 export const page = (ready: Ready, carriers: string, paint: (text: string) => string): string =>
   `
 ${paint("Quotewire")} is ready at ${paint(ready.base_url)}

@@ -2,13 +2,14 @@ import { Fault } from "@quotewire/core/program"
 import { Cause, Effect, Layer } from "effect"
 
 /*
- * Unhandled errors in an embedder's code, such as a rejected promise that an adapter never awaited. Node would print
- * their messages, which may repeat facts, and end the process while other carriers are being asked.
+ * Handles errors that an embedder's code does not handle, such as a rejected promise that a carrier adapter never
+ * awaits. Node would print their messages, which may repeat facts about a person, and end the process while other
+ * carriers are being asked.
  */
 
 /**
  * Logs unhandled errors without their messages. After an unhandled rejection, the process continues. After an uncaught
- * exception, its state is unknown, so it ends with exit code 1.
+ * exception, the process's state is unknown, so it ends with exit code 1.
  */
 export const layer: Layer.Layer<never> = Layer.effectDiscard(
   Effect.gen(function* () {

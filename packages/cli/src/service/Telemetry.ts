@@ -6,7 +6,7 @@ import * as LogText from "../terminal/LogText.ts"
 import { version } from "../version.ts"
 import * as StrayFaults from "./StrayFaults.ts"
 
-/** Whether logs are text for people: `auto` is text at a terminal, and logfmt for files and collectors. */
+/** Whether logs are text for people. `auto` means text at a terminal, and logfmt for files and log collectors. */
 export const isText = ({ log_format }: Pick<HostSettings, "log_format">): Effect.Effect<boolean, never, Stdio.Stdio> =>
   log_format === "auto"
     ? Effect.flatMap(Stdio.Stdio, ({ stderrIsTerminal }) => stderrIsTerminal)

@@ -7,7 +7,7 @@ import * as Output from "../terminal/Output.ts"
 import * as Database from "./Database.ts"
 import * as Service from "./Service.ts"
 
-/** The settings of a service that answers no calls, runs no jobs and sends nothing. */
+/** Settings for a service that answers no calls, runs no jobs and sends nothing. */
 const unusedSettings: Service.ServiceSettings = {
   limits: Allowance.noLimits,
   no_limits: true,
@@ -21,7 +21,7 @@ interface TimelineSettings extends StorageSettings {
   readonly bodies: boolean
 }
 
-/** Reads a timeline to its end. */
+/** Reads all pages of a timeline. */
 const readAll = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, bodies: boolean) {
   const timelines = yield* Timelines.Timelines
   let page = yield* timelines.read(id, { bodies })
@@ -34,10 +34,10 @@ const readAll = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, bodies: boo
   return { ...timeline, entries }
 })
 
-/** A complete timeline. */
+/** A timeline with all its pages. */
 export type WholeTimeline = Omit<Timeline.Timeline, "next" | "workspace_id">
 
-/** Reads from the database what happened to a quote request. */
+/** Reads a quote request's timeline from the database. */
 export const read = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, settings: TimelineSettings) {
   const storedAt = yield* Database.addressOf(settings)
   const service = Service.layer(unusedSettings, Database.dependencies(storedAt, settings, {}, Effect.never))
@@ -48,7 +48,7 @@ export const read = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, setting
   )
 })
 
-/** Prints what happened to a quote request. */
+/** Prints a quote request's timeline. */
 export const print = Effect.fnUntraced(function* (timeline: WholeTimeline, settings: { readonly json: boolean }) {
   if (settings.json) return yield* Output.json(timeline)
   const { environment, incomplete, line, quote_request_id, reason, status } = timeline
@@ -62,10 +62,13 @@ export const print = Effect.fnUntraced(function* (timeline: WholeTimeline, setti
   ])
 })
 
-/** The carrier that an entry is about; null if it is about the request as a whole. */
+/** The carrier that an entry is about; null if the entry is about the request as a whole. */
 const carrierOf = ({ details }: Timeline.Entry): string | null => ("carrier_id" in details ? details.carrier_id : null)
 
-/** The entries of the request first, then those of each carrier in the order in which they begin. */
+/**
+ * Formats the entries about the request first, then those about each carrier, in the order in which the carriers
+ * appear.
+ */
 const rowsOf = (entries: ReadonlyArray<Timeline.Entry>, startedAt: Timestamp.Timestamp): ReadonlyArray<string> => {
   const since: Since = (at) => ((Timestamp.toMillis(at) - Timestamp.toMillis(startedAt)) / 1_000).toFixed(3)
   const byCarrier = Map.groupBy(entries, carrierOf)
@@ -80,7 +83,7 @@ const rowsOf = (entries: ReadonlyArray<Timeline.Entry>, startedAt: Timestamp.Tim
   ]
 }
 
-/** The seconds from the start of the request to a time. */
+/** Formats a time as the number of seconds since the request started. */
 type Since = (at: Timestamp.Timestamp) => string
 
 const indent = " ".repeat(23)
@@ -95,7 +98,7 @@ const linesOf = (entry: Timeline.Entry, since: Since): ReadonlyArray<string> => 
 
 const because = (reason: string | null): string => (reason === null ? "" : ` (${reason})`)
 
-/** The lines to print for an entry. */
+/** Formats the lines for one entry. */
 const wordsOf = (entry: Timeline.Entry, since: Since): ReadonlyArray<string> => {
   switch (entry.what) {
     case "call": {
@@ -149,7 +152,7 @@ const wordsOf = (entry: Timeline.Entry, since: Since): ReadonlyArray<string> => 
       ]
     }
     default:
-      // An entry of a kind that only a newer host knows.
+      // This program does not know this kind of entry; a newer host does.
       return [JSON.stringify(entry)]
   }
 }
@@ -165,7 +168,10 @@ const circuits: { readonly [What in Circuit["circuit"]]: string } = {
 
 type Exchange = Extract<Timeline.Entry, { readonly what: "exchange" }>["details"]
 
-/** Asks and refreshes are numbered. Polls are not: they repeat until an answer arrives. */
+/**
+ * Formats an exchange's number. Asks and refreshes are numbered; polls are not, because they repeat until an answer
+ * arrives.
+ */
 const tryOf = (of: Exchange): string =>
   of.exchange === "ask" || of.exchange === "refresh" ? `, attempt ${of.attempt}` : ""
 

@@ -1,12 +1,12 @@
 import { Data } from "effect"
 
-/** A command failed. One sentence says why. Exit code 1. */
+/** A command failed. The message is one sentence that says why. The exit code is 1. */
 export class CommandFailed extends Data.TaggedError("Failed")<{ readonly message: string }> {}
 
-/** The database became unavailable during a command that resumes where it stopped. */
+/** The database became unavailable during a command that can be run again to resume where it stopped. */
 export const interrupted = new CommandFailed({
   message: "The database became unavailable. Run the command again to resume."
 })
 
-/** Contradictory settings or an unusable configuration. Exit code 2. */
+/** Settings contradict each other, or the configuration cannot be used. The exit code is 2. */
 export class WrongUsage extends Data.TaggedError("WrongUsage")<{ readonly message: string }> {}

@@ -3,7 +3,7 @@ import type { ClientAddress } from "@quotewire/http"
 import type { Option } from "effect"
 import * as Settings from "./Settings.ts"
 
-/** The settings of every host, regardless of its storage. */
+/** The settings that every host has, whatever its storage. */
 export interface HostSettings {
   readonly port: number
   readonly host: string
@@ -22,11 +22,11 @@ export interface HostSettings {
   readonly log_format: Settings.LogFormat
   readonly webhook_allow: WebhookAddress.Policy["allow"]
   readonly webhook_header_prefix: string
-  /** The configuration file. */
+  /** The path of the configuration file. */
   readonly config: Option.Option<string>
 }
 
-/** The flags of every host. `networks` is the default of `--webhook-allow`. */
+/** The flags that every host has. `networks` is the default value of `--webhook-allow`. */
 export const flags = (networks: string) => ({
   port: Settings.port,
   host: Settings.host,

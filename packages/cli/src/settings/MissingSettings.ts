@@ -5,13 +5,13 @@ export type Missing =
   | { readonly argument: string }
   | { readonly flag: string; readonly is_secret: boolean; readonly has_variable: boolean }
 
-/** Whether the description of a flag names its variable. */
+/** Whether a flag's description mentions its environment variable. */
 export const namesVariable =
   (flag: string) =>
   (description: string): boolean =>
     description.includes(`[${variableOf(flag)}]`)
 
-/** What can be given instead of a setting, and how to create its value. */
+/** What can be given instead of a setting, and how to create a value for it. */
 const hints: { readonly [flag: string]: { readonly instead?: string; readonly make?: string } } = {
   "database-url": { instead: "--cells for several databases" },
   "api-key": { make: "or save a key with: quotewire login" },
@@ -21,7 +21,7 @@ const hints: { readonly [flag: string]: { readonly instead?: string; readonly ma
 const conjunction = new Intl.ListFormat("en", { type: "conjunction" })
 
 /**
- * Names the missing arguments and settings. Puts the variable of a secret first, because other users can see the
+ * Lists the missing arguments and settings. For a secret, its variable comes first, because other users can see the
  * command line.
  */
 export const sentencesOf = (missing: ReadonlyArray<Missing>): ReadonlyArray<string> => {
@@ -36,7 +36,7 @@ export const sentencesOf = (missing: ReadonlyArray<Missing>): ReadonlyArray<stri
   ]
 }
 
-/** The sentence that asks for secrets, given their flags. */
+/** The sentence that asks for the secrets with these flags. */
 export const requestFor = (flags: ReadonlyArray<string>): string =>
   sentencesOf(flags.map((flag) => ({ flag, is_secret: true, has_variable: true }))).join(" ")
 

@@ -6,10 +6,10 @@ import * as Settings from "./Settings.ts"
 import * as StorageSettings from "./StorageSettings.ts"
 
 /*
- * How commands for operators reach a service: through a host with a token, or through its database.
+ * The settings with which operators' commands reach a service: a host and a token, or the service's database.
  */
 
-/** The token that a command calls a host with, instead of using its database. */
+/** The token for calling a host. Without it, the command uses the database. */
 export const operatorToken = Settings.secret(
   "operator-token",
   "Operator's token, to call a host instead of using its database"
@@ -20,7 +20,7 @@ export const operatorToken = Settings.secret(
   )
 )
 
-/** A token and a host, or a database. */
+/** Flags for either a token and a host, or a database. */
 export const reach = {
   database_url: requiredUnless(StorageSettings.databaseUrl, StorageSettings.cells, operatorToken),
   cells: Flag.optional(StorageSettings.cells),
@@ -31,16 +31,16 @@ export const reach = {
 /** The same flags, for commands that do not always need a host or a database. */
 export const optionalReach = { ...reach, database_url: Flag.optional(StorageSettings.databaseUrl) }
 
-/** The seal keys; not needed with a host, which has its own. */
+/** The seal keys. They are not needed with a host, which has its own. */
 export const sealKeys = requiredUnless(StorageSettings.sealKeys, operatorToken)
 
-/** The values of these flags. */
+/** The values of the `reach` flags. */
 export interface ReachSettings extends StorageSettings.DatabaseSettings {
   readonly operator_token: Option.Option<Redacted.Redacted<string>>
   readonly base_url: Option.Option<string>
 }
 
-/** The values of these flags, with the seal keys that a database needs. */
+/** The values of the `reach` flags, and the seal keys that a database needs. */
 export interface SealedReachSettings extends ReachSettings {
   readonly seal_keys: Option.Option<StorageSettings.SealKeys>
 }

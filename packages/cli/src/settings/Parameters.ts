@@ -6,15 +6,14 @@ export class WrongParameters extends Data.TaggedError("WrongParameters")<{
   readonly errors: ReadonlyArray<CliError.CliError>
 }> {}
 
-/** Copies a parameter, but with a different parser. */
+/** Copies a parameter, but replaces its parser. */
 export const parsedAs = <P extends Param.Any>(param: P, parse: P["parse"]): P =>
   new Proxy(param, { get: (of, name) => (name === "parse" ? parse : Reflect.get(of, name)) })
 
 /**
- * Parameters of a command that report every missing or wrong one together. By default, parsing stops at the first
- * error.
+ * Makes a command report all missing or wrong parameters together. By default, parsing stops at the first error.
  *
- * Parameters are parsed in order. The first that fails also parses those after it, and fails with the errors of all.
+ * Parameters are parsed in order. The first one that fails also parses all later ones, and fails with all their errors.
  */
 export const reportAllErrors = <Params extends { readonly [name: string]: Param.Any }>(params: Params): Params => {
   const ordered = Object.values(params)
@@ -37,7 +36,7 @@ const failWithAll = (first: CliError.CliError) => (others: ReadonlyArray<CliErro
     others.length === 0 ? first : new CliError.UserError({ cause: new WrongParameters({ errors: [first, ...others] }) })
   )
 
-/** The errors of parameters when parsed in this order. */
+/** The errors from parsing these parameters in order. */
 const errorsOf = Effect.fnUntraced(function* (params: ReadonlyArray<Param.Any>, given: Param.ParsedArgs) {
   const errors: Array<CliError.CliError> = []
   let args = given
@@ -52,11 +51,11 @@ const errorsOf = Effect.fnUntraced(function* (params: ReadonlyArray<Param.Any>, 
   return errors
 })
 
-/** The arguments left to parse after an error, without the wrong one. */
+/** The arguments that are left to parse after an error, without the wrong argument. */
 const restOf = (args: Param.ParsedArgs, error: CliError.CliError): Param.ParsedArgs =>
   error._tag === "InvalidValue" && error.kind === "argument" ? { ...args, arguments: args.arguments.slice(1) } : args
 
-/** A flag that is required unless one of the others is given. */
+/** Creates a flag that is required unless one of the others is given. */
 export const requiredUnless = <A>(
   flag: Flag.Flag<A>,
   ...others: ReadonlyArray<Param.AnyFlag>
@@ -64,7 +63,7 @@ export const requiredUnless = <A>(
   const optional = Flag.optional(flag)
   const required = Flag.map(flag, Option.some)
   const isGiven = (other: Param.AnyFlag, args: Param.ParsedArgs) =>
-    // A wrong value counts as given: its own flag reports the error.
+    // A wrong value counts as given, because its own flag reports the error.
     Effect.match(other.parse(args), { onFailure: ({ _tag }) => _tag !== "MissingOption", onSuccess: () => true })
   return parsedAs(optional, (args) =>
     Effect.flatMap(

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto"
 import { Effect, FileSystem } from "effect"
 
 /**
- * Replaces a file that only its owner can read. Atomic: a concurrent reader, or the next process after a crash, sees either
- * the old or the new text.
+ * Replaces a file that only its owner can read. The replacement is atomic: a concurrent reader, or the next process
+ * after a crash, sees either the old or the new text.
  */
 export const replace = Effect.fnUntraced(function* (path: string, text: string) {
   const files = yield* FileSystem.FileSystem

@@ -3,7 +3,7 @@ import { ClientAddress } from "@quotewire/http/program"
 import { Config, Option, Redacted, Result } from "effect"
 import { Flag } from "effect/cli"
 
-/** The environment variable of a setting: `--base-url` can be set with `QUOTEWIRE_BASE_URL`. */
+/** The environment variable of a setting: `QUOTEWIRE_BASE_URL` for `--base-url`. */
 export const variableOf = (flag: string): string => `QUOTEWIRE_${flag.toUpperCase().replaceAll("-", "_")}`
 
 export const textSetting = (name: string, description: string) =>
@@ -12,7 +12,7 @@ export const textSetting = (name: string, description: string) =>
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 
-/** A setting that is or contains a secret. Prefer its variable: other users can read the command line. */
+/** A setting that is or contains a secret. Its variable is preferred, because other users can read the command line. */
 export const secret = (name: string, description: string) =>
   Flag.Redacted(name).pipe(
     Flag.withFallbackConfig(Config.Redacted(variableOf(name))),
@@ -27,22 +27,22 @@ export const toggle = (name: string, description: string, byDefault = false) =>
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 
-/** A setting by its flag and its variable, because either may have been used. */
+/** Names a setting by its flag and its variable, because the user may have used either. */
 export const nameOf = (flag: string): string => `--${flag} (or ${variableOf(flag)})`
 
-/** Says what a setting must be. */
+/** Describes what a setting must be. */
 export const settingError = (flag: string, what: string): string => `${nameOf(flag)} must ${what}`
 
 const disjunction = new Intl.ListFormat("en", { type: "disjunction" })
 
-/** Joins words as alternatives: "server, widget, or platform". */
+/** Joins words as alternatives, such as "server, widget, or platform". */
 export const anyOf = (words: ReadonlyArray<string>): string => disjunction.format(words)
 
-/** One of these words, ignoring case. */
+/** Finds the word that equals the text, ignoring case. */
 export const oneOf = <Word extends string>(words: ReadonlyArray<Word>, text: string): Option.Option<Word> =>
   Option.fromUndefinedOr(words.find((one) => one === text.toLowerCase()))
 
-/** A setting that is one of these words. */
+/** A setting whose value is one of these words. */
 export const choice = <const Word extends string>(name: string, words: ReadonlyArray<Word>, description: string) =>
   textSetting(name, description).pipe(
     Flag.filterMap(
@@ -51,7 +51,7 @@ export const choice = <const Word extends string>(name: string, words: ReadonlyA
     )
   )
 
-/** A flag without an environment variable that is one of these words. */
+/** A flag whose value is one of these words. It has no environment variable. */
 export const word = <const Word extends string>(name: string, words: ReadonlyArray<Word>, description: string) =>
   Flag.String(name).pipe(
     Flag.filterMap(
@@ -75,7 +75,7 @@ const portOr = (fallback: number) =>
     `Port to listen on; ${fallback === 0 ? "a free one by default" : `${fallback} by default, 0 picks a free one`}`
   ).pipe(Flag.withDefault(fallback))
 
-/** The port that the host listens on; 0 picks a free one. */
+/** The port that the host listens on. 0 picks a free port. */
 export const port = portOr(8787)
 
 /** The address that the host listens on. */
@@ -83,7 +83,7 @@ export const host = textSetting("host", "Address to listen on; 127.0.0.1 by defa
   Flag.withDefault("127.0.0.1")
 )
 
-/** The file with the configuration of the service, such as its carriers. */
+/** The service's configuration file, which lists its carriers, for example. */
 export const config = textSetting(
   "config",
   "Configuration file; by default quotewire.config.ts, .mts, .js or .mjs in the current folder"
@@ -104,7 +104,7 @@ const baseAddress = (name: string, description: string) =>
 /** The address that callers use. */
 export const publicUrl = baseAddress("base-url", "Address that callers use")
 
-/** The address that callers use, if it differs from the one that the host listens on. */
+/** The address that callers use, if it differs from the address that the host listens on. */
 export const baseUrl = Flag.optional(publicUrl)
 
 const keyOf = (description: string) =>
@@ -115,10 +115,10 @@ const keyOf = (description: string) =>
     )
   )
 
-/** The key that the agent of `quotewire mcp` calls with. */
+/** The key with which `quotewire mcp` calls for its agent. */
 export const agentKey = Flag.optional(keyOf("API key to call with; none by default"))
 
-/** The key that a command calls a running host with. */
+/** The key with which a command calls a running host. */
 export const callerKey = keyOf("API key to call the host with")
 
 /** The running host that a command calls. */
@@ -127,24 +127,24 @@ export const calledUrl = baseAddress(
   "Address of the host; by default that of the profile, or http://127.0.0.1:8787, where quotewire dev listens"
 )
 
-/** The host that a command calls if nothing else is set: that of `quotewire dev`. */
+/** The host that a command calls by default, which is the address of `quotewire dev`. */
 export const localUrl = "http://127.0.0.1:8787"
 
-/** Whether a profile can have this name. Names are printed, so a key is not allowed. */
+/** Whether a profile can have this name. A name that looks like a key is not allowed, because names are printed. */
 export const isProfileName = (name: string): boolean =>
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) && !ApiKey.isWellFormed(name)
 
-/** The name of a profile: a key that `quotewire login` saved, with the address of its host. */
+/** The name of a profile. A profile is a key that `quotewire login` saved, with the address of its host. */
 export const profile = textSetting("profile", "Name of a profile; by default, the one named default").pipe(
   Flag.filter(isProfileName, () =>
     settingError("profile", "be a name of 1 to 64 letters, digits, dots, hyphens and underscores")
   )
 )
 
-/** Whether agents are served over HTTP instead of standard input and output. */
+/** Whether the agent is served over HTTP instead of standard input and output. */
 export const http = toggle("http", "Serve over HTTP instead of standard input and output")
 
-/** The port where `quotewire mcp` serves the pages of quote links and, with `--http`, the agent. */
+/** The port at which `quotewire mcp` serves the pages of quote links and, with `--http`, the agent. */
 export const agentPort = portOr(0)
 
 const origins = (name: string, description: string) =>
@@ -156,19 +156,22 @@ const origins = (name: string, description: string) =>
     Flag.withDefault<ReadonlyArray<string>>([])
   )
 
-/** Web pages that may call with a widget key. */
+/** The origins of web pages that may call with a widget key. */
 export const corsOrigins = origins(
   "cors-origins",
   "Origins, separated by commas, whose pages may call with a widget key"
 )
 
-/** Web pages that may call the agent endpoint. Other programs send no origin. */
+/**
+ * The origins of web pages that may call the agent endpoint. Other programs send no origin, so this does not affect
+ * them.
+ */
 export const mcpOrigins = origins(
   "mcp-origins",
   "Origins, separated by commas, whose pages may call the agent endpoint"
 )
 
-/** Networks that webhooks may reach besides public ones, even over plain HTTP; `fallback` by default. */
+/** The networks that webhooks may reach besides public ones, even over plain HTTP. The default is `fallback`. */
 export const webhookAllow = (fallback: string) =>
   textSetting(
     "webhook-allow",
@@ -181,7 +184,7 @@ export const webhookAllow = (fallback: string) =>
     )
   )
 
-/** The secret for signing forwarded events. */
+/** The secret with which forwarded events are signed. */
 export const signingSecret = secret("signing-secret", "Secret to sign events with, whsec_…").pipe(
   Flag.filter(
     (text) => Signature.isSecret(Redacted.value(text)),
@@ -189,7 +192,7 @@ export const signingSecret = secret("signing-secret", "Secret to sign events wit
   )
 )
 
-/** The prefix of the second set of webhook headers. */
+/** The prefix of the provider's own webhook headers, which repeat the standard ones. */
 export const webhookHeaderPrefix = textSetting(
   "webhook-header-prefix",
   "Prefix of the second set of webhook headers; quotewire- by default"
@@ -201,7 +204,7 @@ export const webhookHeaderPrefix = textSetting(
   )
 )
 
-/** The folder in which `quotewire dev` keeps everything. */
+/** The folder in which `quotewire dev` stores all data. */
 export const data = textSetting(
   "data",
   "Folder that keeps everything across restarts; by default, all is in memory"
@@ -213,13 +216,13 @@ export const data = textSetting(
   Flag.optional
 )
 
-/** Prints one line of JSON instead of a page for people. */
+/** Whether to print one line of JSON instead of text for people. */
 export const json = toggle("json", "Print one line of JSON, and nothing else on standard output")
 
-/** Turns rate limits off. */
+/** Whether rate limits are off. */
 export const noLimits = toggle("no-limits", "Turn rate limits off, for load tests")
 
-/** Rate limits that differ from the contract's. */
+/** Rate limits that differ from those in the API contract. */
 export const limits = textSetting("limits", "Rate limits as JSON; omitted limits keep their defaults").pipe(
   Flag.withDefault("{}"),
   Flag.filterMap(
@@ -242,7 +245,7 @@ export const trustProxy = textSetting(
   Flag.optional
 )
 
-/** The header in which those proxies report a caller's address. */
+/** The header in which the trusted proxies report a caller's address. */
 export const proxyHeader = choice(
   "proxy-header",
   ClientAddress.proxyHeaders,
@@ -252,7 +255,7 @@ export const proxyHeader = choice(
 /** Whether calls are logged for `GET /v1/requests`. */
 export const requestLog = toggle("request-log", "Log calls for GET /v1/requests; --no-request-log turns it off", true)
 
-/** Whether reports about the API are accepted. */
+/** Whether the host accepts feedback about the API. */
 export const feedback = toggle("feedback", "Accept reports at POST /v1/feedback; --no-feedback turns it off", true)
 
 /** Whether the operators' API is served. */
@@ -281,7 +284,7 @@ const readProcesses = (text: string): Option.Option<number | "auto"> => {
   return count >= 1 && count <= maxProcesses ? Option.some(count) : Option.none()
 }
 
-/** How many processes answer on one port; `auto` is one for each core. */
+/** How many processes serve on one port. `auto` means one for each core. */
 export const processes = textSetting(
   "processes",
   `Processes that answer on one port: 1 (the default) to ${maxProcesses}, or auto for one per core`
@@ -292,7 +295,7 @@ export const processes = textSetting(
   Flag.withDefault<number | "auto">(1)
 )
 
-/** How many processes to run: the given number or, for `auto`, one for each core. */
+/** The number of processes to run: the given number or, for `auto`, one for each core. */
 export const countOf = (setting: number | "auto", cores: number): number =>
   setting === "auto" ? Math.min(cores, maxProcesses) : setting
 

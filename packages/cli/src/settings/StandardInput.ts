@@ -1,13 +1,13 @@
 import { ByteSize, Console, Effect, Stdio, Stream } from "effect"
 import { CommandFailed } from "./CommandErrors.ts"
 
-/** How many bytes are read at most. */
+/** The maximum number of bytes that are read. */
 const maxBytes = 256 * 1_024
 
 /**
  * Reads standard input to its end. For values that must not be arguments, because other users can see those.
  *
- * Prompts a user at a terminal. No message repeats what was read.
+ * At a terminal, prompts the user for the text. No message repeats what was read.
  */
 export const read = Effect.fnUntraced(function* (whatToType: string) {
   const { stdin, stdinIsTerminal } = yield* Stdio.Stdio
@@ -23,5 +23,5 @@ export const read = Effect.fnUntraced(function* (whatToType: string) {
   })
 })
 
-/** Says what is wrong with standard input. */
+/** The error if standard input cannot be used. `what` completes a sentence about it. */
 export const unreadable = (what: string) => new CommandFailed({ message: `Standard input ${what}.` })

@@ -4,14 +4,17 @@ import { Flag } from "effect/cli"
 import { requiredUnless } from "./Parameters.ts"
 import { choice, secret, settingError, textSetting, toggle } from "./Settings.ts"
 
-/** Whether text is a PostgreSQL address that parses unambiguously. A `/` in a password would turn its rest into a path. */
+/**
+ * Whether text is a PostgreSQL URL that parses unambiguously. A `/` in a password would turn the rest of the password
+ * into a path.
+ */
 export const isDatabaseUrl = (text: string): boolean => {
   if (/[\s\p{Cc}]/u.test(text)) return false
   const url = URL.parse(text)
   return url !== null && /^postgres(ql)?:$/.test(url.protocol) && /^\/[^/@]+$/.test(url.pathname) && url.hash === ""
 }
 
-/** The PostgreSQL database that stores everything. */
+/** The PostgreSQL database that stores all data. */
 export const databaseUrl = secret(
   "database-url",
   "PostgreSQL database, postgres://user:password@host:5432/database"
@@ -22,7 +25,7 @@ export const databaseUrl = secret(
   )
 )
 
-/** The pooler in front of the database, for a process that serves or works. */
+/** The connection pooler in front of the database, for processes that serve calls or run jobs. */
 export const poolerUrl = secret(
   "database-pooler-url",
   "Pooler in transaction mode in front of --database-url, such as PgBouncer, for reads and writes; none by default"
@@ -34,7 +37,7 @@ export const poolerUrl = secret(
   Flag.optional
 )
 
-/** The file with the cells that store everything. */
+/** The cells file, which lists the databases that store all data. */
 export const cells = textSetting(
   "cells",
   "JSON file with a list of cells (name, url, schema), instead of --database-url, for more than one database"
@@ -49,23 +52,23 @@ export const workCells = textSetting(
   Flag.optional
 )
 
-/** Where all data is stored: one database or several cells. One of them must be set. */
+/** Where all data is stored: one database or several cells. One of these flags must be set. */
 export const database = { database_url: requiredUnless(databaseUrl, cells), cells: Flag.optional(cells) }
 
-/** The values of these flags. */
+/** The values of the `database` flags. */
 export interface DatabaseSettings {
   readonly database_url: Option.Option<Redacted.Redacted<string>>
   readonly cells: Option.Option<string>
-  /** The pooler in front of the database; none by default. */
+  /** The connection pooler in front of the database; none by default. */
   readonly pooler_url?: Option.Option<Redacted.Redacted<string>>
-  /** The cells that a process claims jobs from; by default all. */
+  /** The cells whose jobs this process runs; all cells by default. */
   readonly work_cells?: Option.Option<ReadonlyArray<string>>
 }
 
 /** The keys that encrypt secrets at rest. */
 export type SealKeys = Seal.SealKeys["Service"]["keys"]
 
-/** Parses a list of keys, newest first; `None` if one of them is not a key. */
+/** Parses a list of keys, newest first; `None` if one of them is not a valid key. */
 const readSealKeys = (text: string): Option.Option<SealKeys> => {
   const keys = text.split(",").map(Seal.readKey)
   const [newest, ...older] = keys.filter((key) => key !== null)
@@ -92,12 +95,12 @@ export const sealKeys = secret(
   )
 )
 
-/** The settings of a service on a database. */
+/** The settings of a service that uses a database. */
 export interface StorageSettings extends DatabaseSettings {
   readonly seal_keys: SealKeys
 }
 
-/** An organization, given by its id. */
+/** A flag for an organization's ID. */
 const organizationNamed = (name: string, description: string) =>
   textSetting(name, description).pipe(
     Flag.filterMap(Schema.decodeUnknownOption(Ids.OrganizationId), () => settingError(name, "be an id such as org_01…"))
@@ -119,8 +122,8 @@ export const keylessEnvironment = choice(
   "Environment that agents without a key act in: sandbox (the default) or live"
 ).pipe(Flag.withDefault<Caller.Environment>("sandbox"))
 
-/** Whether the schema is updated before serving. */
+/** Whether to update the database schema before serving. */
 export const migrate = toggle("migrate", "Update the database schema before serving")
 
-/** Whether this process only answers calls and leaves background jobs to others. */
+/** Whether this process only answers calls and leaves background jobs to other processes. */
 export const noWorker = toggle("no-worker", "Only answer calls; quotewire work runs the background jobs")

@@ -5,7 +5,7 @@ import { CommandFailed } from "./CommandErrors.ts"
 import type { HostSettings } from "./HostSettings.ts"
 import { nameOf } from "./Settings.ts"
 
-/** Says that a port is refused, which setting chose it, and what to do. */
+/** The error for a port that the system refuses. It says which setting chose the port, and what to do. */
 export const refusedPort = (
   { metrics_port }: Pick<HostSettings, "metrics_port">,
   { code, message, port }: CannotListen
@@ -19,12 +19,12 @@ export const refusedPort = (
   return new CommandFailed({ message: `${message}${help[code] ?? ""}` })
 }
 
-/** Fails because the organization of a command does not exist. */
+/** Fails because the command's organization does not exist. */
 export const noOrganization = () => Effect.fail(new CommandFailed({ message: "No such organization." }))
 
 /**
- * Fails with the field errors of a refusal, each named by the setting for its path. The message repeats no values, and
- * no names that the carrier does not ask for.
+ * Turns a refusal's field errors into one failure. It names the setting for each wrong field. The message repeats no
+ * values, and no field names that the carrier does not ask for.
  */
 export const fieldErrors =
   (settings: { readonly [path: string]: string }) =>

@@ -1,6 +1,9 @@
 import type { HelpDoc } from "effect/cli"
 
-/** Examples of each command, by its path without `quotewire`. Secrets come from the environment, a profile or standard input. */
+/**
+ * Examples of each command, by the command's path without `quotewire`. Their secrets come from the environment, a
+ * profile or standard input.
+ */
 const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   create: [
     { command: "quotewire create my-app", description: "Choose the parts of the project, then write it" },

@@ -4,10 +4,10 @@ import { fit } from "./fit.ts"
 import * as Style from "./Style.ts"
 
 /*
- * Log lines for people at a terminal: `15:04:05  ! A carrier timed out  carrier_id=acme`.
+ * Formats log lines for people at a terminal, such as `15:04:05  ! A carrier timed out  carrier_id=acme`.
  */
 
-/** The widest line at a terminal, in columns. */
+/** The maximum width of a line at a terminal, in columns. */
 const maxWidth = 80
 
 interface Look {
@@ -30,8 +30,8 @@ const timeOf = (date: Date): string =>
   [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":")
 
 /**
- * Formats an entry as a time of day, its status, its message and what it is about. A call's status is that of its
- * answer. At a terminal, long entries are wrapped.
+ * Formats an entry as its time of day, status, message and details. The status of a call is its HTTP status. At a
+ * terminal, long entries are wrapped.
  */
 export const logger: Effect.Effect<Logger.Logger<unknown, string>, never, Stdio.Stdio | Terminal.Terminal> = Effect.gen(
   function* () {

@@ -3,14 +3,14 @@ import { Console, Effect, Stdio, Terminal } from "effect"
 import { fit } from "./fit.ts"
 
 /*
- * Prints to standard output. Text from outside, such as names and carriers' messages, cannot move the cursor, hide or
- * reorder text, or start a new line.
+ * Prints to standard output. Characters in text from outside, such as names and carriers' messages, cannot move the
+ * cursor, hide or reorder text, or start a new line.
  */
 
-/** Escapes characters that a terminal would interpret or hide, such as `\u{1b}`. Keeps tabs. */
+/** Escapes characters that a terminal would interpret or hide, such as `\u{1b}`. Tabs stay. */
 const lineOf = (text: string): string => text.replaceAll(/[^\t]+/g, (part) => PlainText.escaped(part))
 
-/** Prints lines for people. At a terminal, long lines are wrapped to its width; elsewhere they are not. */
+/** Prints lines for people. At a terminal, wraps long lines to its width; elsewhere, prints them unchanged. */
 export const lines = Effect.fnUntraced(function* (
   all: ReadonlyArray<string>,
   paint: (text: string) => string = (text) => text
@@ -23,7 +23,7 @@ export const lines = Effect.fnUntraced(function* (
 /** Prints a value as one line of JSON, for programs. */
 export const json = (value: unknown): Effect.Effect<void> => Console.log(PlainText.escapedInJson(JSON.stringify(value)))
 
-/** Prints a result as JSON if requested, otherwise as lines for people. */
+/** Prints a result as JSON if the user asked for it, otherwise as lines for people. */
 export const result = (
   settings: { readonly json: boolean },
   value: unknown,

@@ -6,7 +6,7 @@ import { settingError } from "../settings/Settings.ts"
 import { examplesOf } from "./Examples.ts"
 import { errorStyle } from "./Style.ts"
 
-/** Help goes to standard output; wrong usage goes to standard error, one line per mistake. */
+/** Prints help to standard output. Prints wrong usage to standard error, one line for each mistake. */
 export const layer: Layer.Layer<never, never, Stdio.Stdio> = Layer.unwrap(
   Effect.map(errorStyle, ({ red }) =>
     CliOutput.layerPresenter({
@@ -29,10 +29,10 @@ const withExamples = (event: CliOutput.Presenter.Help): CliOutput.Presenter.Help
 
 type Wrong = CliError.NonShowHelpErrors
 
-/** How many sentences to print at most. */
+/** The maximum number of sentences that are printed. */
 const maxSentences = 20
 
-/** The mistakes as sentences, missing settings first. */
+/** Describes the mistakes in sentences, missing settings first. */
 const sentencesOf = (errors: ReadonlyArray<CliError.CliError>, help: HelpDoc.HelpDoc): ReadonlyArray<string> => {
   const each = errors.flatMap(flattened)
   const missing = each.flatMap((error): ReadonlyArray<MissingSettings.Missing> => {
@@ -54,7 +54,7 @@ const flattened = (error: CliError.CliError): ReadonlyArray<Wrong> => {
     : [error]
 }
 
-/** Says what is wrong without repeating the input, which may be a key or contain a password. */
+/** Describes a mistake without repeating the input, which may be a key or contain a password. */
 const sentenceOf = (error: Wrong): string => {
   switch (error._tag) {
     case "UnrecognizedOption":
@@ -73,7 +73,7 @@ const sentenceOf = (error: Wrong): string => {
 const closest = (suggestions: ReadonlyArray<string>): string =>
   suggestions.length === 0 ? "" : `; the closest is ${suggestions.join(" or ")}`
 
-/** Says what the setting must be. Effect's own message may repeat the value. */
+/** Describes what a setting must be. Effect's own message may repeat the value, so it is not used. */
 const wrongValue = ({ expected, kind, option }: CliError.InvalidValue): string => {
   const name = kind === "flag" ? `--${option}` : `<${option}>`
   if (expected.startsWith(`${name} `)) return expected

@@ -1,10 +1,11 @@
-/** On narrower terminals, long lines are not wrapped. */
+/** The minimum width of a terminal, in columns, for wrapping long lines. */
 const minWidth = 20
-/** How far the continuation of a wrapped line is indented beyond its first line. */
+/** How many columns the continuation of a wrapped line is indented beyond its first line. */
 const hanging = 4
 
 /**
- * Splits a line into pieces that fit a width in columns. A width of 0 means unknown, so everything fits.
+ * Splits a line into pieces that fit a width in columns. A width of 0 means that the width is unknown, so the line is
+ * not split.
  *
  * Breaks between the columns of a table, or else between words. Breaks a word only if it is longer than a line.
  */
@@ -24,7 +25,7 @@ export const fit = (line: string, width: number): ReadonlyArray<string> => {
   return [...pieces, rest]
 }
 
-/** Where to break a prefix that fits: after its last column, its last word or its last character. */
+/** Where to break a prefix that fits: after its last table column, its last word or its last character. */
 const breakOf = (head: string, indent: number): number => {
   const column = head.lastIndexOf("  ")
   if (column > indent && head.slice(indent, column).trim() !== "") return column
@@ -32,7 +33,7 @@ const breakOf = (head: string, indent: number): number => {
   return word > indent ? word : head.length
 }
 
-/** The longest prefix that fits, at least one character. */
+/** Finds the longest prefix that fits. It has at least one character. */
 const prefixOf = (text: string, width: number): string => {
   let length = 0
   let taken = 0
@@ -48,7 +49,7 @@ const wide =
   /[\p{Emoji_Presentation}\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\uff01-\uff60]/u
 const narrow = /[\p{M}\u200d]/u
 
-/** How many columns a text takes: East Asian letters and emoji take two, combining marks none. */
+/** The number of columns that a text takes. East Asian characters and emoji take two; combining marks take none. */
 const widthOf = (text: string): number => {
   let width = 0
   for (const character of text) width += narrow.test(character) ? 0 : wide.test(character) ? 2 : 1

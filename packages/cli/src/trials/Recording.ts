@@ -5,14 +5,14 @@ import { Flag } from "effect/cli"
 import { CommandFailed } from "../settings/CommandErrors.ts"
 
 /*
- * Recording of cassettes during a trial.
+ * Records a carrier's answers to a cassette file while carriers are tried out.
  */
 
-/** The file of the cassette. */
+/** The flag that names the cassette file. */
 export const cassetteFlag = (description: string) =>
   Flag.String("cassette").pipe(Flag.optional, Flag.withDescription(description))
 
-/** Whether to write the cassette. */
+/** The flag that says whether to write the cassette. */
 export const recordFlag = (description: string) =>
   Flag.Boolean("record").pipe(Flag.withDefault(false), Flag.withDescription(description))
 
@@ -20,20 +20,20 @@ export const recordFlag = (description: string) =>
 export interface RecordingOptions<A> {
   readonly adapter: Carrier.CarrierAdapter
   readonly connection: CarrierContract.Options["connection"]
-  /** The file of the cassette. */
+  /** The path of the cassette file. */
   readonly file: string
   /** Whether a result is worth recording. */
   readonly isGood: (result: A) => boolean
-  /** The cases that play the recording back. */
+  /** The test cases that play the recording back. */
   readonly replay: (cassette: Cassette.Cassette) => ReadonlyArray<CarrierContract.Case>
 }
 
 /**
- * Runs a trial and writes the carrier's answers to a file. If the trial fails, writes nothing, so that a good recording
- * is never lost.
+ * Runs a trial and writes the carrier's answers to a file.
  *
- * Then plays the recording back with `replay`. Fails if nothing was exchanged, if a secret would be written, or if the
- * recording cannot be played back.
+ * Before writing, plays the recording back with `replay`. If the trial's result is not good, writes nothing, so that a
+ * good recording is never lost. Fails if nothing was exchanged, if a secret would be written, or if the recording
+ * cannot be played back.
  */
 export const recorded = Effect.fnUntraced(function* <A, E, R>(
   trial: Effect.Effect<A, E, R>,

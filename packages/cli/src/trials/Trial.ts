@@ -8,7 +8,7 @@ import { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
 import { word } from "../settings/Settings.ts"
 
 /*
- * The input of a carrier trial: applications, and the values of its connection.
+ * The input for trying out a carrier: applications, and the values of the carrier's connection.
  */
 
 /** The file with the applications. */
@@ -20,7 +20,7 @@ export const facts = Flag.String("facts").pipe(
 /** The environment in which the carrier is asked. */
 export const environment = word("environment", Caller.Environment.literals, "Environment to ask in").pipe(Flag.optional)
 
-/** Reads the applications by line; none without a file. */
+/** Reads the applications, by insurance line. Empty if no file is given. */
 export const factsOf = (file: Option.Option<string>) =>
   Option.match(file, {
     onNone: () => Effect.succeed({}),
@@ -36,8 +36,8 @@ export const factsOf = (file: Option.Option<string>) =>
 const ByLine = Schema.Record(Schema.String, Schema.Unknown)
 
 /**
- * Reads the connection of a carrier that needs one. With a cassette, values may be missing and standard input is not
- * read; otherwise a test that needs no values would wait for input.
+ * Reads the connection values of a carrier that needs a connection. With a cassette, values may be missing, and
+ * standard input is not read. Otherwise a test that needs no values would wait for input.
  */
 export const connectionOf = Effect.fnUntraced(function* (
   { connection }: Carrier.CarrierAdapter,
@@ -62,7 +62,7 @@ export const connectionOf = Effect.fnUntraced(function* (
 
 const Values = Schema.Record(Schema.String, Schema.String)
 
-/** Refuses several carriers if more than one needs a connection. */
+/** Fails if there are several carriers and at least one of them needs a connection. */
 export const expectOneConnection = (carriers: ReadonlyArray<Carrier.CarrierAdapter>) =>
   carriers.length > 1 && carriers.some(({ connection }) => connection !== undefined)
     ? Effect.fail(

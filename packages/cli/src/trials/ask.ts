@@ -47,13 +47,13 @@ interface RecordSettings {
   readonly record: boolean
 }
 
-/** The file to write; null without `--record`. */
+/** The cassette file to write; null without `--record`. */
 const fileOf = ({ cassette, record }: RecordSettings) =>
   record === Option.isSome(cassette)
     ? Effect.succeed(Option.getOrNull(cassette))
     : Effect.fail(new WrongUsage({ message: "Use --record together with --cassette, the file to write." }))
 
-/** Why there is no usable answer. */
+/** Describes why there is no usable answer. */
 const failureOf = ({ answer, http }: CarrierContract.Asked): string =>
   Result.match(answer, {
     onSuccess: (reply) => CarrierText.noAnswer(reply.kind === "unavailable" ? reply.reason : reply.kind, http),
@@ -63,7 +63,7 @@ const failureOf = ({ answer, http }: CarrierContract.Asked): string =>
 const isUsable = ({ answer }: CarrierContract.Asked): boolean =>
   Result.isSuccess(answer) && answer.success.kind !== "unavailable"
 
-/** `quotewire carriers ask` asks a carrier once and shows its answer. */
+/** `quotewire carriers ask` asks a carrier once and shows the carrier's answer. */
 export const ask = Command.make(
   "ask",
   reportAllErrors({

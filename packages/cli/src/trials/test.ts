@@ -29,7 +29,7 @@ interface Tested {
   readonly carrier_id: string
   readonly cases: ReadonlyArray<{
     readonly name: string
-    /** Why it failed; null if it passed. */
+    /** Why the test case failed; null if it passed. */
     readonly message: string | null
     readonly duration_ms: number
   }>
@@ -49,7 +49,7 @@ const run = (adapter: Carrier.CarrierAdapter, cases: ReadonlyArray<CarrierContra
 
 const haveAllPassed = ({ cases }: Tested): boolean => cases.every(({ message }) => message === null)
 
-/** Reads a cassette for the contract. */
+/** Reads a cassette that the contract tests play back. */
 const played = Effect.fnUntraced(function* (file: string) {
   const content = yield* JsonFile.read(file, "--cassette")
   return yield* Effect.try({
@@ -88,7 +88,7 @@ const linesOf = ({ carrier_id, cases }: Tested): ReadonlyArray<string> => [
   ])
 ]
 
-/** How many cases passed, and how long they took together. */
+/** Describes how many test cases passed, and how long they took together. */
 const totalOf = (cases: Tested["cases"]): string => {
   const passed = cases.filter(({ message }) => message === null).length
   const seconds = cases.reduce((sum, { duration_ms }) => sum + duration_ms, 0) / 1_000

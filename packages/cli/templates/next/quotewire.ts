@@ -4,5 +4,5 @@ declare global {
   var quotewireService: ReturnType<typeof startService> | undefined
 }
 
-/** The service: one for all routes and pages, because Next bundles them separately, and across hot reloads. */
+/** The only service. Next bundles routes and pages separately and reloads them, so the service is kept globally. */
 export const quotewire = () => (globalThis.quotewireService ??= startService())

@@ -2,7 +2,7 @@ import { quotewire } from "./quotewire.ts"
 import { printKey } from "./service.ts"
 
 const service = quotewire()
-// Ends pending long polls immediately, so that the server can stop.
+// Closing the service ends pending long polls immediately, so that the server can stop.
 process.once("SIGTERM", () => service.close())
 
 await printKey(service)

@@ -3,7 +3,7 @@ import { connect } from "@quotewire/http/client"
 import { makeInbox } from "./inbox.ts"
 import { serveNode } from "./node.ts"
 
-// Subscribes to events, receives them as signed webhooks, and reads what has changed.
+// Subscribes to events, receives them as signed webhooks, and reads the resources that have changed.
 
 const { QUOTEWIRE_API_KEY: key, QUOTEWIRE_BASE_URL: base_url = "{{url}}" } = process.env
 if (key === undefined) throw new Error("Set QUOTEWIRE_API_KEY to the server key that npm run dev prints.")

@@ -8,11 +8,11 @@ import config, { sandbox_connections } from "../quotewire.config.ts" //? json|xm
 const { QUOTEWIRE_BASE_URL = "http://localhost:3000{{mount}}", QUOTEWIRE_WEBHOOK_ALLOW = "" } = process.env
 const { QUOTEWIRE_DATABASE_URL, QUOTEWIRE_SEAL_KEYS } = process.env //? docker
 
-// Webhooks reach only public addresses. `npm run dev` also allows this machine, without TLS: see .env.development.
+// Webhooks may reach only public addresses. `npm run dev` also allows this machine, without TLS (.env.development).
 const allow = WebhookAddress.readNetworks(QUOTEWIRE_WEBHOOK_ALLOW) ?? []
 
 //? docker
-// Without a database, everything is in memory.
+// Without a database, the service stores all data in memory.
 const data =
   QUOTEWIRE_DATABASE_URL === undefined
     ? { storage: MemoryStorage.layer }
@@ -24,7 +24,7 @@ const data =
 //?
 const { sandbox_connections: _, ...options } = config //? json|xml
 
-/** Starts the service. */
+/** Starts the quoting service inside this program. */
 export const startService = () =>
   embed({
     ...options, //? json|xml
@@ -35,7 +35,7 @@ export const startService = () =>
     webhooks: NodeWebhookSender.layer({ policy: { ...WebhookAddress.publicOnly, allow } })
   })
 
-/** Prints a first key for trying out the service. Data in memory is lost at every restart, and so is the key. */
+/** Creates and prints a key to try the service with. A restart deletes data in memory, including this key. */
 export const printKey = async (quotewire: ReturnType<typeof startService>): Promise<void> => {
   if (QUOTEWIRE_DATABASE_URL !== undefined) return //? docker
   const { id: organization_id } = await quotewire.createOrganization("Shop")

@@ -8,7 +8,7 @@ import config from "../quotewire.config.ts" //? rate-plan
 
 test("your carrier quotes a flat in New York", async (t) => {
   //? json|xml
-  // The carrier's API, for practice. A cassette of the real one can take its place.
+  // A practice version of the carrier's API. You can replace it with a cassette of the real API.
   const api = await startCarrier({ callback_secret: "practice" })
   t.after(() => api.close())
   const values = { client_id: "practice", client_secret: "practice" }

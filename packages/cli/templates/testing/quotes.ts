@@ -9,8 +9,7 @@ const start = {
   application: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
 } as const
 
-// Each test has its own service in memory, with fictional carriers and a clock that moves only when the test advances
-// it.
+// Each test runs its own in-memory service with fictional carriers. Its clock moves only when the test advances it.
 
 test("a flat in New York gets three quotes", async (t) => {
   const world = await sandbox()

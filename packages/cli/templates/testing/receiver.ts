@@ -6,7 +6,7 @@ import { makeInbox, type WebhookEvent } from "../receiver/inbox.ts"
 const key = randomBytes(32)
 const secrets = [`whsec_${key.toString("base64")}`]
 
-/** Signs an event as the service does. */
+/** Signs an event in the same way as the service. */
 const signed = (event: WebhookEvent) => {
   const body = Buffer.from(JSON.stringify(event))
   const timestamp = String(Math.floor(Date.now() / 1_000))

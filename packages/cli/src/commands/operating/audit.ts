@@ -13,7 +13,7 @@ import { organization } from "../../settings/StorageSettings.ts"
 import * as Output from "../../terminal/Output.ts"
 import * as Style from "../../terminal/Style.ts"
 
-/** One call of an operator. */
+/** An entry of the audit log: one call by an operator. */
 interface Entry {
   readonly at: string
   readonly request_id: string
@@ -54,7 +54,7 @@ const flags = {
 
 type Filters = Readonly<Record<string, string>>
 
-/** The latest entries. A page can be short even if there are more. */
+/** Reads the latest entries. A page of the log can be short even if more entries follow. */
 const newest = (host: OperatorHost, filters: Filters, limit: number) =>
   Stream.paginate<string | null, Entry, CommandFailed>(null, (cursor) =>
     Effect.gen(function* () {

@@ -30,7 +30,7 @@ const days = Flag.Int("days").pipe(
   Flag.withDescription("After how many days the link expires: 1 to 30; 7 by default")
 )
 
-/** `quotewire share` makes a link that shows one request or one endpoint to somebody without a key. */
+/** `quotewire share` creates a link that shows one request or one endpoint to somebody without a key. */
 export const share = Command.make(
   "share",
   reportAllErrors({ shared_id: sharedArgument, days, ...OwnerOrOperator.flags }),

@@ -6,7 +6,7 @@ import { reportAllErrors } from "../../settings/Parameters.ts"
 import * as Settings from "../../settings/Settings.ts"
 import * as Output from "../../terminal/Output.ts"
 
-/** Whether due work gets done, as a host reports it. */
+/** A host's report about whether due jobs are being run. */
 interface Report {
   readonly next_due_at: string | null
   readonly waits_ms: number
@@ -29,7 +29,7 @@ const linesOf = ({ backlog, cells, next_due_at, processes, waits_ms }: Report): 
   )
 ]
 
-/** `quotewire status` prints whether a host's due work gets done. */
+/** `quotewire status` prints whether a host's due jobs are being run. */
 export const status = Command.make(
   "status",
   reportAllErrors({
