@@ -3,24 +3,28 @@ import { once } from "node:events"
 import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 
-/** The CPU core of the measured process, and that of the load generator. */
+/** The CPU cores that the measured process and the load generator are pinned to. */
 export const cores = { server: 0, load: 1 } as const
 
-/** A bench process that answers questions, one at a time. */
+/** A process of the bench that answers questions, one at a time. */
 export interface Child {
   /** Asks a question and waits for the answer. */
   readonly ask: <Answer>(question: unknown) => Promise<Answer>
   readonly stop: () => Promise<void>
 }
 
-/** The command that pins a program to one core, if the machine has two. */
+/**
+ * Returns a command that pins a program to one core. Returns the command unchanged if `core` is null, or the machine is
+ * not Linux or has a single core.
+ */
 export const onCore = (core: number | null, command: ReadonlyArray<string>): ReadonlyArray<string> =>
   core !== null && availableParallelism() > 1 && process.platform === "linux"
     ? ["taskset", "-c", String(core), ...command]
     : command
 
 /**
- * Starts a script of this folder as a separate process, pinned to one core if the machine has two; null uses any core.
+ * Starts a script of this folder as a separate process, pinned to `core`. If `core` is null, the process may use any
+ * core.
  */
 export const start = (
   script: string,
@@ -33,7 +37,7 @@ export const start = (
   return { ask: (question) => ask(child, question), stop: () => stop(child) }
 }
 
-/** Starts a script that measures the named contender, with a CPU profile if requested. */
+/** Starts a script that measures the named contender. If `profile` is set, also writes a CPU profile to that folder. */
 export const startContender = (script: string, name: string, profile: string | null): Child => {
   const profiling = profile === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}/${name}`]
   return start(script, cores.server, { node: ["--expose-gc", "--max-old-space-size=4096", ...profiling], args: [name] })
@@ -61,7 +65,7 @@ const stop = async (child: ChildProcess): Promise<void> => {
   await ended
 }
 
-/** The other side: answers every question of the parent process. */
+/** Makes this process answer every question of its parent process. */
 export const answer = <Question>(reply: (question: Question) => unknown): void => {
   process.once("disconnect", () => process.exit())
   process.on("message", async (question: Question) => {

@@ -1,4 +1,4 @@
-// The command does the same on startup.
+// The `quotewire` command does the same on startup.
 import "effect/schema/SchemaJITCompiler/enable"
 import {
   Access,
@@ -20,19 +20,19 @@ import { named } from "./operations.ts"
 
 const many: Allowance.Limit = { per_minute: 1_000_000_000, per_day: 1_000_000_000 }
 
-/** The standard limits, but too high to reach: every call is counted, and none is refused. */
+/** The standard limits, but too high to reach, so that every call is counted and no call is refused. */
 export const limits: Allowance.Limits = {
   ...Allowance.standardLimits,
   keys: { live: { start: many, read: many, other: many }, sandbox: { start: many, read: many, other: many } }
 }
 
-/** How many calls succeeded and how many failed: stands in for a host that counts its calls. */
+/** How many calls succeeded and how many were refused. The counting stands in for a host that counts its calls. */
 const finished = { well: 0, refused: 0 }
 const onFinishedCall = ({ error_code }: FinishedCall.FinishedCall): void => {
   finished[error_code === null ? "well" : "refused"] += 1
 }
 
-/** The whole core as a host wires it, on a storage. */
+/** The whole core on a storage, wired as a host does it. */
 export const layerOn = (storage: Layer.Layer<Storage.Storage>): Layer.Layer<Quotewire.Services | Storage.Storage> =>
   Quotewire.layer.pipe(
     Layer.provideMerge(storage),
@@ -45,10 +45,10 @@ export const layerOn = (storage: Layer.Layer<Storage.Storage>): Layer.Layer<Quot
     Layer.orDie
   )
 
-/** The whole core on storage in memory. */
+/** The whole core, with storage in memory. */
 export const layer = layerOn(MemoryStorage.layer)
 
-/** Creates an organization with one key for its sandbox. */
+/** Creates an organization and a key for its sandbox. */
 export const makeKey = Effect.gen(function* () {
   const access = yield* Access.Access
   const { id: organization_id } = yield* access.createOrganization("Bench")
@@ -58,7 +58,7 @@ export const makeKey = Effect.gen(function* () {
 
 let calls = 0
 
-/** Calls an operation through the whole pipeline, as a host does; the answer is encoded, as a host sends it. */
+/** Calls an operation through the whole call pipeline, as a host does. The answer is encoded, as a host sends it. */
 export const call = <Output, R>(
   operation: Operation.Operation<string, unknown, Output, R>,
   key: string,
@@ -84,7 +84,7 @@ export const getQuote = named("get_quote")
 export const listEvents = named("list_events")
 export const advanceTime = named("advance_time")
 
-/** Starts a request, advances the clock by a minute, and returns the quotes. */
+/** Starts a quote request, advances the clock by a minute, and returns the quotes. */
 export const makeQuotes = Effect.fnUntraced(function* (key: string, start: object) {
   const { id } = Json.decode(yield* call(startQuoteRequest, key, start))
   yield* call(advanceTime, key, { seconds: 60 })

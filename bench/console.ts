@@ -1,6 +1,6 @@
 /*
- * Measures the console in Chromium, on a host in this process: `npx node bench/console.ts`, after `npm run build`. It takes
- * four minutes and writes nothing.
+ * Measures the console in Chromium, on a host in this process: `npx node bench/console.ts`, after `npm run build`. It
+ * takes four minutes and writes nothing.
  */
 import { createServer } from "node:http"
 import { setTimeout } from "node:timers/promises"
@@ -12,7 +12,7 @@ import { startBrowser } from "../test/support/browser.ts"
 import { bind } from "./bind.ts"
 import { median } from "./statistics.ts"
 
-/** The events of an hour at 20 per second. Here they arrive as fast as the bench can make them. */
+/** The number of events in an hour with 20 events per second. Here they arrive as fast as the bench can create them. */
 const hourEvents = 72_000
 /** How many events the console keeps. */
 const longList = 10_000
@@ -33,7 +33,7 @@ const client = quotewire.client(key)
 
 let stories = 0
 
-/** Starts a request, and lets its carriers answer. */
+/** Starts a quote request and lets its carriers answer. */
 const story = async (): Promise<void> => {
   const name = `bench-${stories++}`
   const application = Applications.smallest.renters
@@ -64,7 +64,7 @@ const signIn = async (): Promise<void> => {
   await page.getByRole("heading", { level: 1, name: "Requests" }).waitFor()
 }
 
-/** Milliseconds from the last byte of the page's HTML to the first view. */
+/** Measures the time from the last byte of the page's HTML to the first view, in milliseconds. */
 const firstView = async (): Promise<number> => {
   await page.reload()
   await page.getByRole("heading", { level: 1 }).waitFor()
@@ -74,7 +74,7 @@ const firstView = async (): Promise<number> => {
   )
 }
 
-/** The milliseconds between frames. `step` runs in each, and returns whether to continue. */
+/** Measures the times between frames, in milliseconds. Each frame runs `step`, which returns whether to continue. */
 const frames = (step: string): Promise<Array<number>> =>
   page.evaluate<Array<number>>(`new Promise((resolve) => {
     const times = []
@@ -123,7 +123,7 @@ await arriving
 
 await makeEvents(longList)
 await caughtUp()
-// Gives the console time to read the remaining pages of the feed.
+// Gives the console time to read the remaining pages of the event feed.
 await setTimeout(2_000)
 const before = await heap()
 const rows = await page.evaluate<string>(`document.querySelector("table").getAttribute("aria-rowcount")`)

@@ -4,27 +4,27 @@ import { medianOf, medianRatio } from "./statistics.ts"
 import type { Took } from "./timed.ts"
 
 /*
- * Compares contenders that do the same work. Each runs in its own process, and they take turns.
+ * Compares contenders that do the same work. Each contender runs in its own process, and they take turns.
  */
 
-/** The contenders of a script by name: each does the requested amount of work. */
+/** A script's contenders by name. Each is a function that does the given amount of work. */
 export type Contenders<Work> = ReadonlyMap<string, (work: Work) => Promise<Took>>
 
 /** The result of one round of one contender. */
 export interface Round {
   readonly per_second: number
-  /** CPU time of the contender's process per unit of work. */
+  /** CPU time of the contender's process per unit of work, in microseconds. */
   readonly cpu_us: number
 }
 
-/** A contender over all rounds: medians, and the medians of its ratios to the base in the same round. */
+/** A contender's results over all rounds: medians, and the medians of its ratios to the base in the same round. */
 export interface Result extends Round {
   readonly name: string
   readonly throughput_ratio: number
   readonly cpu_ratio: number
 }
 
-/** A contender's process, and the results of its rounds. */
+/** A contender's process, and its results so far. */
 interface Running<R> {
   readonly name: string
   readonly process: Child.Child
@@ -38,15 +38,15 @@ export interface Contest<Work, R extends Round> {
   /** The script that calls `answer`, relative to `bench`. */
   readonly script: string
   readonly contenders: Contenders<Work>
-  /** The contender that the ratios refer to. */
+  /** The name of the contender that the others are compared with. */
   readonly base: string
   /** Measures one round of a contender. */
   readonly measure: (name: string, contender: Child.Child) => Promise<R>
 }
 
 /**
- * Runs the comparison. Each round measures all contenders, so that other load on the machine affects all of them. `rowOf` makes a
- * row of the table from a result.
+ * Runs the comparison. Each round measures all contenders, so that other load on the machine affects all of them.
+ * `rowOf` creates a table row from a contender's result.
  */
 export const run = async <Work, R extends Round, Row>(
   { base, contenders, measure, script, title }: Contest<Work, R>,
@@ -80,7 +80,7 @@ const resultOf = (name: string, rounds: ReadonlyArray<Round>, others: ReadonlyAr
   cpu_ratio: medianRatio(rounds, others, (round, other) => other.cpu_us / round.cpu_us)
 })
 
-/** Answers as the contender that `run` started this process for. */
+/** Runs the contender for which `run` started this process. */
 export const answer = <Work>(contenders: Contenders<Work>): void =>
   Child.answer((work: Work) => {
     const contender = contenders.get(process.argv[2] ?? "")

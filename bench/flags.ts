@@ -1,13 +1,13 @@
 import { parseArgs } from "node:util"
 
-/** What is measured, and how long. */
+/** What to measure, and for how long. */
 export interface Flags {
   readonly rounds: number
   readonly seconds: number
   readonly connections: number
   readonly only: string | null
   readonly quick: boolean
-  /** Where to write CPU profiles of the servers; null for none. */
+  /** The folder for CPU profiles of the servers; null to write no profiles. */
   readonly profile: string | null
 }
 

@@ -1,8 +1,8 @@
 /**
- * Compares our own modules with Effect's equivalents: `npx node bench/libraries.ts`, after `npm run build`.
+ * Compares this project's own modules with Effect's equivalents: `npx node bench/libraries.ts`, after `npm run build`.
  *
- * The two alternate. Each figure is the minimum over the rounds, because other load on the machine only adds to it; the
- * ratio is the median of the ratios of all rounds.
+ * Each round runs both. A figure is the minimum over all rounds, because other load on the machine can only add to it.
+ * The ratio is the median of all rounds' ratios.
  */
 import * as EffectCrypto from "@effect/platform-node/NodeCrypto"
 import { Allowance, type Caller, Ids, TextCrypto } from "@quotewire/core"
@@ -20,7 +20,7 @@ import { median } from "./statistics.ts"
 
 const rounds = 20
 
-/** Repeats its work this many times. */
+/** Repeats the measured work `times` times. */
 type Work = (times: number) => void | Promise<void>
 
 interface Pair {
@@ -41,7 +41,7 @@ const compare = async ({ what, own, effect, times }: Pair) => {
   for (let round = -2; round < rounds; round++) {
     const first = await microseconds(round % 2 === 0 ? own : effect, times)
     const second = await microseconds(round % 2 === 0 ? effect : own, times)
-    // The first two rounds are warm-up.
+    // Rounds -2 and -1 only warm up the code.
     if (round >= 0) all.push(round % 2 === 0 ? { own: first, effect: second } : { own: second, effect: first })
   }
   return {
@@ -58,7 +58,7 @@ const loop =
     for (let index = 0; index < times; index++) once(index)
   }
 
-/** Runs an effect this many times in sequence, in one fiber. */
+/** Runs an effect repeatedly, in sequence and in one fiber. */
 const inFiber =
   (once: Effect.Effect<unknown, unknown>): Work =>
   (times) =>
@@ -196,7 +196,9 @@ const remembering = async (): Promise<Pair> => {
 const many = 1_000_000_000
 const unreached: Allowance.Limit = { per_minute: many, per_day: many }
 
-/** The four limits of a read with a key: a minute and a day, for the key and for the organization. */
+/**
+ * The four limits that apply to a read with a key: per minute and per day, each for the key and for the organization.
+ */
 const limits = async (): Promise<Pair> => {
   const reached = { start: unreached, read: unreached, other: unreached }
   const runtime = ManagedRuntime.make(

@@ -34,7 +34,7 @@ if (isWanted("hostile")) add(hostile.tableOf(await hostile.run(facts, settings.q
 if (isWanted("hostile_answers")) {
   const rows = await hostile.runAnswers()
   add(hostile.tableOfAnswers(rows))
-  // CPU time and memory, unlike throughput, are reliable enough to fail a run on their own.
+  // Unlike throughput, CPU time and memory are reliable enough for a run to fail because of them.
   if (hostile.tooCostly(rows).length > 0) process.exitCode = 1
 }
 if (isWanted("stored")) {
@@ -47,7 +47,7 @@ if (isWanted("deliveries")) add(deliveries.tableOf(await deliveries.run(settings
 if (isWanted("carriers")) add(carriers.tableOf(await carriers.run(settings)))
 if (isWanted("pg_changes")) add(pgChanges.tableOf(await pgChanges.run(settings)))
 if (isWanted("pg_starts")) {
-  // The database batches concurrent writes: it shows its capability only under high concurrency.
+  // The database batches concurrent writes, so it reaches its full throughput only with many connections.
   for (const connections of new Set([settings.connections, suites.manyConnections])) {
     await Databases.using(async ({ fresh }) => {
       const suite = suites.startOnPg(await fresh(), connections)
@@ -60,5 +60,5 @@ if (isWanted("pg_jobs")) add(pgJobs.tableOf(await pgJobs.run(settings)))
 if (isWanted("pg_deliveries")) add(pgDeliveries.tableOf(await pgDeliveries.run(settings)))
 if (isWanted("pg_reads")) add(pgReads.tableOf(await pgReads.run(settings)))
 if (isWanted("pg_growth")) add(pgGrowth.tableOf(await pgGrowth.run(settings)))
-// The results of a quick run do not belong in the repository.
+// The results of a quick run, or of one with profiling, do not belong in the repository.
 if (!settings.quick && settings.profile === null) report.write(tables, settings)

@@ -2,7 +2,7 @@ import { operations } from "@quotewire/core"
 
 type AnyOperation = (typeof operations)[number]
 
-/** The operation with a name: its index in the list may change. */
+/** Finds an operation by its name, because its index in the list may change. */
 export const named = <Name extends AnyOperation["name"]>(
   name: Name
 ): Extract<AnyOperation, { readonly name: Name }> => {

@@ -1,9 +1,9 @@
 /**
- * Measures what the packages cost whoever installs them: `npx node bench/packaging.ts`, after `npm run build`.
+ * Measures what installing and loading the packages costs: `npx node bench/packaging.ts`, after `npm run build`.
  *
- * All packages are packed and installed into an empty folder. Every figure is a median over separate processes that
- * alternate with bare Node: the processor time of a process (user and system) until it ends, or its resident memory. On a busy
- * machine, only the ratios to bare Node and to `effect` are meaningful.
+ * All packages are packed and installed into an empty folder. Every figure is a median over separate processes, which
+ * alternate with processes that run bare Node. Figures are a process's CPU time (user and system) until it ends, or its
+ * resident memory. On a busy machine, only the ratios to bare Node and to `effect` are meaningful.
  */
 import { execFileSync, spawnSync } from "node:child_process"
 import { lstatSync, readdirSync, writeFileSync } from "node:fs"
@@ -14,12 +14,12 @@ import { median } from "./statistics.ts"
 
 const rounds = 11
 
-/** The name of a contender, and the program that it runs. */
+/** The program that each contender runs, by the contender's name. */
 type Contenders = Readonly<Record<string, string>>
 
 const bare = "bare Node"
 
-/** Lets all contenders take turns, each in its own process, and returns the median of each. */
+/** Lets the contenders take turns, each in its own process. Returns each contender's median. */
 const takeTurns = (contenders: Contenders, measure: (program: string) => number): ReadonlyMap<string, number> => {
   const figures = new Map(Object.keys(contenders).map((name) => [name, [] as number[]]))
   for (let round = 0; round < rounds; round++) {
@@ -38,7 +38,7 @@ const imports: Contenders = {
   ...Object.fromEntries(packages.flatMap(entryPoints).map((specifier) => [specifier, importing(specifier)]))
 }
 
-/** Reports the memory of the process after two idle seconds, in MB. */
+/** A program that reports its memory after two idle seconds, in MB. */
 const idle = `await new Promise((resolve) => setTimeout(resolve, 2_000))
 console.log(process.memoryUsage.rss() / 1e6)
 process.exit()`
@@ -54,7 +54,7 @@ const services: Contenders = {
     ${idle}`
 }
 
-/** Writes the processor time of its process to the fourth stream when the process ends, in milliseconds. */
+/** A module that writes its process's CPU time to file descriptor 3 when the process ends, in milliseconds. */
 const timer = `data:text/javascript,${encodeURIComponent(`
 import { writeSync } from "node:fs"
 process.on("exit", () => {
@@ -62,7 +62,7 @@ process.on("exit", () => {
   writeSync(3, String((system + user) / 1_000))
 })`)}`
 
-/** The processor time of a process, in milliseconds. */
+/** Measures the CPU time of a process that runs the program, in milliseconds. */
 const cpuOf = (folder: string, program: string): number => {
   const { output, status } = spawnSync(process.execPath, ["--import", timer, program], {
     cwd: folder,
@@ -75,7 +75,7 @@ const cpuOf = (folder: string, program: string): number => {
 const run = (folder: string, ...args: ReadonlyArray<string>): string =>
   execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" })
 
-/** The disk space of a file or a folder, in MB. */
+/** Measures the disk space of a file or a folder, in MB. */
 const diskOf = (path: string): number => {
   const { blocks } = lstatSync(path)
   const inside = lstatSync(path).isDirectory() ? readdirSync(path).map((name) => diskOf(join(path, name))) : []

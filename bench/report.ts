@@ -6,13 +6,15 @@ import type { Row } from "./http/suite.ts"
 import type { Lived } from "./inProcess/life.ts"
 import type { AtLevel } from "./inProcess/stored.ts"
 
-/** A table: its title, its column headings, and its rows as printed. */
+/** A table of results: its title, its column headings, and its rows as they are printed. */
 export interface Table {
   readonly name: string
   readonly title: string
   readonly columns: ReadonlyArray<string>
   readonly rows: ReadonlyArray<ReadonlyArray<string>>
-  /** How many times and for how long it was measured; null if the rounds and seconds of the command line were used. */
+  /**
+   * How often and for how long it was measured; null if that follows from the rounds and seconds on the command line.
+   */
   readonly how: string | null
   /** The numbers behind the rows. */
   readonly numbers: unknown
@@ -22,7 +24,10 @@ const whole = (number: number): string => Math.round(number).toLocaleString("en-
 const exact = (number: number, digits: number): string => number.toFixed(digits)
 const kilobytes = (bytes: number): string => `${exact(bytes / 1e3, 1)} kB`
 
-/** The first cells of a rival's row: its name, its speed and its CPU cost, each next to its ratio to the base. */
+/**
+ * The first cells of a rival's row: its name, its speed and its CPU cost. Speed and cost are each followed by the ratio
+ * to the base.
+ */
 export const rivalCells = (row: Result): ReadonlyArray<string> => [
   row.name,
   whole(row.per_second),
@@ -31,7 +36,7 @@ export const rivalCells = (row: Result): ReadonlyArray<string> => [
   exact(row.cpu_ratio, 2)
 ]
 
-/** The results of several servers side by side. */
+/** Creates a table with the results of several servers. */
 export const ofPeers = (name: string, title: string, base: string, rows: ReadonlyArray<Row>): Table => ({
   name,
   title,
@@ -55,7 +60,10 @@ export const ofPeers = (name: string, title: string, base: string, rows: Readonl
   numbers: rows
 })
 
-/** The cost of a step with more and more stored: next to each cost its ratio to the first level's. */
+/**
+ * Creates a table with the cost of steps while more and more requests are stored. Each cost is followed by its ratio to
+ * the first level's.
+ */
 export const ofLevels = (levels: ReadonlyArray<AtLevel>): Table => {
   const first = levels[0]
   const cost = (level: AtLevel, pick: (level: AtLevel) => number): string =>
@@ -78,7 +86,7 @@ export const ofLevels = (levels: ReadonlyArray<AtLevel>): Table => {
   }
 }
 
-/** The cost of complete lives, and what they leave behind. */
+/** Creates a table with the cost of complete lives, and the memory that finished requests occupy. */
 export const ofLives = (levels: ReadonlyArray<Lived>): Table => ({
   name: "lives",
   title: "In process: whole lives of a quote request, from its start to completed, 100 at a time (`quotes_ready`)",
@@ -112,7 +120,7 @@ const markdown = ({ title, columns, rows }: Table): string => {
 /** Prints a table for people. */
 export const print = (table: Table): void => console.log(`\n${markdown(table)}`)
 
-/** The parts of the bench, in display order. */
+/** The names of the bench's tables, in the order in which they are shown. */
 const order = [
   "read",
   "start",
@@ -139,12 +147,15 @@ const readme = new URL("README.md", import.meta.url)
 const begin = "<!-- results -->"
 const end = "<!-- end of results -->"
 
-/** A stored table: when, on what and how it was measured. */
+/** A stored table: when, on which machine and how it was measured. */
 interface Kept extends Table {
   readonly measured: string
 }
 
-/** Stores tables in `results/latest.json`, replacing those with the same names, and shows all of them in the README. */
+/**
+ * Stores tables in `results/latest.json`, replaces stored tables with the same names, and shows all tables in the
+ * README.
+ */
 export const write = (tables: ReadonlyArray<Table>, flags: Flags): void => {
   const memoryGb = Math.round(totalmem() / 1e9)
   const machine = `${availableParallelism()} cores of ${cpus()[0]?.model ?? "unknown"} with ${memoryGb} GB, Node ${process.version}`

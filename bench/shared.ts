@@ -4,7 +4,9 @@ import type { Shared } from "./peers/Peer.ts"
 import * as Service from "./Service.ts"
 import * as starts from "./starts.ts"
 
-/** Gets from the service itself what the peers serve: a quote, the schema of the facts, and the answer to a start. */
+/**
+ * Asks the service itself for what the peers serve: a quote, the schema of a start's body, and the answer to a start.
+ */
 export const make: Effect.Effect<Shared> = Effect.gen(function* () {
   const key = yield* Service.makeKey
   const [quote] = yield* Service.makeQuotes(key, starts.smallest("the-quote"))

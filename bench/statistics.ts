@@ -1,4 +1,4 @@
-/** The median of some numbers: the middle one, or the mean of the two middle ones. */
+/** The median of numbers: the middle number, or the mean of the two middle numbers. */
 export const median = (numbers: ReadonlyArray<number>): number => {
   const sorted = [...numbers].sort((a, b) => a - b)
   const middle = sorted.length >> 1
@@ -6,7 +6,7 @@ export const median = (numbers: ReadonlyArray<number>): number => {
   return sorted.length % 2 === 1 ? above : ((sorted[middle - 1] ?? Number.NaN) + above) / 2
 }
 
-/** The number below which this fraction of all numbers lies. */
+/** A percentile of numbers: this share of the numbers lies below it. */
 export const percentile = (numbers: Float64Array, share: number): number =>
   numbers.toSorted()[Math.min(numbers.length - 1, Math.floor(numbers.length * share))] ?? Number.NaN
 
@@ -14,7 +14,7 @@ export const percentile = (numbers: Float64Array, share: number): number =>
 export const medianOf = <Round>(rounds: ReadonlyArray<Round>, pick: (round: Round) => number): number =>
   median(rounds.map(pick))
 
-/** The median of the ratios to the base, each within the same round. */
+/** The median of a contender's ratios to the base, each within the same round. */
 export const medianRatio = <Round>(
   rounds: ReadonlyArray<Round>,
   base: ReadonlyArray<Round>,

@@ -1,11 +1,11 @@
 /** The cost of some work. */
 export interface Took {
   readonly seconds: number
-  /** CPU time of this process, with all its threads. */
+  /** The CPU time of this process with all its threads, in microseconds. */
   readonly cpu_us: number
 }
 
-/** Times some work in this process, after a full garbage collection. */
+/** Measures some work in this process, after a full garbage collection. */
 export const timed = async (work: () => Promise<unknown>): Promise<Took> => {
   globalThis.gc?.()
   const cpu = process.cpuUsage()
@@ -16,7 +16,7 @@ export const timed = async (work: () => Promise<unknown>): Promise<Took> => {
   return { seconds, cpu_us: user + system }
 }
 
-/** Repeats an action this many times, with this many running concurrently. */
+/** Repeats an action this many times. At most `atOnce` repetitions run concurrently. */
 export const sideBySide = async (times: number, atOnce: number, once: () => Promise<void>): Promise<void> => {
   let left = times
   const lane = async () => {

@@ -4,9 +4,8 @@ import { transform } from "esbuild"
 import { type Plugin, rolldown } from "rolldown"
 
 /*
- * Builds the console, a page that loads two files: `console.js`, its program, and `console.css`, every style that
- * the program imports. The build and every test run make them from `packages/http/console/`; the result is not
- * committed.
+ * Builds the console's two files: `console.js`, its program, and `console.css`, which contains every style that the
+ * program imports. The build and every test run create them from `packages/http/console/`. They are not committed.
  */
 
 const sources = new URL("../packages/http/console/", import.meta.url)
@@ -14,7 +13,7 @@ const main = fileURLToPath(new URL("main.tsx", sources))
 const client = fileURLToPath(new URL("../packages/core/src/client/index.ts", import.meta.url))
 const into = new URL("../packages/http/dist/console/", import.meta.url)
 
-/** Extracts the styles from the program, in the order in which its modules run. */
+/** Creates a plugin that extracts the styles from the program, in the order in which its modules run. */
 const collecting = (styles: Array<string>): Plugin => {
   const texts = new Map<string, string>()
   return {
@@ -38,13 +37,13 @@ const collecting = (styles: Array<string>): Plugin => {
   }
 }
 
-/** The minified program and its styles. */
+/** Bundles and minifies the program, and collects its styles. */
 const bundled = async () => {
   const styles: Array<string> = []
   const build = await rolldown({
     input: main,
     platform: "browser",
-    // From its sources, because a fresh clone has no build of it yet.
+    // Uses the sources of the client, because a fresh clone has not been built yet.
     resolve: { alias: { "@quotewire/core/client": client } },
     plugins: [collecting(styles)]
   })

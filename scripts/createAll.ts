@@ -9,8 +9,8 @@ import {
 } from "../packages/cli/test/support/projects.ts"
 
 /*
- * Makes every project that `quotewire create` can write, and type-checks all of them. Then runs the tests once for
- * each set of files that affects them. `npm test` does this for a sample.
+ * Creates every project that `quotewire create` can write, and type-checks all of them. Then runs the projects' tests,
+ * once for each set of files that affects them. `npm test` does this for a sample.
  */
 
 const report = (what: string, failures: string): void => {

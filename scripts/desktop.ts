@@ -6,8 +6,8 @@ import { packExtension } from "@anthropic-ai/mcpb"
 import { build } from "rolldown"
 
 /*
- * Packs the desktop bundle: `npm run desktop` writes `quotewire.mcpb`. It contains the manifest and one JavaScript file
- * that forwards to a host, so that installing it downloads nothing.
+ * Packs the MCP bundle for desktop programs: `npm run desktop` writes `quotewire.mcpb`. It contains a manifest and one
+ * JavaScript file that forwards messages to a host, so that installing the bundle downloads nothing.
  */
 
 const fileAt = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url))

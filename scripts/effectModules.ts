@@ -3,24 +3,29 @@ import { dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 
 /*
- * Makes built packages load only the Effect modules that they use. It writes a list of them, `dist/effect.js`, with
- * lines such as `export * as Effect from "effect/Effect"`, and changes `from "effect"` to `from "../effect.js"` in all
- * other files. Sources and types keep `from "effect"`, and no line moves.
+ * Makes built packages load only the Effect modules that they use. This script writes a list of these modules,
+ * `dist/effect.js`, with lines such as `export * as Effect from "effect/Effect"`. In all other files it changes `from
+ * "effect"` to `from "../effect.js"`. Sources and types keep `from "effect"`, and line numbers do not change.
  *
- * Why: Node loads everything that an index exports. With the index, `import "@quotewire/core"` loaded 310 modules of
- * Effect; with the list it loads 180, in 0.75 of the processor time (docs/decisions/libraries.md).
+ * The reason is that Node loads everything that an index module exports. With Effect's index, `import
+ * "@quotewire/core"` loaded 310 modules of Effect. With the list it loads 180, in 0.75 of the CPU time
+ * (docs/decisions/libraries.md).
  *
- * The build runs this after the compiler, which writes only files that have changed. Files that were already processed
- * stay unchanged, and a list only grows.
+ * The build runs this script after the compiler, which writes only files that have changed. Files that were already
+ * processed stay unchanged, and modules are never removed from a list.
  */
 
 const packages = fileURLToPath(new URL("../packages/", import.meta.url))
 
-// An index: `effect`, `effect/crypto`, `@effect/platform-node`. Modules, such as `effect/Effect`, begin with a capital.
+// Matches imports from an index, such as `effect`, `effect/crypto` or `@effect/platform-node`. Modules such as
+// `effect/Effect` do not match, because their names begin with a capital letter.
 const fromIndex = /^import \{([^}]+)\} from "((?:effect|@effect\/[a-z-]+)(?:\/[a-z-]+)?)";$/gm
 const anyIndex = /^(?:import|export)\b[^"]*"(?:effect|@effect\/[a-z-]+)(?:\/[a-z-]+)?"/m
 
-/** The line that exports a name of an index from its module: the module itself, or a function of `effect/Function`. */
+/**
+ * Finds the line that exports a name of an index from its module. The name is the module itself, or a function of
+ * `effect/Function`.
+ */
 const exportOf = async (index: string, name: string): Promise<string> => {
   const exported = (await import(index))[name]
   const places = [
@@ -34,17 +39,23 @@ const exportOf = async (index: string, name: string): Promise<string> => {
   throw new Error(`No module of ${index} is or has ${name}`)
 }
 
-/** The names that an import clause imports, before `as`. */
+/** Lists the names that an import clause imports. For `a as b`, that is `a`. */
 const namesIn = (clause: string): ReadonlyArray<string> =>
   clause.split(",").flatMap((part) => part.trim().split(" as ")[0] || [])
 
-/** The file name of the list for an index: `effect.js` for `effect` and `effect/…`, `platform-node.js` for `@effect/platform-node`. */
+/**
+ * The file name of an index's list: `effect.js` for `effect` and `effect/…`, `platform-node.js` for
+ * `@effect/platform-node`.
+ */
 const listFor = (index: string): string => `${index.replace("@effect/", "").replace(/\/.*/, "")}.js`
 
 const readLines = (file: string): ReadonlyArray<string> =>
   existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : []
 
-/** Writes the lists of what a folder's files import from indexes, and makes the files import from these lists. */
+/**
+ * Writes the lists of everything that a folder's files import from indexes, and makes the files import from these
+ * lists.
+ */
 const useLists = async (folder: string, files: ReadonlyArray<string>): Promise<void> => {
   const lists = new Map<string, Set<string>>()
   for (const file of files) {
@@ -73,7 +84,7 @@ for (const name of readdirSync(packages)) {
   const files = readdirSync(dist, { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".js"))
     .map((path) => join(dist, path))
-  // `testing` gets its own lists, so that programs do not load what only tests need.
+  // The `testing` folder gets its own lists, so that programs do not load modules that only tests need.
   const testing = join(dist, "testing")
   const inTesting = (file: string) => file.startsWith(testing)
   await useLists(

@@ -8,11 +8,11 @@ import { SecureRandom } from "effect/crypto"
 import { TestClock } from "effect/testing"
 
 /*
- * The examples of the OpenAPI document: a story in a sandbox, and the answers of its operations. Time and randomness
- * are fixed, so the same service always tells the same story.
+ * The examples of the OpenAPI document. They come from a fixed story that is played in a sandbox: each operation's
+ * input and answer is recorded. Time and randomness are fixed, so the same service always gives the same examples.
  */
 
-/** Reproducible randomness: SHA-256 of a counter. */
+/** Reproducible randomness: the SHA-256 of a counter. */
 const chance = Layer.sync(SecureRandom.SecureRandom, () => {
   let drawn = 0
   return SecureRandom.make((size) => {
@@ -23,7 +23,7 @@ const chance = Layer.sync(SecureRandom.SecureRandom, () => {
   })
 })
 
-/** An endpoint that confirms everything immediately. */
+/** A webhook endpoint that immediately confirms everything. */
 const endpoints = Layer.succeed(WebhookSender.WebhookSender, {
   send: () => Effect.succeed({ response_status_code: 200, duration_ms: 42, failure: null }),
   lookUp: () => Effect.succeed("public")
@@ -36,7 +36,7 @@ const world = World.World.layer(MemoryStorage.layer, {
 
 const all: ReadonlyArray<Operation.Operation<string, unknown, unknown, Quotewire.Services>> = operations
 
-/** The value at a path of names and numbers in an answer. */
+/** Reads the value at a path of names and indexes in an answer. */
 const at = (value: unknown, ...path: ReadonlyArray<string | number>): unknown =>
   path.reduce<unknown>((node, name) => (Predicate.hasProperty(node, name) ? node[name] : undefined), value)
 
@@ -45,7 +45,10 @@ const tell = Effect.gen(function* () {
   const runner = yield* Runner.Runner
   const examples: Record<string, OpenApi.Example> = {}
 
-  /** Calls an operation and keeps its first answer. Operations that this service lacks or refuses give no example. */
+  /**
+   * Calls an operation and keeps its first answer. An operation that this service does not offer or refuses gets no
+   * example.
+   */
   const play = Effect.fnUntraced(function* (name: string, input: Record<string, unknown> = {}) {
     const operation = all.find((one) => one.name === name)
     if (operation === undefined) return undefined
@@ -115,7 +118,7 @@ const feedback = {
   actual: "The reference says that it can be null, and not when."
 }
 
-/** Plays the story, and returns an example of each operation in it. */
+/** Plays the story, and returns an example for each operation in it. */
 export const examples = (): Promise<OpenApi.Examples> =>
   tell.pipe(
     Effect.provide(world),

@@ -4,18 +4,21 @@ import { fileURLToPath, pathToFileURL } from "node:url"
 import { Predicate, Schema, SchemaAST } from "effect"
 
 /*
- * Makes editors show what a field means: it writes the descriptions of schemas as comments into the built types, above
- * the fields. So each description is written once, in the schema, and appears in documents and types.
+ * Makes editors show what a field means: it writes the descriptions in schemas as comments above the fields in the
+ * built types. So each description is written once, in the schema, and appears in both documents and types.
  *
- * The build runs this after the compiler, which writes each field of a `Schema.Struct` on its own line. Files that
- * were already processed stay unchanged.
+ * The build runs this script after the compiler, which writes each field of a `Schema.Struct` on its own line. Files
+ * that were already processed stay unchanged.
  */
 
 const packages = fileURLToPath(new URL("../packages/", import.meta.url))
 
 const field = /^( +)(?:readonly )?(\w+)\??: /
 
-/** The schemas that a line of types begins with: that of a constant, or those of an operation's input and answer. */
+/**
+ * Finds the schemas that a line of types belongs to: a constant's schema, or the input and answer schemas of an
+ * operation.
+ */
 const beginning = (line: string, module: Module): ReadonlyArray<SchemaAST.AST> => {
   const [, constant] = /^export declare const (\w+): Schema\./.exec(line) ?? []
   if (constant !== undefined) return [module[constant]].filter(Schema.isSchema).map(({ ast }) => ast)
@@ -30,14 +33,14 @@ const beginning = (line: string, module: Module): ReadonlyArray<SchemaAST.AST> =
 
 type Module = Readonly<Record<string, unknown>>
 
-/** The text that a schema has for a field. */
+/** The description of a field in its schema. */
 const textOf = (ast: SchemaAST.AST): string | undefined => {
   const { description, title } = { ...SchemaAST.resolve(ast), ...ast.context?.annotations }
   const texts = [title, description].filter(Predicate.isString)
   return texts.length === 0 ? undefined : texts.join(". ")
 }
 
-/** The schema of a field, in an object, in the items of a list, or in one of several alternatives. */
+/** Finds a field's schema in an object, in the items of a list, or in one of several alternatives. */
 const fieldIn = (ast: SchemaAST.AST, name: string): SchemaAST.AST | undefined => {
   if (SchemaAST.isObjects(ast)) return ast.propertySignatures.find((signature) => signature.name === name)?.type
   const parts = SchemaAST.isArrays(ast) ? ast.rest : SchemaAST.isUnion(ast) ? ast.types : []
@@ -48,7 +51,7 @@ const fieldIn = (ast: SchemaAST.AST, name: string): SchemaAST.AST | undefined =>
   return undefined
 }
 
-/** Adds comments to the types of a module, in place of the comments of an earlier build. */
+/** Adds comments to a module's types. They replace the comments from an earlier build. */
 const commented = (types: string, module: Module): string => {
   let [outermost, ...next]: ReadonlyArray<SchemaAST.AST> = []
   const above: Array<{ readonly indent: number; readonly ast: SchemaAST.AST | undefined }> = []

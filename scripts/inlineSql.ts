@@ -2,8 +2,9 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 
 /*
- * Puts the SQL of the built `packages/storage-pg` into a module, so that it also runs without its folder: in a single
- * bundled file. Sources and their tests read the `.sql` files directly. The build runs this after the compiler.
+ * Puts the SQL of the built `packages/storage-pg` into a JavaScript module, so that the package also runs when it is
+ * bundled into a single file. Sources and their tests read the `.sql` files directly. The build runs this script after
+ * the compiler.
  */
 
 const storage = new URL("../packages/storage-pg/", import.meta.url)

@@ -3,11 +3,15 @@ import { Bridge } from "@quotewire/mcp/stdio"
 import { Option } from "effect"
 
 /*
- * Links that add an MCP server to an agent program. `npx node scripts/installLinks.ts https://quotes.example.com`
- * prints those of a host, for its web page. A link contains no key, because links end up in histories and logs.
+ * Creates links that add an MCP server to an agent program. `npx node scripts/installLinks.ts
+ * https://quotes.example.com` prints the links for a host, which can be put on its web page. A link contains no key,
+ * because links end up in histories and logs.
  */
 
-/** The links of a host. Each program has its own scheme, and an https form for pages that allow no other. */
+/**
+ * The links for a host. Each agent program has its own URL scheme, and an https form for pages that allow no other
+ * schemes.
+ */
 export interface InstallLinks {
   readonly cursor: string
   readonly cursor_web: string
@@ -15,7 +19,7 @@ export interface InstallLinks {
   readonly vscode_web: string
 }
 
-/** The links for the host at an address, such as `https://quotes.example.com`, without a trailing slash. */
+/** Creates the links for the host at an address such as `https://quotes.example.com`, without a trailing slash. */
 export const installLinks = (baseUrl: string): InstallLinks => {
   const url = `${baseUrl}/v1/mcp`
   const cursor = new URLSearchParams({ name: "quotewire", config: btoa(JSON.stringify({ url })) })

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { packages, root } from "../test/support/sources.ts"
 
-// Settings that npm passes to the scripts it runs are not meant for the npm that runs here.
+// npm passes its settings to the scripts that it runs. They are not meant for the npm that runs here, so remove them.
 const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)))
 
-/** Runs npm in a folder, and returns its output. Its errors go to standard error. */
+/** Runs npm in a folder, and returns its output. Errors go to standard error. */
 export const npm = (folder: string, ...args: ReadonlyArray<string>): string =>
   execFileSync("npm", [...args, "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: folder,
@@ -17,8 +17,8 @@ export const npm = (folder: string, ...args: ReadonlyArray<string>): string =>
   })
 
 /**
- * Installs tarballs into a new folder as a program would: without anything that only the repository needs. Calls `use` with the
- * folder, and removes it afterwards.
+ * Installs tarballs into a new folder as a user would, without anything that only the repository needs. Calls `use`
+ * with the folder, and deletes the folder afterwards.
  */
 export const withInstalled = async (
   tarballs: ReadonlyArray<string>,
@@ -34,7 +34,10 @@ export const withInstalled = async (
   }
 }
 
-/** Packs all packages as they are built, and installs them into a new folder. Calls `use` with it, and removes it afterwards. */
+/**
+ * Packs all packages as they are built, and installs them into a new folder. Calls `use` with the folder, and deletes
+ * the folder afterwards.
+ */
 export const withInstalledPackages = async (use: (folder: string) => void | Promise<void>): Promise<void> => {
   const temporary = mkdtempSync(join(tmpdir(), "quotewire-tarballs-"))
   try {

@@ -4,18 +4,18 @@ import { root } from "../test/support/sources.ts"
 import { npm } from "./installPackages.ts"
 
 /*
- * Installs Jest, Next and Prisma (700 MB) into their folders, and runs the tests that use them (`npm run integrations`).
- * They are not installed with the repository, because they are large. Once they are installed, `npm test` also runs these
- * tests.
+ * Installs Jest, Next and Prisma (700 MB) into their example folders, and runs the tests that use them (`npm run
+ * integrations`). They are not installed with the repository, because they are large. After that, `npm test` also runs
+ * these tests.
  */
 
-// Next would take a second package-lock.json for a second root, so its folder has a shrinkwrap, which npm reads in the
-// same way.
+// Next would take another package-lock.json for a second project root. So its folder has an npm-shrinkwrap.json
+// instead, which npm reads in the same way.
 const prisma = join(root, "examples/outbox/prisma")
 for (const folder of [join(root, "examples/testing/jest"), join(root, "test/frameworks/next"), prisma])
   npm(folder, "ci", "--ignore-scripts")
 
-/** Runs a command in a folder. The client needs no engine for schemas, so none is downloaded. */
+/** Runs a command in a folder. The variable stops Prisma from downloading engines, which its client does not need. */
 const succeeds = (cwd: string, ...args: ReadonlyArray<string>): boolean =>
   spawnSync("npx", args, {
     cwd,

@@ -1,4 +1,4 @@
-// The command does the same on startup.
+// The `quotewire` command does the same on startup.
 import "effect/schema/SchemaJITCompiler/enable"
 import { once } from "node:events"
 import { createServer } from "node:http"
@@ -10,19 +10,22 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, ManagedRuntime } from "effect"
 
 /*
- * Counts how many files a start, a carrier's answer and a delivery go through. `npx node scripts/journeys.ts` prints a
- * table; `--files` also prints the names.
+ * Counts how many files take part in a start, in a carrier's answer and in a delivery. `npx node scripts/journeys.ts`
+ * prints a table; `--files` also prints the names.
  *
- * A file counts if one of its functions ran; loading it alone does not count. V8 reports which functions ran (precise
- * coverage). One process is host, worker, client, carrier and endpoint. Each journey is made once before any is
- * counted, so that secrets are in memory and connections are open. The API key was not used for more than a second, so
- * the start looks it up.
+ * A file counts if one of its functions ran; loading the file alone does not count. V8 reports which functions ran
+ * (precise coverage). One process is host, worker, client, carrier and endpoint. Each journey is made once before any
+ * is counted, so that secrets are in memory and connections are open. The API key was then not used for more than a
+ * second, so the counted start looks it up again.
  */
 
-/** How long follow-up work of a journey may take, such as writing the request log, in milliseconds. */
+/** How long to wait for the follow-up work of a journey, such as writing the request log, in milliseconds. */
 const settleMs = 700
 
-/** The names of the package files that ran since the last call, such as `core/quoting/Quote`. */
+/**
+ * Creates a function that returns the package files in which a function ran since the last call, such as
+ * `core/quoting/Quote`.
+ */
 const coverage = () => {
   const session = new Session()
   session.connect()
@@ -48,7 +51,7 @@ const coverage = () => {
 
 const takeRan = coverage()
 
-/** Lets the worker claim one job at a time, and reports which files ran until its end was stored. */
+/** Lets the worker claim one job at a time, and reports which files ran until the end of that job was stored. */
 const gate = () => {
   const listeners = new Set<(hint: { readonly about: "everything" }) => void>()
   let isOpen = false
@@ -89,7 +92,7 @@ const gate = () => {
 
 const { wrap, runNextJob } = gate()
 
-/** Insures renters in New York at one price. */
+/** A carrier that insures renters in New York at one price. */
 const carrier: Carrier.CarrierAdapter = {
   carrier: { id: "naic:00000", name: "One Price Mutual", registry_ids: ["naic:00000"] },
   environments: ["live"],
@@ -153,7 +156,7 @@ const service = Http.layer<Quotewire.Services>({ operations, port: 0 }).pipe(
   Layer.orDie
 )
 
-/** Starts the service, and makes a caller with a subscription to new quotes. */
+/** Starts the service, and creates a caller that has subscribed to new quotes. */
 const open = async (runtime: ManagedRuntime.ManagedRuntime<Http.Host | Access.Access, never>, endpoint: string) => {
   const { port, key } = await runtime.runPromise(
     Effect.gen(function* () {
@@ -196,7 +199,7 @@ const play = async (post: Awaited<ReturnType<typeof open>>, name: string) => {
   return { "a start": start, "a carrier's answer": await runNextJob(), "a delivery": await runNextJob() }
 }
 
-/** The room of a file: a folder of the core, or a package. */
+/** The room that a file belongs to: a folder of the core, or another package. */
 const roomOf = (file: string): string => {
   const [name = "", room = "", ...rest] = file.split("/")
   if (name !== "core") return name
@@ -204,7 +207,7 @@ const roomOf = (file: string): string => {
 }
 
 const endpoint = createServer((_request, response) => response.end()).listen(0, "127.0.0.1")
-// A delivery is counted on a connection that is already open.
+// Keeps the connection open, because a delivery is counted on an open connection.
 endpoint.keepAliveTimeout = 60_000
 await once(endpoint, "listening")
 const address = endpoint.address()

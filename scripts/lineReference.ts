@@ -4,13 +4,13 @@ import * as Quote from "../packages/core/src/quoting/Quote.ts"
 import * as QuoteRequest from "../packages/core/src/quoting/QuoteRequest.ts"
 
 /*
- * The pages of the reference that are made from the lines: one for each line, with its facts and codes, and one with
- * the reasons and types that all lines share.
+ * Creates the reference pages about insurance lines: one page for each line, with its facts and codes, and one page
+ * with the reasons and types that all lines share.
  */
 
 type Schema = JsonSchema.JsonSchema
 
-/** The page of a line: its facts, covers, fees and billing cycles. */
+/** The page about a line: its facts, coverages, fees and billing cycles. */
 export const linePage = (line: Line.Line): string =>
   page(
     `# ${line.name}`,
@@ -39,7 +39,7 @@ export const linePage = (line: Line.Line): string =>
     codeTable(line.codes.billing_cycles, line)
   )
 
-/** The page with the reasons and types of all lines. */
+/** The page with the reasons and types that all lines share. */
 export const codesPage = (): string =>
   page(
     "# Reasons and event types",
@@ -61,7 +61,7 @@ export const codesPage = (): string =>
     table(["type", "sent when"], rowsOf(Event.meanings))
   )
 
-/** A link to a section of the contract. */
+/** A link to a section of the API contract. */
 const rulesOf = (words: string, section: string): string => `[${words}](${contract}#${section})`
 
 const contract = "./api.md"
@@ -78,7 +78,7 @@ const codeTable = (codes: ReadonlyArray<string>, { meanings }: Line.Line): strin
     codes.map((code) => [`\`${code}\``, meanings[code] ?? ""])
   )
 
-/** A table with cells of equal width in each column, as the formatter writes it. */
+/** Formats a table. Cells in a column have equal width, as the Markdown formatter writes them. */
 const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string => {
   const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll("|", "\\|").replaceAll("\n", " ")))
   const widths = head.map((_, column) => Math.max(3, ...cells.map((row) => (row[column] ?? "").length)))
@@ -88,7 +88,7 @@ const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<st
   return [line(first), line(widths.map((width) => "-".repeat(width))), ...others.map(line)].join("\n")
 }
 
-/** A table for each object of facts, the outer ones first. */
+/** Creates a table for each object of facts. Outer objects come first. */
 const factTables = (schema: Schema): ReadonlyArray<string> => objectsIn(schema, "").flatMap(factTable)
 
 interface Place {
@@ -96,7 +96,10 @@ interface Place {
   readonly schema: Schema
 }
 
-/** The objects of a schema that have their own facts, with their paths; `[]` stands for each item of a list. */
+/**
+ * Finds the objects in a schema that have facts of their own, and their paths. `[]` in a path stands for each item of a
+ * list.
+ */
 const objectsIn = (schema: Schema, path: string): ReadonlyArray<Place> => {
   const inner = membersOf(schema).flatMap(([name, member]) => {
     const at = path === "" ? name : `${path}.${name}`
@@ -131,7 +134,7 @@ const factTable = ({ path, schema }: Place): ReadonlyArray<string> => {
 
 const meaningOf = ({ description, title }: Schema): string => [title, description].filter(Predicate.isString).join(". ")
 
-/** The maximum number of values that a cell lists. */
+/** The maximum number of values that a table cell lists. */
 const mostValues = 12
 
 const valuesOf = (fact: Schema): string => {

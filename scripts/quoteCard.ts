@@ -4,20 +4,20 @@ import { fileURLToPath } from "node:url"
 import { rolldown } from "rolldown"
 
 /*
- * Makes the page that agent programs show beside quotes: one file with its style and its script, which loads nothing
- * else. The build and every test run make it from `packages/mcp/src/views/card/`; the result is not committed.
+ * Builds the page that agent programs show beside quotes. It is one file that contains its style and script and loads
+ * nothing else. The build and every test run create it from `packages/mcp/src/views/card/`. It is not committed.
  */
 
 const views = new URL("../packages/mcp/src/views/", import.meta.url)
 const into = new URL("quoteCard.generated.ts", views)
 
-/** The script of the page, bundled into one file. */
+/** Bundles the page's script into one file. */
 const bundled = async (): Promise<string> => {
   const build = await rolldown({ input: fileURLToPath(new URL("card/main.ts", views)), platform: "browser" })
   const { output } = await build.generate({ format: "iife", minify: true })
   await build.close()
   if (output[0].imports.length > 0) throw new Error(`Cannot resolve ${output[0].imports.join(", ")}`)
-  // The end tag of a script must not appear inside it.
+  // The script must not contain its own end tag.
   return output[0].code.trim().replaceAll("</", "<\\/")
 }
 

@@ -22,10 +22,10 @@ export const targets = {
 
 const pretty = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
-/** The handwritten part of the reference's README: everything except the linter's output. */
+/** Matches the linter's output in the reference's README. The rest of that README is written by hand. */
 const linted = /(<!-- linted -->\n)[\s\S]*(<!-- \/linted -->)/
 
-/** The texts of the files, generated from the running code. */
+/** Generates the texts of the files from the running code. */
 export const generate = async (): Promise<Readonly<Record<string, string>> & { readonly readme: string }> => {
   const recorded = await examples()
   const document = OpenApi.document(operations, OpenApi.recorded_at, { examples: recorded })

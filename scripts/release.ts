@@ -25,14 +25,15 @@ import { cycloneDx, spdx } from "./release/sbom.ts"
 import { type Component, shippedComponents } from "./release/shipped.ts"
 
 /*
- * Releases the packages. `npm run release -- --dry-run` packs and checks all of them as they are built, and describes them in the
- * folder that `--out` names: tarballs, `release.json`, notes and SBOMs. Without `--dry-run`, it then publishes them; only the
- * release workflow in CI can. `--no-install` leaves out the one check that needs the registry, and is for rehearsals.
+ * Releases the packages. `npm run release -- --dry-run` packs and checks all packages as they are built, and writes
+ * tarballs, `release.json`, release notes and SBOMs to the folder that `--out` names. Without `--dry-run`, the script
+ * then publishes the packages, which only the release workflow in CI can do. `--no-install` skips the one check that
+ * needs the registry, for rehearsals.
  */
 
 const readJson = (path: string) => JSON.parse(read(path).text)
 
-/** All checks that need only the description of what was packed. */
+/** Runs all checks that need only the description of what was packed. */
 const failuresOf = (all: ReadonlyArray<Packed>, version: string, repository: string | null): ReadonlyArray<string> => {
   const budgets: Readonly<Record<string, Budget>> = readJson("scripts/release/budget.json")
   const [first] = all
@@ -52,7 +53,7 @@ const failuresOf = (all: ReadonlyArray<Packed>, version: string, repository: str
       ]
 }
 
-/** What package linters find in the tarballs. */
+/** Runs package linters on the tarballs, and returns what they find. */
 const lintFailures = async (all: ReadonlyArray<Packed>, out: string): Promise<ReadonlyArray<string>> => {
   const failures: Array<string> = []
   for (const { manifest, tarball } of all) {
@@ -86,7 +87,7 @@ const installFailures = async (all: ReadonlyArray<Packed>, out: string): Promise
   return failures
 }
 
-/** The license in the manifest of an installed package. */
+/** Reads the license from an installed package's manifest. */
 const installedLicense = (place: string): string | null => {
   const path = join(place, "package.json")
   if (!existsSync(join(root, path))) return null
@@ -94,7 +95,7 @@ const installedLicense = (place: string): string | null => {
   return typeof license === "string" ? license : null
 }
 
-/** The time of the released commit, so that lists made from one commit are equal. */
+/** The time of the released commit. SBOMs use it, so that SBOMs made from the same commit are equal. */
 const commitTime = (): string => {
   try {
     const printed = execFileSync("git", ["log", "-1", "--format=%ct"], { cwd: root, encoding: "utf8", stdio: "pipe" })
@@ -129,7 +130,7 @@ const describe = (all: ReadonlyArray<Packed>, components: ReadonlyArray<Componen
   console.table(packages.map(({ files, package: name, size, unpacked_size }) => ({ name, files, size, unpacked_size })))
 }
 
-/** Packs, checks and describes a release. Returns the packages and their problems. */
+/** Packs, checks and describes a release. Returns the packages and the problems found. */
 const prepare = async (
   section: Section,
   out: string,
@@ -139,7 +140,8 @@ const prepare = async (
   const work = mkdtempSync(join(tmpdir(), "quotewire-release-work-"))
   try {
     const packed = inDependencyOrder(packAll(work, out, repository))
-    // The lists describe the command. `create-quotewire` is not part of it, and ships nothing that the command does not.
+    // The SBOMs describe the `quotewire` command. `create-quotewire` is left out, because it ships nothing that the
+    // command does not.
     const listed = packed.filter(({ manifest }) => manifest.name !== "create-quotewire")
     const components = shippedComponents(listed, readJson("package-lock.json").packages, installedLicense)
     describe(packed, components, section, out)
@@ -159,7 +161,7 @@ const prepare = async (
   }
 }
 
-/** The folder for the results: a given empty one, or a new one. */
+/** The folder for the results: the given folder, which must be empty, or a new one. */
 const outFolder = (named: string | undefined): string => {
   if (named === undefined) return mkdtempSync(join(tmpdir(), "quotewire-release-"))
   const out = resolve(named)
@@ -174,7 +176,7 @@ interface Options {
   readonly out?: string
 }
 
-/** Returns the problems, as sentences. */
+/** Makes the release. Returns the problems found, as sentences. */
 const release = async (options: Options): Promise<ReadonlyArray<string>> => {
   const isRehearsal = options["dry-run"]
   const section = newestSection(read("CHANGELOG.md").text)

@@ -8,10 +8,10 @@ import { npm, withInstalledPackages } from "./installPackages.ts"
 
 /*
  * Runs `examples/embed.ts` on the packed packages with every supported runtime (`npm run runtimes`). Fails if a runtime
- * prints different quotes than the Node of this repository. Then Bun and Deno serve `examples/frameworks/bun.ts`.
+ * prints other quotes than this repository's Node. Then Bun and Deno serve `examples/frameworks/bun.ts`.
  *
- * It first installs the runtimes into `test/runtimes`. They are not installed with the repository, because they take
- * 380 MB.
+ * The script first installs the runtimes into `test/runtimes`. They are not installed with the repository, because they
+ * take 380 MB.
  */
 
 const runtimes = join(root, "test/runtimes")
@@ -23,11 +23,13 @@ const commands: ReadonlyArray<readonly [program: string, ...args: ReadonlyArray<
   [inRuntimes("deno"), "run", "--allow-all", "--node-modules-dir=manual"]
 ]
 
-/** What a program prints. Runtimes print values with different whitespace and quotation marks, so these are removed. */
+/**
+ * The output of a program, without whitespace and quotation marks, because runtimes print values with different ones.
+ */
 const output = (folder: string, program: string, ...args: ReadonlyArray<string>): string =>
   execFileSync(program, args, { cwd: folder, encoding: "utf8" }).replaceAll(/[\s"',]+/g, " ")
 
-/** How a runtime serves a module's default export, on a free port. */
+/** The commands with which runtimes serve a module's default export, on a free port. */
 const servers: ReadonlyArray<readonly [program: string, ...args: ReadonlyArray<string>]> = [
   [inRuntimes("bun")],
   [inRuntimes("deno"), "serve", "--allow-all", "--node-modules-dir=manual", "--port", "0"]
@@ -57,7 +59,7 @@ const serve = async (folder: string, program: string, ...args: ReadonlyArray<str
       application: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } },
       scenario: "waits_in_queue"
     })
-    // Longer than the ten seconds after which Bun closes connections by default.
+    // Waits longer than the ten seconds after which Bun closes connections by default.
     const { quote_request } = await client.get_quote_request({ id, since_version: 1, wait_seconds: 12 })
     if (quote_request.status !== "in_progress") throw new Error(`${basename(program)} found it ${quote_request.status}`)
     const docs = await fetch(`${base_url}/docs`)

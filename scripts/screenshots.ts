@@ -9,7 +9,7 @@ import type { Page } from "playwright-core"
 import { startBrowser } from "../test/support/browser.ts"
 
 /*
- * Takes the screenshots in the guide to the console, from a temporary sandbox: `npm run screenshots`.
+ * Takes the screenshots for the console guide, from a temporary sandbox: `npm run screenshots`.
  */
 
 const folder = fileURLToPath(new URL("../docs/guides/images/", import.meta.url))
@@ -20,7 +20,7 @@ const listen = async (server: ReturnType<typeof createServer>): Promise<string> 
   return `http://127.0.0.1:${typeof bound === "object" && bound !== null ? bound.port : 0}`
 }
 
-/** An endpoint that fails once. */
+/** A webhook endpoint that fails once. */
 const endpoint = () => {
   let calls = 0
   return createServer((request, response) => {
@@ -63,7 +63,7 @@ const signedIn = async (colorScheme: "light" | "dark"): Promise<Page> => {
   return page
 }
 
-/** Takes a screenshot once a text is visible. */
+/** Takes a screenshot when a text is visible. */
 const take = async (page: Page, name: string, path: string, shown: string): Promise<void> => {
   await page.goto(`${address}/console/${path}`)
   await page.getByText(shown).first().waitFor()

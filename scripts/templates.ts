@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { templates } from "../packages/cli/src/create/Layout.ts"
 
 /*
- * Copies the examples that `quotewire create` writes into the templates of the command, so that they are in its package. The
- * build and every test run copy them; the copies are not committed.
+ * Copies the examples that `quotewire create` writes into the command's templates, so that its package contains them.
+ * The build and every test run copy them. The copies are not committed.
  */
 
 const root = new URL("../", import.meta.url)
@@ -12,7 +12,7 @@ const folder = new URL("packages/cli/templates/", root)
 /** Copies the examples that have changed. */
 export const setup = (): void => {
   for (const template of templates.filter((name) => name.startsWith("examples/"))) {
-    // The schema that a rate plan names is in this repository.
+    // Removes `$schema`, because it names a file in this repository.
     const text = readFileSync(new URL(template, root), "utf8").replace(/^ {2}"\$schema": .*\n/m, "")
     const copy = new URL(template, folder)
     if (existsSync(copy) && readFileSync(copy, "utf8") === text) continue

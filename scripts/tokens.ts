@@ -3,8 +3,9 @@ import { layer } from "../packages/mcp/test/support/agents.ts"
 import { measured } from "../packages/mcp/test/support/journey.ts"
 
 /*
- * Prints how many tokens (of four characters) a model reads from the agent endpoint: the lists of tools, and the results of a
- * journey. `structured` is structuredContent, `content` the texts of the same result; programs show models one of the two.
+ * Prints how many tokens (of four characters) a model reads from the agent endpoint: the lists of tools, and the
+ * results of a journey. `structured` counts structuredContent, and `content` the texts of the same result. Client
+ * programs show models only one of the two.
  */
 
 const { journey, lists } = await Effect.runPromise(Effect.provide(measured, layer()))

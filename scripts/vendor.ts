@@ -6,11 +6,11 @@ import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 /*
- * Downloads the script that renders the API reference into `packages/http`. Installing its package would also install
- * hundreds of others that the script was built from. The build runs this; the script is not committed.
+ * Downloads the script that renders the API reference into `packages/http`. Installing the script's package would also
+ * install the hundreds of packages that it was built from. The build runs this; the downloaded script is not committed.
  */
 
-/** The package and the script in it. Change the version and both hashes together. */
+/** The package that contains the script. If you change the version, change both hashes too. */
 const name = "@scalar/api-reference"
 const version = "1.72.1"
 const tarballHash = "sha512-XpEJ0rfc/cXbCrR+iC4kK0o/WwX2dTtGQbT049OlPKAHD6IMIFdTeGz2r+M27P2EDWKyUITRm/NzlP8z2pw/Ow=="
@@ -18,7 +18,7 @@ const script = "package/dist/browser/standalone.js"
 const scriptHash = "sha512-tU3J4euEo5lXIMy42HF4KUTdundzAMuHoOw2Z0WquNAbdigLVdAyOGPJJoCmhiSNVRnSgfNqbB1VdiIfNATEMg=="
 
 const attempts = 3
-/** How npm retries within each attempt: its own waits add up to more than a minute. */
+/** How npm retries within each attempt. With its default settings, it would wait for more than a minute. */
 const retries = ["--fetch-retries=2", "--fetch-retry-mintimeout=2000", "--fetch-retry-maxtimeout=10000"]
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -36,12 +36,12 @@ const isThere = (): boolean => {
   }
 }
 
-/** The settings of npm, such as the registry, without those that make it operate on workspaces. */
+/** npm's settings, such as the registry, without those that make npm operate on workspaces. */
 const environment = Object.fromEntries(
   Object.entries(process.env).filter(([key]) => !/^npm_config_(workspaces?|include_workspace_root)$/i.test(key))
 )
 
-/** Downloads the package into a folder and checks it. npm knows the registry, the proxy and the credentials. */
+/** Downloads the package into a folder and checks it. npm handles the registry, the proxy and the credentials. */
 const download = (into: string): string => {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -2,13 +2,13 @@ import { apiKey, type Carrier, defineCarrier, Money, Reply } from "@quotewire/co
 import { Schema } from "effect"
 import * as starts from "../starts.ts"
 
-/** The carrier whose asks are counted. */
+/** The carrier that the bench asks. */
 export const carrierId = "naic:00001"
 
-/** The values that each organization sets for a carrier. */
+/** The connection values that each organization sets for a carrier. */
 export const connection = { api_key: "key-of-the-agency-0001" }
 
-/** The carrier API's answer: a price with its coverages, or a decline. */
+/** The schema of the carrier API's answer: a price with its coverages, or a decline. */
 export const Answer = Schema.Struct({
   number: Schema.String,
   status: Schema.Literals(["quoted", "declined"]),
@@ -24,7 +24,7 @@ const bodilyInjury = { code: "bodily_injury_liability", limit_cents: 10_000_000,
 const propertyDamage = { code: "property_damage_liability", limit_cents: 5_000_000, deductible_cents: null }
 const collision = { code: "collision", limit_cents: 2_500_000, deductible_cents: 50_000 }
 
-/** The carrier API's answer to every ask. */
+/** The carrier API's answer, the same for every ask. */
 export const answer: typeof Answer.Type = {
   number: "Q-2026-000000000001",
   status: "quoted",
@@ -34,7 +34,7 @@ export const answer: typeof Answer.Type = {
   coverages: [bodilyInjury, propertyDamage, collision]
 }
 
-/** The facts that the carrier requests. */
+/** The facts that the carrier needs. */
 interface Facts {
   readonly garaging_address: { readonly state: string; readonly zip: string }
   readonly drivers: ReadonlyArray<{
@@ -52,7 +52,7 @@ interface Facts {
   }>
 }
 
-/** The JSON sent to the carrier's API for one ask. */
+/** The JSON that one ask sends to the carrier's API. */
 const asked = (key: string, { drivers, garaging_address, vehicles }: Facts) => ({
   key,
   producer: "agency-0001",
@@ -67,10 +67,10 @@ const asked = (key: string, { drivers, garaging_address, vehicles }: Facts) => (
   cars: vehicles.map(({ annual_miles, make, model, model_year }) => ({ year: model_year, make, model, annual_miles }))
 })
 
-/** A key with the length of an ask's `idempotency_key`. */
+/** A key with the same length as an ask's `idempotency_key`. */
 const key = "k".repeat(82)
 
-/** The same JSON, made without a service. */
+/** The JSON of an ask, created without a service. */
 export const askedAlone = () => asked(key, starts.household("").application)
 
 const replyOf = ({ coverages, number, premium_cents, product, status, term_months }: typeof Answer.Type) =>
@@ -98,14 +98,17 @@ const replyOf = ({ coverages, number, premium_cents, product, status, term_month
         }
       ])
 
-/** How the carrier's API at this address is called. */
+/** How to call the carrier's API at this address. */
 export const httpOf = (base_url: string) => ({
   base_url,
   auth: apiKey({ header: "x-api-key", field: "api_key" }),
   redact: ["persons.*.born"]
 })
 
-/** A carrier as an embedder writes it, with its API at this address. It recognizes repeats, and sets no real limit. */
+/**
+ * A carrier as an embedder writes it, with its API at this address. It recognizes repeated asks, and its limits are too
+ * high to matter.
+ */
 export const make = (id: string, baseUrl: string): Carrier.CarrierAdapter =>
   defineCarrier({
     id,

@@ -3,15 +3,15 @@ import { bind } from "../bind.ts"
 import * as Child from "../Child.ts"
 import { answer } from "./carrier.ts"
 
-/** Asks for another API of a carrier, or for what all of them have received so far. */
+/** `listen` starts another carrier API. `got` asks what all APIs have received so far. */
 export type Question = { readonly ask: "listen" } | { readonly ask: "got" }
 
-/** Where an API listens. */
+/** Where a carrier API listens. */
 export interface Listening {
   readonly url: string
 }
 
-/** The asks received so far: proof that everything counted as answered was really asked. */
+/** How many asks were received so far. This proves that every ask that counted as answered was really sent. */
 export interface Got {
   readonly asks: number
   readonly bytes: number
@@ -47,7 +47,7 @@ if (import.meta.main) {
   Child.answer((question: Question): Promise<Listening> | Got => (question.ask === "listen" ? listen() : got()))
 }
 
-/** The process of the carriers' APIs. */
+/** The process in which the carrier APIs run. */
 export interface CarrierApi {
   readonly listen: () => Promise<Listening>
   readonly got: () => Promise<Got>

@@ -27,7 +27,7 @@ export interface Settings {
   readonly connections: number
 }
 
-/** The whole core with its own carriers, as a host wires it, but without its worker. */
+/** The whole core with its own carriers, wired as a host does it, but without its worker. */
 export const core = (
   storage: Layer.Layer<Storage.Storage>,
   { carriers, connections, recorded }: Settings
@@ -46,14 +46,14 @@ export const core = (
     Layer.provide(NodeCrypto.layer),
     Layer.provide(Layer.succeed(Allowance.AllowanceLimits, Allowance.noLimits)),
     Layer.provide(Layer.succeed(RequestLog.RequestLogEnabled, false)),
-    // A log line for every ask that a slow carrier has not answered would bury the results.
+    // Otherwise a log line for every ask that a slow carrier has not answered would bury the results.
     Layer.provideMerge(Layer.succeed(References.MinimumLogLevel, "Error")),
     Layer.orDie
   )
 
 type StorageService = Storage.Storage["Service"]
 
-/** Storage in memory, partly replaced. */
+/** Storage in memory, with some of its functions replaced. */
 export const memoryWith = (
   change: (storage: StorageService) => Partial<StorageService>
 ): Layer.Layer<Storage.Storage> =>
@@ -65,7 +65,7 @@ export const memoryWith = (
 /** How many quotes a change writes. */
 export const quotesIn = ({ writes }: Change.Change): number => writes.filter(({ kind }) => kind === "quote").length
 
-/** A live workspace whose organization has a connection to each of these carriers, and a key for it. */
+/** Creates a live workspace. Its organization has a connection to each of these carriers and a key. */
 export const makeWorkspace = Effect.fnUntraced(function* (carrierIds: ReadonlyArray<string>) {
   const access = yield* Access.Access
   const connections = yield* Connections.Connections
@@ -83,5 +83,5 @@ export const makeWorkspace = Effect.fnUntraced(function* (carrierIds: ReadonlyAr
 
 let started = 0
 
-/** Starts one request. */
+/** Starts one quote request. */
 export const start = (key: string) => Service.call(Service.startQuoteRequest, key, starts.household(`ask-${++started}`))

@@ -13,7 +13,7 @@ import { Answer, askedAlone, carrierId, connection, httpOf, make } from "./carri
 import * as carrierApi from "./carrierApi.ts"
 import * as service from "./service.ts"
 
-/** Requests this many asks to the carrier at this address. */
+/** Tells a contender to send this many asks to the carrier at this address. */
 interface Work {
   readonly url: string
   readonly asks: number
@@ -21,16 +21,16 @@ interface Work {
 
 /** The result of one round of one contender. */
 interface Round extends Contest.Round {
-  /** The body size of one request, in bytes. */
+  /** The average size of a request body, in bytes. */
   readonly request_bytes: number
-  /** How much of its core the carrier used: near 1, the bench would be measuring the carrier. */
+  /** The share of its core that the carrier used. Near 1, the carrier would be the bottleneck. */
   readonly carrier_cpu: number
 }
 
-/** A contender over all rounds. */
+/** A contender's results over all rounds. */
 export type Row = Contest.Result & Pick<Round, "request_bytes" | "carrier_cpu">
 
-/** Connections to the carrier, and so the number of concurrent asks. */
+/** The number of connections to the carrier, which is also the number of concurrent asks. */
 const atOnce = 64
 
 const headers = {
@@ -41,7 +41,7 @@ const headers = {
   "x-api-key": connection.api_key
 }
 
-/** The baseline: posts the same JSON with undici, parses the answer, and does nothing else. */
+/** The baseline. Posts the same JSON with undici, parses the answer, and does nothing else. */
 const bare = async ({ url, asks }: Work): Promise<Took> => {
   const agent = new Agent({ connections: atOnce, pipelining: 1 })
   const ask = async () => {
@@ -55,7 +55,7 @@ const bare = async ({ url, asks }: Work): Promise<Took> => {
   return took
 }
 
-/** Posts the same JSON with the adapters' HTTP client, without a core around it. */
+/** Posts the same JSON with the adapters' HTTP client, without a core. */
 const clientAlone = async ({ url, asks }: Work): Promise<Took> => {
   const transport = CarrierTransports.layer({ connections_per_origin: atOnce })
   const runtime = ManagedRuntime.make(transport)
@@ -71,17 +71,17 @@ const clientAlone = async ({ url, asks }: Work): Promise<Took> => {
   return took
 }
 
-/** The outcome of a service's asks. */
+/** The state of a service's asks. */
 interface Asks {
-  /** The jobs that are held back from the storage; null if none are. */
+  /** The jobs that are held back from the storage; null if jobs are not held back. */
   kept_back: Array<Job.NewJob> | null
-  /** How many quotes are committed. */
+  /** How many quotes were committed. */
   quotes: number
   /** Called after every commit. */
   committed: () => void
 }
 
-/** Storage in memory that can hold back the jobs of asks, and that counts committed quotes. */
+/** Storage in memory that can hold back the jobs that ask carriers, and that counts committed quotes. */
 const memory = (asks: Asks) =>
   service.memoryWith((storage) => ({
     commit: (change) => {
@@ -95,7 +95,9 @@ const memory = (asks: Asks) =>
     }
   }))
 
-/** Starts requests and selects their carriers; afterwards all asks are due and none is claimed. */
+/**
+ * Starts requests and selects their carriers. Afterwards all jobs that ask carriers are due, and none has been claimed.
+ */
 const prepare = Effect.fnUntraced(function* (asks: Asks, count: number) {
   const { key, workspace_id } = yield* service.makeWorkspace([carrierId])
   for (let i = 0; i < count; i++) yield* service.start(key)
@@ -117,7 +119,7 @@ const askAll = (asks: Asks, count: number) =>
     })
   }).pipe(Effect.scoped)
 
-/** Measures from the claims of the asks to the commits of their quotes. */
+/** Measures the time from claiming the asks to committing their quotes. */
 const throughService =
   (recorded: CarrierExchange.RecordedExchanges) =>
   async ({ url, asks: count }: Work): Promise<Took> => {
@@ -181,7 +183,7 @@ export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
   }
 }
 
-/** The results as a table. */
+/** Formats the results as a table. */
 export const tableOf = (rows: ReadonlyArray<Row>): Table => ({
   name: "carriers",
   title: `Asks of a carrier over HTTP, from the claim to the committed quote (${atOnce} connections)`,

@@ -5,14 +5,14 @@ import { HttpClient, HttpClientResponse } from "effect/http"
 import * as Child from "../Child.ts"
 import { answers } from "./answers.ts"
 
-/** The cost of one answer: CPU time of the process, and the peak growth of its memory. */
+/** The cost of one answer: the CPU time of the process, and the peak growth of its memory. */
 export interface Cost {
   readonly reason: string
   readonly cpu_ms: number
   readonly memory_mb: number
 }
 
-/** Reads a body as an adapter does. Returns the reason for its refusal. */
+/** Reads a body as a carrier adapter does. Returns the reason why it is refused. */
 const read = async (body: string, schema: Schema.Decoder<unknown>): Promise<string> => {
   const answering = HttpClient.make((request) =>
     Effect.succeed(HttpClientResponse.fromWeb(request, new Response(body)))
@@ -33,8 +33,8 @@ const read = async (body: string, schema: Schema.Decoder<unknown>): Promise<stri
 }
 
 /*
- * One process reads one answer, because peak memory can only be measured per process. Short answers before it load the
- * code.
+ * Each process reads only one answer, because peak memory can only be measured per process. Before that, it reads short
+ * answers to load the code.
  */
 Child.answer(async (name: string): Promise<Cost> => {
   const found = answers.find((answer) => answer.name === name)

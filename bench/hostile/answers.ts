@@ -1,7 +1,7 @@
 import { Carrier } from "@quotewire/core"
 import { Schema } from "effect"
 
-/** A carrier's answer of the maximum length, made to keep the host busy. */
+/** A carrier's answer of the maximum length that is meant to keep the host busy. */
 export interface HostileAnswer {
   readonly name: string
   readonly schema: Schema.Decoder<unknown>
@@ -10,7 +10,7 @@ export interface HostileAnswer {
 
 const maxBytes = 1024 * 1024
 
-/** A list of as many equal items as fit into an answer. */
+/** A list of equal items that fills an answer. */
 const list = (item: string): string => {
   const items: Array<string> = Array(Math.floor((maxBytes - 64) / (item.length + 1))).fill(item)
   return `[${items.join(",")}]`
@@ -25,7 +25,7 @@ const Either = Schema.Struct({
 const record = (value: string): string =>
   `{${Array.from({ length: 80_000 }, (_, i) => `"${i.toString(36)}":${value}`).join(",")}}`
 
-/** The worst answers that we know of. Each is refused as unreadable. */
+/** The most expensive answers that we know of. The host refuses each as unreadable. */
 export const answers: ReadonlyArray<HostileAnswer> = [
   { name: "quotes without fields", schema: Quotes, body: () => `{"quotes":${list("{}")}}` },
   { name: "quotes that are numbers", schema: Quotes, body: () => `{"quotes":${list("1")}}` },

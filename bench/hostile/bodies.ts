@@ -10,7 +10,7 @@ export interface Hostile {
 
 const maxBytes = 256 * 1024
 
-/** As many comma-separated pieces as fit into a body along with the rest of it. */
+/** Comma-separated pieces that fill a body. `around` is the size of the rest of the body. */
 const full = (piece: (index: number) => string, around: number): string => {
   const pieces: Array<string> = []
   let bytes = around
@@ -22,13 +22,13 @@ const full = (piece: (index: number) => string, around: number): string => {
   }
 }
 
-/** A JSON text with a placeholder, filled with pieces until the body is full. */
+/** Encodes a value as JSON and replaces its placeholder with pieces until the body is full. */
 const filled = (value: unknown, piece: (index: number) => string): string => {
   const [before = "", after = ""] = JSON.stringify(value).split('"{full}"')
   return before + full(piece, before.length + after.length) + after
 }
 
-/** Like `filled`, with the pieces as members of an object. */
+/** Like `filled`, but the pieces are members of an object. */
 const filledObject = (value: unknown, piece: (index: number) => string): string => {
   const [before = "", after = ""] = JSON.stringify(value).split('"{full}":0')
   return before + full(piece, before.length + after.length) + after
@@ -83,7 +83,7 @@ const ofTool = (name: string, tool: string, body: string): Hostile => ({
   body
 })
 
-/** As many messages as a batch may have, in the protocol revision that has batches. */
+/** A batch with the maximum number of messages, in the MCP revision that has batches. */
 const ofBatch = (name: string, args: (index: number) => unknown): Hostile => ({
   name: `tool: a batch ${name}`,
   path: "/v1/mcp",
@@ -107,7 +107,7 @@ const deep = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(leve
 const escapes = "\\u0001".repeat(40_000)
 const vins = Array.from({ length: 6 }, () => ({ model_year: 2019, make: "Honda", model: "Civic", [mark]: 0 }))
 
-/** A text of 2,000 characters in a report: the longest that is searched for personal numbers. */
+/** A feedback report with text of 2,000 characters, the longest that is searched for personal numbers. */
 const texts = (name: string, unit: string): Hostile => {
   const text = unit.repeat(Math.floor(2_000 / unit.length))
   const named = { name: unit.repeat(Math.floor(200 / unit.length)) }
@@ -118,7 +118,7 @@ const texts = (name: string, unit: string): Hostile => {
   )
 }
 
-/** The worst bodies that we know of. Each is refused. */
+/** The most expensive bodies that we know of. The host refuses each. */
 export const bodies: ReadonlyArray<Hostile> = [
   ofStart("unknown fields at the top", filledObject({ ...start, [mark]: 0 }, member)),
   ofStart(

@@ -6,10 +6,10 @@ import type { Cost } from "./answerReader.ts"
 import { answers } from "./answers.ts"
 import { bodies, type Hostile } from "./bodies.ts"
 
-/** The longest that a call may block the host, in milliseconds. */
+/** The longest time for which a call may block the host, in milliseconds. */
 const floorMs = 30
 
-/** The cost of one body for the host, in milliseconds: the median and the maximum over its calls. */
+/** The cost of one body for the host, in milliseconds: the median and the maximum over all calls. */
 export interface Row {
   readonly name: string
   readonly status: number
@@ -17,16 +17,16 @@ export interface Row {
   readonly held_ms: number
   readonly held_max_ms: number
   readonly cpu_ms: number
-  /** `JSON.parse` alone, in this process. */
+  /** The cost of `JSON.parse` alone, measured in this process. */
   readonly parse_ms: number
 }
 
-/** Sends each body this many times in sequence, and asks the host how long its event loop was busy with it. */
+/** Sends each body `calls` times in sequence, and asks the host how long its event loop was busy with each call. */
 export const run = async (shared: Shared, calls: number): Promise<ReadonlyArray<Row>> => {
   const server = Child.start("peers/quotewire.ts", Child.cores.server)
   try {
     const at = await server.ask<Listening>({ ask: "listen", shared })
-    // Code is compiled after it has run often, so each body is sent before any is measured.
+    // V8 optimizes code only after it has run often, so each body is sent twice before any is measured.
     for (const body of [...bodies, ...bodies]) await send(at, body)
     const rows: Array<Row> = []
     for (const body of bodies) rows.push(await measure(server, at, body, calls))
@@ -73,7 +73,7 @@ const parsing = (text: string): number => {
   return (user + system) / 1e3
 }
 
-/** The bodies as a table. */
+/** Formats the bodies as a table. */
 export const tableOf = (rows: ReadonlyArray<Row>): Table => {
   const ms = (number: number): string => `${number.toFixed(1)} ms`
   const over = rows.filter(({ cpu_ms }) => cpu_ms > floorMs).length
@@ -121,7 +121,7 @@ export const runAnswers = async (): Promise<ReadonlyArray<AnswerRow>> => {
 export const tooCostly = (rows: ReadonlyArray<AnswerRow>): ReadonlyArray<AnswerRow> =>
   rows.filter((row) => row.cpu_ms > answerFloor.cpu_ms || row.memory_mb > answerFloor.memory_mb)
 
-/** The answers as a table. */
+/** Formats the answers as a table. */
 export const tableOfAnswers = (rows: ReadonlyArray<AnswerRow>): Table => {
   const { cpu_ms, memory_mb } = answerFloor
   const over = tooCostly(rows).length

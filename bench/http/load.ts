@@ -3,22 +3,22 @@ import * as Child from "../Child.ts"
 import { percentile } from "../statistics.ts"
 
 /**
- * The request to send repeatedly. `{unique}` in the body becomes a new text each time, `{place}` in the path and the
- * body one of the places.
+ * The request to send repeatedly. `{unique}` in the body is replaced with a new text each time. `{place}` in the path
+ * and the body is replaced with one of the places.
  */
 export interface Load {
   readonly port: number
   readonly connections: number
   readonly seconds: number
-  /** Ends after this many requests, even before its time is over. */
+  /** The maximum number of requests. The load ends after them, even if its time is not over. */
   readonly at_most: number
   readonly method: "GET" | "POST"
   readonly path: string
-  /** Each `{place}` becomes one of these, in turn. */
+  /** The values for `{place}`, which are used in turn. */
   readonly places?: ReadonlyArray<string>
   readonly key: string
   readonly body: string | null
-  /** Additional headers. */
+  /** Additional request headers. */
   readonly headers?: Readonly<Record<string, string>>
   readonly status: number
 }
@@ -29,17 +29,17 @@ export interface Loaded {
   readonly seconds: number
   readonly p50_ms: number
   readonly p99_ms: number
-  /** How much of its core the load generator used: near 1, it was measured instead of the server. */
+  /** The share of its core that the load generator used. Near 1, the load generator would be the bottleneck. */
   readonly load_cpu: number
-  /** The complete first answer. */
+  /** The complete first response. */
   readonly sample: string
 }
 
 let uniques = 0
-/** Unique text of constant length, so that all bodies have the same length. */
+/** Returns a unique text of constant length, so that all bodies have the same length. */
 const unique = (): string => `${process.pid}-${String(++uniques).padStart(12, "0")}`
 
-/** Writes requests as text, which is cheaper than any available client. */
+/** Creates a function that formats requests as text, which is cheaper than any available HTTP client. */
 const writer = (load: Load): (() => string) => {
   const writers = (load.places ?? [""]).map((place) =>
     writerOf({
@@ -70,7 +70,7 @@ const lengthOf = /content-length: *(\d+)/i
 const chunked = /transfer-encoding: *chunked/i
 const lastChunk = Buffer.from("\r\n0\r\n\r\n")
 
-/** Whether an answer has fully arrived. Its body begins at `start`. */
+/** Whether a response has fully arrived. Its body begins at `start`. */
 const isWhole = (answer: Buffer, start: number): boolean => {
   const head = answer.toString("latin1", 0, start)
   const length = lengthOf.exec(head)?.[1]
@@ -79,7 +79,7 @@ const isWhole = (answer: Buffer, start: number): boolean => {
   return answer.subarray(-lastChunk.length).equals(lastChunk)
 }
 
-/** Keeps one request in flight on one connection until told to stop. */
+/** Keeps one request in flight on one connection until `onAnswer` says to stop. */
 const keepBusy = (socket: Socket, load: Load, write: () => string, onAnswer: (ms: number, text: Buffer) => boolean) => {
   let pending = Buffer.alloc(0)
   let sentAt = 0

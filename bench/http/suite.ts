@@ -4,25 +4,23 @@ import type { Cpu, Listening, Shared } from "../peers/Peer.ts"
 import { medianOf, medianRatio } from "../statistics.ts"
 import type { Load, Loaded } from "./load.ts"
 
-/** A measured server. */
+/** A server that is measured. */
 export interface Peer {
   readonly name: string
   readonly script: string
   readonly args?: ReadonlyArray<string>
-  /** What this peer is sent, if it differs from the others. */
+  /** The load for this peer, if it differs from that of the other peers. */
   readonly load?: Suite["load"]
 }
 
-/** One exchange that every peer serves. */
+/** One kind of exchange that every peer serves. */
 export interface Suite {
   readonly name: string
   readonly title: string
   readonly peers: ReadonlyArray<Peer>
-  /** The peer that the others are compared with. */
+  /** The name of the peer that the others are compared with. */
   readonly base: string
-  /**
-   * Whether every round starts new servers, because servers that store data would otherwise grow from round to round.
-   */
+  /** Whether every round starts new servers. Otherwise servers that store data would grow from round to round. */
   readonly anew: boolean
   readonly load: (at: Listening) => Pick<Load, "method" | "path" | "places" | "body" | "headers" | "status">
 }
@@ -36,7 +34,7 @@ interface Round {
   readonly load_cpu: number
 }
 
-/** A peer over all rounds: medians, and the medians of its ratios to the base in the same round. */
+/** A peer's results over all rounds: medians, and the medians of its ratios to the base in the same round. */
 export interface Row extends Round {
   readonly name: string
   readonly throughput_ratio: number
@@ -62,7 +60,9 @@ const begin = async (peer: Peer, shared: Shared, { profile }: Flags) => {
   return { server, at }
 }
 
-/** Code is compiled after it has run often, so a new server answers this many requests before it is measured. */
+/**
+ * How many requests a new server answers before it is measured, because V8 optimizes code only after it has run often.
+ */
 const warmupRequests = { quick: 5_000, full: 25_000 }
 
 const measure = async (

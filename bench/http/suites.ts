@@ -25,7 +25,7 @@ const mounted = (framework: string): Peer => ({
   args: [framework]
 })
 
-/** Reads one quote from an embedded service inside another program. */
+/** Reads one quote from a service that is embedded in another program. */
 export const handlers: Suite = {
   ...read,
   name: "handlers",
@@ -34,7 +34,7 @@ export const handlers: Suite = {
   base: quotewire.name
 }
 
-/** Reads one quote through Web requests, compared with Hono returning stored JSON. */
+/** Reads one quote through Web requests. The base is Hono, which returns stored JSON. */
 export const webHandler: Suite = {
   ...read,
   name: "web_handler",
@@ -43,7 +43,7 @@ export const webHandler: Suite = {
   base: "Hono, stored JSON"
 }
 
-// The request waits in a queue for five minutes, so that only the start is measured and not the work that follows.
+// The request waits in a queue for five minutes, so that only its start is measured and not the work that follows.
 const body = JSON.stringify({ ...starts.household("{unique}"), scenario: "waits_in_queue" })
 
 /** Starts quote requests, each with its own key. */
@@ -56,7 +56,7 @@ export const start: Suite = {
   load: () => ({ method: "POST", path: "/v1/quote-requests", body, status: 202 })
 }
 
-/** How every message of the revision without a handshake describes its client. */
+/** The `_meta` of every message. In the MCP revision without a handshake, each message describes its client. */
 const _meta = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
@@ -74,13 +74,13 @@ const messageHeaders = (method: string) => ({
 
 const toolsCall = message("tools/call", { name: "get_quote", arguments: { id: "{place}" } })
 
-/** The official server behind the official adapter for `node:http`. */
+/** The official MCP server behind its official adapter for `node:http`. */
 const official = { script: "peers/mcp.ts" } as const
 
 const manyQuotes: Peer = { ...quotewire, args: ["--many-quotes"] }
 const placesOf = ({ quote_id, quote_ids = [quote_id] }: Listening) => ({ places: quote_ids })
 
-/** Reads many quotes as an agent does: it rarely asks again for what it has already read. */
+/** Reads many quotes, as an agent does. An agent rarely reads the same quote again. */
 export const mcp: Suite = {
   name: "mcp",
   title: "tools/call get_quote (MCP 2026-07-28) beside the same operation over REST",
@@ -107,7 +107,7 @@ export const mcp: Suite = {
   })
 }
 
-/** Reads many quotes as an agent does, with an access token instead of a key. */
+/** Like `mcp`, but with an access token instead of a key. */
 export const mcpToken: Suite = {
   ...mcp,
   name: "mcp_token",
@@ -139,7 +139,7 @@ export const mcpList: Suite = {
   })
 }
 
-/** Enough connections for concurrent requests to fill a host's batches. */
+/** Enough connections that concurrent requests fill a host's batches. */
 export const manyConnections = 200
 
 /** Starts quote requests on PostgreSQL and in memory, through hosts that also run jobs. */

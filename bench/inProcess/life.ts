@@ -6,20 +6,23 @@ import * as starts from "../starts.ts"
 import { median } from "../statistics.ts"
 import { heapBytes, key, repeated, run, time } from "./world.ts"
 
-/** Requests this many complete lives of quote requests, this many at a time. */
+/** Requests the complete lives of this many quote requests, with `at_once` of them running concurrently. */
 export interface Lives {
   readonly requests: number
   readonly at_once: number
 }
 
-/** The cost of complete lives: from the start through every carrier's answer to the end, on the workspace's clock. */
+/**
+ * The cost of a quote request's complete life: from its start through every carrier's answer to its end. The
+ * workspace's clock is advanced for this.
+ */
 export interface Lived {
   readonly requests: number
   readonly at_once: number
   readonly quotes_each: number
   readonly life_us: number
   readonly heap_bytes_per_request: number
-  /** The cost of reading a quote with all these requests stored, in microseconds. */
+  /** The cost of reading a quote while all these requests are stored, in microseconds. */
   readonly quote_us: number
 }
 

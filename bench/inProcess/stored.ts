@@ -4,13 +4,13 @@ import * as Service from "../Service.ts"
 import * as starts from "../starts.ts"
 import { heapBytes, key, repeated, run, time } from "./world.ts"
 
-/** Fills the storage up to this many requests, and measures there. */
+/** How many requests to store before measuring. */
 export interface Level {
   readonly requests: number
   readonly repeats: number
 }
 
-/** The cost of single steps with this many requests stored, in microseconds of CPU time. */
+/** The cost of single steps while this many requests are stored, in microseconds of CPU time. */
 export interface AtLevel {
   readonly requests: number
   readonly start_us: number
@@ -19,7 +19,7 @@ export interface AtLevel {
   readonly heap_bytes_per_request: number
 }
 
-// The cheapest real requests: started with the smallest application, and never processed.
+// The cheapest real requests: they have the smallest application and are never processed.
 let stored = 0
 const start = () => Service.call(Service.startQuoteRequest, key, starts.smallest(`request-${++stored}`))
 
@@ -28,7 +28,7 @@ const emptyBytes = heapBytes()
 
 const readQuote = () => Service.call(Service.getQuote, key, { id: quote?.id ?? "" })
 
-/** Continues from page to page; after the last one it starts over. */
+/** Where the next read continues. After the last page, reading starts over. */
 let cursor: string | null = null
 const readPage = () =>
   Effect.map(Service.call(Service.listEvents, key, { limit: 100, ...(cursor !== null && { cursor }) }), ({ text }) => {

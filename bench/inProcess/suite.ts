@@ -4,7 +4,7 @@ import type { AtLevel } from "./stored.ts"
 
 const node = ["--expose-gc", "--max-old-space-size=16000"]
 
-/** Measures single steps with more and more requests stored. */
+/** Measures single steps while more and more requests are stored. */
 export const stored = async (levels: ReadonlyArray<number>): Promise<ReadonlyArray<AtLevel>> => {
   const child = Child.start("inProcess/stored.ts", Child.cores.server, { node })
   const all: Array<AtLevel> = []
@@ -16,7 +16,7 @@ export const stored = async (levels: ReadonlyArray<number>): Promise<ReadonlyArr
   return all
 }
 
-/** Measures complete lives until this many requests are finished. */
+/** Measures complete lives until each of these numbers of requests is finished. */
 export const lives = async (levels: ReadonlyArray<number>): Promise<ReadonlyArray<Lived>> => {
   const child = Child.start("inProcess/life.ts", Child.cores.server, { node })
   const all: Array<Lived> = []

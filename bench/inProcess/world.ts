@@ -5,14 +5,14 @@ import { median } from "../statistics.ts"
 
 const runtime = ManagedRuntime.make(Service.layer)
 
-/** The service of this process, with one key. */
+/** The only key of this process's service. */
 export const key: string = await runtime.runPromise(Service.makeKey)
 
-/** Runs on the service of this process. */
+/** Runs an effect with this process's service. */
 export const run = <A>(effect: Effect.Effect<A, never, Quotewire.Services | Storage.Storage>): Promise<A> =>
   runtime.runPromise(effect)
 
-/** Repeats an action this many times in sequence, and returns the CPU time of each in microseconds. */
+/** Repeats an action in sequence, and returns the CPU time of one repetition in microseconds. */
 export const time = async (
   times: number,
   once: () => Effect.Effect<unknown, never, Quotewire.Services | Storage.Storage>
@@ -27,14 +27,14 @@ export const time = async (
   return (user + system) / times
 }
 
-/** The median of this many measurements. */
+/** Repeats a measurement, and returns the median. */
 export const repeated = async (repeats: number, measure: () => Promise<number>): Promise<number> => {
   const all: Array<number> = []
   for (let i = 0; i < repeats; i++) all.push(await measure())
   return median(all)
 }
 
-/** Heap bytes in use after a full garbage collection. */
+/** Returns the number of heap bytes in use after a full garbage collection. */
 export const heapBytes = (): number => {
   globalThis.gc?.()
   globalThis.gc?.()

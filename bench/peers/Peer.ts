@@ -3,27 +3,27 @@ import { performance } from "node:perf_hooks"
 import { bind } from "../bind.ts"
 import * as Child from "../Child.ts"
 
-/** What every peer serves: the same quote, and the schema and the answer of a start. */
+/** What every peer serves: the same quote, the schema of a start's body, and the answer to a start. */
 export interface Shared {
   readonly quote: { readonly id: string }
-  /** JSON Schema of the body of a start. */
+  /** The JSON Schema of the body of a start. */
   readonly start_schema: object
   /** The answer to a start. */
   readonly started: { readonly id: string }
 }
 
-/** Where a peer listens, and what it admits. */
+/** Where a peer listens, and the key that it accepts. */
 export interface Listening {
   readonly port: number
   readonly key: string
   readonly quote_id: string
-  /** The ids of many quotes, if the peer was asked to create many. */
+  /** The IDs of many quotes, if the peer was asked to create many. */
   readonly quote_ids?: ReadonlyArray<string>
 }
 
 export type Question = { readonly ask: "listen"; readonly shared: Shared } | { readonly ask: "cpu" | "loop" }
 
-/** How long the event loop has been busy so far, and its thread's CPU time, in milliseconds. */
+/** How long the event loop has been busy so far, and its thread's CPU time, both in milliseconds. */
 export interface Loop {
   readonly busy_ms: number
   readonly cpu_ms: number
@@ -35,7 +35,7 @@ export interface Cpu {
   readonly resident_bytes: number
 }
 
-/** Runs a server as a peer of the bench. */
+/** Runs a server as a peer, which the bench measures. */
 export const run = (listen: (shared: Shared) => Promise<Listening>): void =>
   Child.answer(async (question: Question): Promise<Listening | Cpu | Loop> => {
     if (question.ask === "listen") return listen(question.shared)
@@ -47,15 +47,15 @@ export const run = (listen: (shared: Shared) => Promise<Listening>): void =>
     return { cpu_us: user + system, resident_bytes: process.memoryUsage.rss() }
   })
 
-/** A key with the length of our keys. */
+/** A key with the same length as Quotewire's keys. */
 export const key = `sandbox_server_${"k".repeat(38)}`
 export const authorization = `Bearer ${key}`
 
-/** The headers of our answers, so that all peers write the same amount. */
+/** The same headers as Quotewire's answers have, so that all peers write the same amount. */
 export const headers = { "cache-control": "no-store", "service-version": "2026-09-26" } as const
 
 let requests = 0
-/** An identifier with the length of ours, unique within this process. */
+/** Creates an ID that has the length of Quotewire's IDs and is unique within this process. */
 export const newId = (prefix: string): string => `${prefix}_${(++requests).toString(32).padStart(26, "0")}`
 
 /** Binds a `node:http` server to a free port. */

@@ -3,7 +3,7 @@ import { createRequire } from "node:module"
 import * as Peer from "./Peer.ts"
 import * as schemas from "./schemas.ts"
 
-/** The few parts of Express used here: its types are not a dependency of ours. */
+/** The few parts of Express that are used here, because Express's types are not installed. */
 interface Request extends IncomingMessage {
   readonly params: Readonly<Record<string, string>>
   readonly body: unknown
@@ -25,7 +25,7 @@ interface Express {
 }
 const express: Express = createRequire(import.meta.url)("express")
 
-/** Express 5, without the entity tags and the header that it adds by default. */
+/** Express 5, without the entity tags and the `X-Powered-By` header that it adds by default. */
 Peer.run((shared) => {
   const quotes = new Map([[shared.quote.id, shared.quote]])
   const requests = new Map<string, unknown>()

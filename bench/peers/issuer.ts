@@ -6,7 +6,10 @@ import { bind } from "../bind.ts"
 
 const issuer = "https://login.example"
 
-/** An issuer that serves its keys on this machine: the settings of a host that accepts its tokens, and a token. */
+/**
+ * Starts a token issuer that serves its keys on this machine. Returns the settings for a host that accepts its tokens,
+ * and a token.
+ */
 export const make = async () => {
   const { privateKey, publicKey } = await generateKeyPair("ES256")
   const keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: "k1", alg: "ES256" }] })

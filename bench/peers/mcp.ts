@@ -5,17 +5,17 @@ import { Lines, operations, type Quotewire, type Storage } from "@quotewire/core
 import { Tools } from "@quotewire/mcp"
 import * as Peer from "./Peer.ts"
 
-/** The tools that our host lists for this key. */
+/** The tools that Quotewire lists for this key. */
 const tools = Tools.of<Quotewire.Services | Storage.Storage>(operations).flatMap(
   (tool) =>
     tool.list({ elicits: false, shows_views: false, environment: "sandbox", kind: "server", lines: Lines.standard }) ??
     []
 )
 
-/** Text with the length of our host's answer about a quote, so that both send the same amount. */
+/** Text with the same length as Quotewire's answer about a quote, so that both servers send the same amount. */
 const summary = "A quote. ".repeat(125)
 
-/** The result of a tool that returns a quote, built like ours: two texts, and the object. */
+/** The result of a tool that returns a quote. Like Quotewire's, it has two texts and an object. */
 const resultOf = (quote: Peer.Shared["quote"]) => {
   const structuredContent = { summary, ...quote }
   return {
@@ -28,13 +28,13 @@ const resultOf = (quote: Peer.Shared["quote"]) => {
   }
 }
 
-/** Node sets both for every request to a server. */
+/** Whether a request has a method and a URL. Node sets both for every request to a server. */
 const hasTarget = (
   request: IncomingMessage
 ): request is IncomingMessage & { readonly method: string; readonly url: string } =>
   request.method !== undefined && request.url !== undefined
 
-/** The handler behind its own adapter for Node. */
+/** Serves the handler with its own adapter for Node. */
 const adapted = (handler: McpHttpHandler): RequestListener => {
   const handle = toNodeHandler(handler)
   return (request, response) => {
@@ -42,7 +42,7 @@ const adapted = (handler: McpHttpHandler): RequestListener => {
   }
 }
 
-/** The handler alone, behind the minimal code that serves it: cheaper than its own adapter. */
+/** Serves the handler with minimal code, which is cheaper than its own adapter. */
 const bare =
   (handler: McpHttpHandler): RequestListener =>
   async (request, response) => {
@@ -69,13 +69,13 @@ const inputSchema = fromJsonSchema<{ id: string }>({
   required: ["id"]
 })
 
-/** How many quotes it reads in turn: about as many as ours. */
+/** How many quotes it reads in turn, about as many as Quotewire's peer. */
 const many = 600
 
 /**
- * The official server without state, answering plain JSON. By default its tool returns a constant and checks no
- * arguments. With `--reads` it takes the id of a quote and reads it from a map; with `--bare` it runs without its
- * adapter for Node.
+ * The official MCP server without sessions, which answers plain JSON. By default its tool returns a constant and checks
+ * no arguments. With `--reads`, the tool takes a quote's ID and reads the quote from a map. With `--bare`, the server
+ * runs without its adapter for Node.
  */
 Peer.run(async (shared) => {
   const ids = Array.from({ length: many }, () => Peer.newId("qt"))

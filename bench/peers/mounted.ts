@@ -11,7 +11,7 @@ import * as Service from "../Service.ts"
 import * as starts from "../starts.ts"
 import * as Peer from "./Peer.ts"
 
-/** The few parts of Express used here: its types are not a dependency of ours. */
+/** The few parts of Express that are used here, because Express's types are not installed. */
 type Express = () => RequestListener & { readonly use: (handle: ReturnType<typeof nodeHandler>) => void }
 
 const quotewire = embed({
@@ -22,7 +22,7 @@ const quotewire = embed({
 })
 const { limits } = Service
 
-/** A server of each framework that serves only the handler. */
+/** For each framework, a server that serves only the handler. */
 const servers: Readonly<Record<string, () => Promise<Server>>> = {
   Express: async () => {
     const express: Express = createRequire(import.meta.url)("express")

@@ -9,20 +9,23 @@ import * as starts from "../starts.ts"
 import * as Issuer from "./issuer.ts"
 import * as Peer from "./Peer.ts"
 
-/** `--token` admits agents with tokens of an issuer, and the load uses one instead of a key. */
+/** With `--token`, the host accepts an issuer's tokens, and the load uses a token instead of a key. */
 const issuer = process.argv.includes("--token") ? await Issuer.make() : null
 const agents =
   issuer === null
     ? { routes: MessageRoute.make(mcp(), { allowed: [], loopback: false }) }
     : ServiceApi.of({ mcp, oauth: issuer.oauth })
 
-/** The address of `--database`; without it, the storage is in memory. */
+/** The database URL after `--database`. Without it, the storage is in memory. */
 const [, database] = process.argv.slice(process.argv.indexOf("--database") >>> 0)
 
-/** `--many-quotes` creates more quotes than any cache of answers would hold. */
+/** With `--many-quotes`, creates more quotes than any cache of answers would hold. */
 const requests = process.argv.includes("--many-quotes") ? 200 : 1
 
-/** Our own host: the whole pipeline, with every call counted and logged. `--work` also runs due jobs here. */
+/**
+ * Quotewire's own host with the whole call pipeline. Every call is counted and logged. With `--work`, the process also
+ * runs due jobs.
+ */
 const host = Http.layer<ServiceApi.Services>({ ...agents, operations, port: 0 }).pipe(
   Layer.provideMerge(process.argv.includes("--work") ? Quotewire.worker : Layer.empty),
   Layer.provideMerge(Service.layerOn(database === undefined ? MemoryStorage.layer : storage(database)))

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from "node:http"
 import * as Peer from "./Peer.ts"
 import * as schemas from "./schemas.ts"
 
-/** Bare `node:http`: the baseline for any framework. */
+/** Bare `node:http`, the baseline for all frameworks. */
 Peer.run((shared) => {
   const quotes = new Map([[shared.quote.id, shared.quote]])
   const requests = new Map<string, unknown>()

@@ -3,16 +3,16 @@ import { Effect, Layer, Redacted } from "effect"
 import { PostgresServer } from "../../test/support/PostgresServer.ts"
 import { statements } from "../../test/support/TestDatabase.ts"
 
-/** Databases on a PostgreSQL server that one bench table has to itself. */
+/** Databases on a PostgreSQL server that only one bench table uses. */
 export interface Databases {
-  /** A database with only the schema. */
+  /** Creates a database that contains only the schema. */
   readonly fresh: () => Promise<string>
   readonly drop: (url: string) => Promise<unknown>
 }
 
 /**
- * The server settings that differ from the defaults: commits wait for the disk, as they do by default, but no
- * checkpoint occurs in the middle of a round.
+ * The server settings that differ from the defaults. They prevent checkpoints in the middle of a round. Commits wait
+ * for the disk, as they do by default.
  */
 const settings = {
   shared_buffers: "1GB",
@@ -22,7 +22,7 @@ const settings = {
   autovacuum_naptime: "10s"
 }
 
-/** Log segments created before anything is measured, as on a server that has run for a while. */
+/** The number of WAL segments that are created before anything is measured, as on a server that has run for a while. */
 const logSegments = 200
 
 const makeLog = `do $$ begin
@@ -32,11 +32,11 @@ const makeLog = `do $$ begin
   end loop;
 end $$`
 
-/** Starts a PostgreSQL server whose commits wait for the disk, for as long as the work runs. */
+/** Starts a PostgreSQL server for the duration of the work. Its commits wait for the disk. */
 export const using = <A>(work: (databases: Databases) => Promise<A>): Promise<A> =>
   usingServer((_, databases) => work(databases))
 
-/** Like `using`, for work that also inspects the server. */
+/** Like `using`, but the work can also inspect the server. */
 export const usingServer = async <A>(
   work: (server: PostgresServer, databases: Databases) => Promise<A>
 ): Promise<A> => {
@@ -60,7 +60,7 @@ export const usingServer = async <A>(
   }
 }
 
-/** Runs work on its own database. */
+/** Runs work on a database of its own. */
 export const onFresh = async <A>(databases: Databases, work: (url: string) => Promise<A>): Promise<A> => {
   const url = await databases.fresh()
   try {

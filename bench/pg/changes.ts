@@ -11,7 +11,7 @@ import * as sameRows from "./sameRows.ts"
 import * as start from "./start.ts"
 import * as turns from "./turns.ts"
 
-/** How a contender writes changes. */
+/** A way of writing changes, which is one contender. */
 interface Way {
   readonly name: string
   readonly by: Writing["by"] | "pgbench"
@@ -49,7 +49,7 @@ const writeOn = (url: string, way: Way, sample: Change.Change, client: Child.Chi
       : client.ask<Written>({ by, url, sample, workspaces, at_once, seconds, from })
 }
 
-/** Measures one way of writing on its own database, after a warm-up second. */
+/** Measures one way of writing on a database of its own, after a second of warm-up. */
 const measure = (
   databases: Databases.Databases,
   way: Way,
@@ -64,13 +64,16 @@ const measure = (
     return write(seconds, 1_000_000)
   })
 
-/** What was measured, and the base of the comparison. */
+/** What was measured, and the contender that the others are compared with. */
 export interface Result {
   readonly rival: "pgbench" | "pg"
   readonly all: ReadonlyArray<turns.Measured<Written>>
 }
 
-/** Measures changes at the storage port, compared with statements that write the same rows, one for each change. */
+/**
+ * Measures writing changes through the storage port, compared with SQL statements that write the same rows, one
+ * statement for each change.
+ */
 export const run = async ({ rounds, seconds }: Flags): Promise<Result> => {
   const rival = (await pgbench.isThere()) ? "pgbench" : "pg"
   const sample = await Effect.runPromise(start.sample)
@@ -88,7 +91,7 @@ export const run = async ({ rounds, seconds }: Flags): Promise<Result> => {
   }
 }
 
-/** The results as a table. */
+/** Formats the results as a table. */
 export const tableOf = ({ rival, all }: Result): Table => {
   const base = turns.named(all, rival)
   const lone = turns.named(all, `${rival}, one at a time`)

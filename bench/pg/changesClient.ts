@@ -10,11 +10,11 @@ import { storage } from "./Databases.ts"
 import * as sameRows from "./sameRows.ts"
 import { again } from "./start.ts"
 
-/** Requests changes to be written. */
+/** Tells a process to write changes. */
 export interface Writing {
   /**
-   * Through the storage port, with the port's own statement on a bare connection, or each with one `pg` statement on
-   * its own connection.
+   * How to write changes. `port`: through the storage port. `statement`: with the storage's own statement, on a bare
+   * connection. `pg`: one statement for each change with the `pg` package, and a connection for each lane.
    */
   readonly by: "port" | "statement" | "pg"
   readonly url: string
@@ -22,17 +22,17 @@ export interface Writing {
   readonly workspaces: number
   readonly at_once: number
   readonly seconds: number
-  /** Changes are numbered from here. */
+  /** The number of the first change. */
   readonly from: number
 }
 
-/** How many changes were written per second, and the median time of each. */
+/** How many changes were written per second, and the median time of a change. */
 export interface Written {
   readonly per_second: number
   readonly p50_ms: number
 }
 
-/** Writes sequentially in this many lanes until the time is over. */
+/** Writes in this many concurrent lanes until the time is over. Each lane writes one change after the other. */
 const inLanes = async (lanes: number, seconds: number, write: (lane: number) => Promise<unknown>): Promise<Written> => {
   const latencies: Array<number> = []
   const began = performance.now()

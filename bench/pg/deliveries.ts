@@ -14,7 +14,7 @@ export interface Delivered {
   readonly per_second: number
 }
 
-/** A contender: its number of processes, and the share of the others' deliveries that it makes. */
+/** A contender. `share` is the share of the others' deliveries that it makes. */
 interface Way {
   readonly name: string
   readonly processes: number
@@ -39,7 +39,7 @@ const ways: ReadonlyArray<Way> = [
 const succeeded = `select from quotewire.record where kind = 'delivery' and status = 'closed'
   and body::jsonb ->> 'status' = 'succeeded'`
 
-/** Waits until the log shows every success. */
+/** Waits until the delivery log shows that every delivery succeeded. */
 const logged = async (database: string, deliveries: number): Promise<void> => {
   for (let looks = 0; (await statements(database, succeeded)).length < deliveries; looks++) {
     if (looks > 100) throw new Error(`The log has not ${deliveries} successes`)
@@ -47,7 +47,7 @@ const logged = async (database: string, deliveries: number): Promise<void> => {
   }
 }
 
-/** From the first commit to the last arrival; the first process publishes, and all of them deliver. */
+/** Measures from the first commit to the last arrival. The first process publishes, and all processes deliver. */
 const measure = async (
   { processes, args }: Way,
   database: string,
@@ -76,7 +76,7 @@ const measure = async (
   }
 }
 
-/** Measures deliveries from the commit of their events to the receiver, in one process and in two. */
+/** Measures deliveries from the commit of their events to the receiver, with one process and with two. */
 export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns.Measured<Delivered>>> => {
   const receiver = Child.start("webhooks/receiver.ts", null)
   try {
@@ -94,7 +94,7 @@ export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns
   }
 }
 
-/** The results as a table. */
+/** Formats the results as a table. */
 export const tableOf = (all: ReadonlyArray<turns.Measured<Delivered>>): Table => {
   const one = turns.named(all, oneProcess)
   const perSecond = (delivered: Delivered) => delivered.per_second

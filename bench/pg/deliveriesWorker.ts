@@ -6,13 +6,13 @@ import * as postel from "../webhooks/postel.ts"
 import { core, eventOf, subscribe, subscribed } from "../webhooks/subscribed.ts"
 import { storage } from "./Databases.ts"
 
-/** Tells a worker to work on a database, to subscribe there, or to publish this many events. */
+/** Tells a worker process to run on a database, to subscribe there, or to publish this many events. */
 export type Question =
   | { readonly ask: "work"; readonly database: string; readonly url: string; readonly subscribes: boolean }
   | { readonly ask: "publish"; readonly events: number }
   | { readonly ask: "rest" }
 
-/** Events committed concurrently, one change each. */
+/** How many events are committed concurrently, each in its own change. */
 const commitsAtOnce = 32
 
 interface Work {
@@ -40,7 +40,7 @@ const ours = async (database: string, url: string, subscribes: boolean): Promise
   return { publish: (events) => runtime.runPromise(publish(events)), rest: () => runtime.dispose() }
 }
 
-/** Postel with this many workers; an empty text means its default. */
+/** Runs Postel with this many workers. An empty string means Postel's default. */
 const theirs = async (database: string, url: string, workers: string): Promise<Work> => {
   const sender = await postel.start(url, {
     workers: workers === "" ? null : Number(workers),

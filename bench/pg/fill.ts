@@ -4,20 +4,23 @@ import { counted, workspaceOf } from "./start.ts"
 /** What to copy, and how many times. */
 export interface Filling {
   readonly url: string
-  /** The workspace whose rows are repeated. */
+  /** The workspace whose rows are copied. */
   readonly from_workspace: string
-  /** How many workspaces share the copies: the original, and additional ones. */
+  /** How many workspaces share the copies: the original workspace and additional ones. */
   readonly workspaces: number
-  /** The range of copies: from the first, inclusive, to the last, exclusive. */
+  /** The range of copies, from the first (inclusive) to the last (exclusive). */
   readonly from: number
   readonly to: number
-  /** Only the events, or whole requests: their records, one of their quotes, an event and a job due much later. */
+  /**
+   * `events` copies only events. `requests` copies whole requests: their records, one of their quotes, an event, and a
+   * job that is due much later.
+   */
   readonly what: "events" | "requests"
 }
 
 const copyOf = (id: string): string => `left(${id}, -${counted}) || lpad(g::text, ${counted}, '0')`
 
-// The first other workspace has number 1, like those that changes are written to.
+// The additional workspaces are numbered from 1, like those that changes are written to.
 const place = `case g % $2 when 0 then $1 else 'wks_' || lpad((g % $2)::text, 26, '0') end`
 
 const records = `insert into quotewire.record
@@ -43,7 +46,7 @@ const count = (jobs: boolean) => `update quotewire.workspace w set last_event = 
     select ${place} as workspace_id, count(*) as count from generate_series($3::bigint, $4::bigint - 1) g group by 1
   ) n where w.workspace_id = n.workspace_id`
 
-// What the workspace already has: a whole request, one of its quotes, and its first event.
+// The rows to copy: a whole request, one of its quotes, and the workspace's first event.
 const samples = [
   `create table if not exists sample_record as select r.* from quotewire.record r
     where workspace_id = $1 and (kind in ('quote_request', 'application', 'consent', 'request_key') or (kind, id) in (
@@ -54,7 +57,7 @@ const samples = [
 
 const atOnce = 50_000
 
-/** Duplicates the rows of a real request under new identifiers, each ending in a number. */
+/** Copies the rows of a real request under new IDs, each ending in a number. */
 export const fill = async ({ url, from_workspace, workspaces, from, to, what }: Filling): Promise<void> => {
   const client = new Client(url)
   await client.connect()

@@ -9,7 +9,7 @@ import { fill } from "./fill.ts"
 import { type Reading, reading, readsOf } from "./reads.ts"
 import * as start from "./start.ts"
 
-/** The cost of steps with this many requests stored. */
+/** The cost of steps while this many requests are stored. */
 export interface AtLevel {
   readonly requests: number
   readonly changes_per_second: number
@@ -23,7 +23,7 @@ const atOnce = 64
 
 const sampled = await Effect.runPromise(start.sample)
 
-/** Repeats each measurement, and takes the median. */
+/** Repeats a measurement, and returns the median. */
 const repeated = async (times: number, measure: () => Promise<number>): Promise<number> => {
   const all: Array<number> = []
   for (let i = 0; i < times; i++) all.push(await measure())
@@ -39,7 +39,7 @@ const measure = async (
 ): Promise<AtLevel> => {
   const reads = readsOf(at.quote_id, requests, workspaces, await cursors(requests / workspaces))
   const times = quick ? 1 : 3
-  // Numbers after those of the copies. Each write takes new ones.
+  // Changes are numbered after the copies. Each measurement of writes takes new numbers.
   let from = requests * 10
   const write = async () => {
     from += 1_000_000
@@ -56,7 +56,7 @@ const measure = async (
   }
 }
 
-/** Measures single steps with more and more requests stored in one database. */
+/** Measures single steps while more and more requests are stored in one database. */
 export const run = (flags: Flags): Promise<ReadonlyArray<AtLevel>> =>
   Databases.using((databases) =>
     Databases.onFresh(databases, (url) =>
@@ -77,7 +77,7 @@ export const run = (flags: Flags): Promise<ReadonlyArray<AtLevel>> =>
     )
   )
 
-/** The results as a table: next to each number its ratio to the first level's. */
+/** Formats the results as a table. Each number is followed by its ratio to the first level's. */
 export const tableOf = (levels: ReadonlyArray<AtLevel>): Table => {
   const [first] = levels
   const ratio = (level: AtLevel, pick: (level: AtLevel) => number) =>

@@ -5,7 +5,9 @@ import * as Databases from "./Databases.ts"
 import { contenders, type Worked } from "./jobsClient.ts"
 import * as turns from "./turns.ts"
 
-/** Measures no-op jobs that are claimed and finished, compared with job queues, each on its own database. */
+/**
+ * Measures claiming and finishing no-op jobs, compared with other job queues. Each contender has a database of its own.
+ */
 export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns.Measured<Worked>>> => {
   const jobs = quick ? 4_000 : 20_000
   const clients = [...contenders.keys()].map((name) => ({
@@ -25,7 +27,7 @@ export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns
   }
 }
 
-/** The results as a table. */
+/** Formats the results as a table. */
 export const tableOf = (all: ReadonlyArray<turns.Measured<Worked>>): Table => {
   const ours = turns.named(all, "Quotewire")
   const perSecond = (worked: Worked) => worked.per_second

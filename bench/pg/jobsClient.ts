@@ -7,7 +7,7 @@ import * as Child from "../Child.ts"
 import { storage } from "./Databases.ts"
 import { workspaceOf } from "./start.ts"
 
-/** Requests this many no-op jobs to be stored and then run. */
+/** Tells a process to store this many no-op jobs and then run them. */
 export interface Working {
   readonly url: string
   readonly jobs: number
@@ -19,17 +19,17 @@ export interface Worked {
 }
 
 const workspaces = 8
-/** How many jobs are stored together. */
+/** How many jobs are stored in one change. */
 const storedAtOnce = 500
-/** As many as a runner holds at the same time. */
+/** How many jobs are claimed at a time. A runner holds at most as many. */
 const claimedAtOnce = 128
 /** How many claims run concurrently, so that the next jobs are ready when the current ones are done. */
 const claims = 2
-/** The largest batch that either rival takes. It suits both of them best. */
+/** The batch size of both rivals. It is the largest that either accepts, and both are fastest with it. */
 const batch = 500
 const graphileConcurrency = 24
 
-/** Times this many jobs. */
+/** Measures how long this many jobs take. */
 const timed = async (jobs: number, work: () => Promise<unknown>): Promise<Worked> => {
   const began = performance.now()
   await work()
@@ -49,7 +49,7 @@ const enqueue = (port: Port, jobs: number) =>
     { concurrency: workspaces }
   )
 
-/** Claims and finishes until every job is done: each finish is a separate change, as in a runner. */
+/** Claims and finishes jobs until all are done. Each job is finished with its own change, as a runner does it. */
 const workOff = (port: Port, jobs: number) => {
   let done = 0
   const finish = ({ workspace_id, number, lease }: Job.ClaimedJob) =>
@@ -91,14 +91,14 @@ const graphile =
       connectionString: url,
       concurrency: graphileConcurrency,
       maxPoolSize: graphileConcurrency,
-      // Without this, it would log the end of every job.
+      // With its default logger, the runner would log the end of every job.
       logger: new Logger(() => () => undefined),
       noHandleSignals: true,
       preset: local
         ? { worker: { localQueue: { size: batch }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } }
         : { worker: {} }
     }
-    // A runner that finds nothing to do creates its schema.
+    // Running it once without jobs creates its schema.
     await (await run({ ...options, taskList: { noop } })).stop()
     await statements(url, `select graphile_worker.add_job('noop', '{}'::json) from generate_series(1, ${jobs})`)
     return timed(jobs, async () => {

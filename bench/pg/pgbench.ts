@@ -11,7 +11,7 @@ import * as sameRows from "./sameRows.ts"
 
 const run = promisify(execFile)
 
-/** Whether this machine has pgbench. */
+/** Whether pgbench is installed on this machine. */
 export const isThere = (): Promise<boolean> =>
   run("pgbench", ["--version"]).then(
     () => true,
@@ -27,7 +27,7 @@ export interface Load {
   readonly seconds: number
 }
 
-/** The script: each text is a variable, so that it is sent with each statement. */
+/** Creates the pgbench script. Each text is a variable, so that pgbench sends it with each statement. */
 const scriptOf = ({ sample, workspaces }: Load): string => {
   const place = workspaces === "own" ? ":client_id + 1" : `random(1, ${workspaces})`
   const text = sameRows.statement(sample).replaceAll(/\$(\d+)/g, (_, n) => `:p${n}`)

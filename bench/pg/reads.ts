@@ -7,13 +7,13 @@ import { fill } from "./fill.ts"
 import { copyOf, type Listening } from "./readsService.ts"
 import * as turns from "./turns.ts"
 
-/** What is read, and over how many connections. */
+/** What to read, and over how many connections. */
 type Read = Pick<Load, "path" | "places" | "connections">
 
 const pageSize = 100
 const places = 2_000
 
-/** Reads of quotes and pages across everything stored for a key, which owns one in `every` requests. */
+/** Reads of quotes and feed pages across everything that is stored for a key. The key owns one in `every` requests. */
 export const readsOf = (quoteId: string, requests: number, every: number, cursors: ReadonlyArray<string>) => ({
   quote: {
     path: "/v1/quotes/{place}",
@@ -24,7 +24,7 @@ export const readsOf = (quoteId: string, requests: number, every: number, cursor
   page: { path: `/v1/events?limit=${pageSize}&cursor={place}`, places: cursors }
 })
 
-/** A dedicated host on a database, and its load. */
+/** A separate host on a database, and the load generator for it. */
 export interface Reading {
   readonly service: Child.Child
   readonly at: Listening
@@ -57,7 +57,7 @@ const ways = [
   { name: "feed page of 100, 10 connections", what: "page", connections: 10 }
 ] as const
 
-/** Measures reads over HTTP with a million events stored. */
+/** Measures reads over HTTP while a million events are stored. */
 export const run = ({ rounds, seconds, quick }: Flags): Promise<ReadonlyArray<turns.Measured<Loaded>>> =>
   Databases.using((databases) =>
     Databases.onFresh(databases, (url) =>
@@ -78,7 +78,7 @@ export const run = ({ rounds, seconds, quick }: Flags): Promise<ReadonlyArray<tu
     )
   )
 
-/** The results as a table. */
+/** Formats the results as a table. */
 export const tableOf = (all: ReadonlyArray<turns.Measured<Loaded>>): Table => ({
   name: "pg_reads",
   title: "PostgreSQL: reads over HTTP with 1,000,000 events stored",

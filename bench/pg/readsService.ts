@@ -9,13 +9,15 @@ import { percentile } from "../statistics.ts"
 import { storage } from "./Databases.ts"
 import { again, counted, workspaceOf } from "./start.ts"
 
-/** Tells it to listen on a database with one real request, to find places to read from, or to measure a claim. */
+/**
+ * Tells the host to listen on a database with one real request, to find cursors to read from, or to measure a claim.
+ */
 export type Question =
   | { readonly ask: "listen"; readonly url: string }
   | { readonly ask: "cursors"; readonly events: number; readonly count: number }
   | { readonly ask: "claim"; readonly sample: Change.Change; readonly claims: number }
 
-/** Where the host listens, what it admits, and what it has. */
+/** Where the host listens, the key that it accepts, and what its database contains. */
 export interface Listening {
   readonly port: number
   readonly key: string
@@ -46,7 +48,7 @@ const listen = async (url: string): Promise<Listening> => {
   )
 }
 
-/** Cursors at arbitrary positions in the feed. */
+/** Finds cursors at arbitrary positions in the feed. */
 const cursors = (events: number, count: number) =>
   Effect.gen(function* () {
     const seal = yield* Seal.Seal
@@ -58,7 +60,7 @@ const cursors = (events: number, count: number) =>
 
 const jobsEach = 100
 
-/** The cost of claiming a hundred due jobs while all others are due later. */
+/** Measures claiming a hundred due jobs while all other jobs are due later. */
 const claim = (sample: Change.Change, claims: number) =>
   Effect.gen(function* () {
     const port = yield* Storage.Storage
@@ -89,7 +91,7 @@ const claim = (sample: Change.Change, claims: number) =>
     return { p50_ms: percentile(Float64Array.from(times), 0.5) }
   })
 
-/** The identifier of one of the copies of a quote. */
+/** The ID of a quote's copy with this number. */
 export const copyOf = (id: string, n: number): string => id.slice(0, -counted) + String(n).padStart(counted, "0")
 
 if (import.meta.main) {

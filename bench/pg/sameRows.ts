@@ -2,14 +2,14 @@ import type { Change } from "@quotewire/core"
 import { escapeLiteral } from "pg"
 import { counted } from "./start.ts"
 
-/** A sequence that numbers the changes of a database. */
+/** Creates a sequence that numbers a database's changes. */
 export const counter = "create sequence change_number cache 100"
 
-/** Creates the workspace rows in which each change is counted. */
+/** Creates the workspace rows whose counters each change updates. */
 export const workspaces = `insert into quotewire.workspace (workspace_id)
   select 'wks_' || lpad(n::text, 26, '0') from generate_series(1, $1::integer) n on conflict do nothing`
 
-// In a separate literal, so that pgbench sees no variable in it.
+// Writes colons as `chr(58)`, because pgbench would take text after a colon for a variable.
 const literal = (value: string | number | null): string =>
   typeof value === "string"
     ? escapeLiteral(value.replaceAll(":", "\uE000")).replaceAll("\uE000", "'||chr(58)||'")
@@ -23,8 +23,9 @@ const columns =
   "workspace_id, kind, id, version, parent, status, line, labels, about, created_at, updated_at, expires_at, body"
 
 /**
- * One data-modifying statement that writes the same rows as a change, as a program without batches would: counted in
- * its workspace's row, which it locks. Its parameters are the workspace's number and the texts of `textsOf`.
+ * One data-modifying statement that writes the same rows as a change, as a program without batches would. It locks and
+ * updates the workspace's row, which counts events and jobs. Its parameters are the workspace's number and the texts
+ * from `textsOf`.
  */
 export const statement = ({ writes, events, jobs }: Change.Change): string => {
   let parameter = 1
@@ -53,7 +54,7 @@ export const statement = ({ writes, events, jobs }: Change.Change): string => {
   insert into quotewire.job (workspace_id, number, kind, due_at, ready_at, payload) ${waiting.join(" union all ")}`
 }
 
-/** The texts sent with each statement: bodies and payloads. */
+/** The texts that are sent with each statement: bodies and payloads. */
 export const textsOf = ({ writes, events, jobs }: Change.Change): ReadonlyArray<string> => [
   ...writes.map(({ body }) => body),
   ...events.map(({ body }) => body),

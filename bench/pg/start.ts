@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import * as Service from "../Service.ts"
 import * as starts from "../starts.ts"
 
-/** Storage in memory that keeps the changes committed to it. */
+/** Storage in memory that also adds every committed change to a list. */
 const keeping = (kept: Array<Change.Change>): Layer.Layer<Storage.Storage> =>
   Layer.effect(
     Storage.Storage,
@@ -15,8 +15,8 @@ const keeping = (kept: Array<Change.Change>): Layer.Layer<Storage.Storage> =>
   ).pipe(Layer.provide(MemoryStorage.layer))
 
 /**
- * The change that the core commits when the household of two drivers and two cars starts a request, as plain data with
- * all of its texts.
+ * The change that the core commits when a request starts for the household of two drivers and two cars. It is plain
+ * data, including the texts of its records.
  */
 export const sample: Effect.Effect<Change.Change> = Effect.suspend(() => {
   const kept: Array<Change.Change> = []
@@ -32,24 +32,23 @@ export const sample: Effect.Effect<Change.Change> = Effect.suspend(() => {
   })
 })
 
-/** How many characters at the end of an identifier hold the number of a copy. */
+/** How many characters at the end of an ID hold the number of a copy. */
 export const counted = 12
 
-/** The identifier of copy n. */
+/** The ID of copy `n`. */
 const idOf = (id: string, n: number): string => id.slice(0, -counted) + String(n).padStart(counted, "0")
 
-/** The id of workspace n, which changes are written to. */
+/** The ID of workspace `n`, which changes are written to. */
 export const workspaceOf = (n: number): Ids.WorkspaceId => Ids.WorkspaceId.make(`wks_${String(n).padStart(26, "0")}`)
 
 /**
- * Copy n of a change, in one of the workspaces. Its jobs are not ordered, as in a live workspace, and are due at the
- * same time.
+ * Copy `n` of a change, in one of the workspaces. Its jobs are not ordered, because jobs in a live workspace are not.
  */
 export const again = (sample: Change.Change, workspace: number, n: number): Change.Change => ({
   ...sample,
   workspace_id: workspaceOf(workspace),
   writes: sample.writes.map((record) => ({ ...record, id: idOf(record.id, n) })),
-  // Copies check the expectations of a start too.
+  // Copies expect the same record versions as a real start, so the storage does the same checks.
   expects: sample.expects.map(({ kind }) => ({ kind, id: workspaceOf(workspace), version: 0 })),
   events: sample.events.map((event) => ({ ...event, id: idOf(event.id, n) })),
   jobs: sample.jobs.map((job) => ({ ...job, ordered: false }))

@@ -6,7 +6,7 @@ export interface Contender<Round> {
   readonly measure: () => Promise<Round>
 }
 
-/** The results of a contender, in round order. */
+/** A contender's results, in the order of the rounds. */
 export interface Measured<Round> {
   readonly name: string
   readonly rounds: ReadonlyArray<Round>
@@ -30,14 +30,14 @@ export const take = async <Round>(
 export const middle = <Round>({ rounds }: Measured<Round>, pick: (round: Round) => number): number =>
   medianOf(rounds, pick)
 
-/** The median of a number's ratios to that of the base, each in the same round. */
+/** The median of a number's ratios to the base's number, each in the same round. */
 export const ratio = <Round>(
   { rounds }: Measured<Round>,
   base: Measured<Round>,
   pick: (round: Round) => number
 ): number => medianRatio(rounds, base.rounds, (round, other) => pick(round) / pick(other))
 
-/** The results of the contender with a name. */
+/** Finds a contender's results by its name. */
 export const named = <Round>(all: ReadonlyArray<Measured<Round>>, name: string): Measured<Round> => {
   const found = all.find((one) => one.name === name)
   if (found === undefined) throw new Error(`Nobody was measured as ${name}`)

@@ -1,22 +1,23 @@
 /*
- * Postel, a webhook outbox, if someone has bundled it: it is not on npm. See the README of the bench.
+ * Postel is a webhook outbox. It is not on npm, so it is measured only if there is a bundle of it (see the bench's
+ * README).
  */
 
 const bundle = process.env.QUOTEWIRE_BENCH_POSTEL
 
-/** Whether there is a bundle. */
+/** Whether there is a bundle of Postel. */
 export const isThere = bundle !== undefined
 
 /**
- * How many workers it has: by default four, each sending its claimed deliveries concurrently, sixteen at most; or as
- * many as others may have POSTs in flight.
+ * How many workers Postel has. Its default is four, and each sends its claimed deliveries concurrently, at most
+ * sixteen. The other setting has as many workers as the other contenders may have POSTs in flight.
  */
 export const settings = [
   { name: "as it comes", workers: null },
   { name: "64 workers", workers: 64 }
 ] as const
 
-/** The parts of the bundle that are used. */
+/** The parts of the bundle that are used here. */
 interface Bundle {
   readonly Postel: (options: object) => Outbox
   readonly InMemoryStorage: () => object
@@ -36,21 +37,22 @@ interface Outbox {
 
 /** The configuration of Postel. */
 export interface Settings {
-  /** Null for the default number. */
+  /** The number of workers; null for Postel's default. */
   readonly workers: number | null
-  /** The event types. Each has its own endpoint. */
+  /** The event types. Each type has its own endpoint. */
   readonly types: ReadonlyArray<string>
-  /** Null for its storage in memory. */
+  /** The database URL; null for Postel's storage in memory. */
   readonly database: string | null
 }
 
-/** Messages that are sent concurrently. */
+/** How many messages are sent concurrently. */
 const sendsAtOnce = 32
-// Pads its payloads to the length of ours.
+// Pads Postel's payloads to the length of Quotewire's.
 const padding = "x".repeat(330)
 
 /**
- * Starts Postel with an endpoint for each type. Postel does not report finished deliveries, so the receiver's count is used.
+ * Starts Postel with an endpoint for each event type. Postel does not report finished deliveries, so callers must count
+ * what the receiver got.
  */
 export const start = async (url: string, { workers, types, database }: Settings) => {
   const { Postel, InMemoryStorage, InProcess, pgStorage }: Bundle = await import(bundle ?? "")

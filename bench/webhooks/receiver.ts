@@ -10,7 +10,7 @@ export interface Listening {
   readonly url: string
 }
 
-/** What the receiver has received so far: proof that everything counted as delivered has arrived. */
+/** What the receiver has received so far. This proves that every delivery that counted as delivered has arrived. */
 export interface Got {
   readonly posts: number
   readonly bytes: number
@@ -21,7 +21,7 @@ let posts = 0
 let bytes = 0
 
 const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
-  // A sender that gets no report of the outcome can ask how many have arrived.
+  // Senders that get no report of outcomes ask here how many POSTs have arrived.
   if (request.method === "GET") return response.end(`${posts}`)
   request.on("data", (chunk: Buffer) => {
     bytes += chunk.length

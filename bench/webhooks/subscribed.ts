@@ -18,7 +18,10 @@ import { call } from "../Service.ts"
 
 /** The maximum number of concurrent POSTs. */
 export const atOnce = 64
-/** Subscriptions: each may have eight fresh attempts in progress, so eight keep all connections busy. */
+/**
+ * The event types, one for each subscription. A subscription may have eight new attempts in progress, so eight
+ * subscriptions use all connections.
+ */
 export const subscribed: ReadonlyArray<Event.EventType> = [
   "quote_request.queued",
   "quote_request.updated",
@@ -29,7 +32,7 @@ export const subscribed: ReadonlyArray<Event.EventType> = [
   "quote_request.failed",
   "quote_request.cancelled"
 ]
-/** Pads a thin event's payload to 500 bytes. */
+/** Pads an event's payload to 500 bytes. */
 const padding = "x".repeat(220)
 
 export const settings: NodeWebhookSender.Settings = {
@@ -43,14 +46,15 @@ export const eventOf = (id: Ids.EventId, type: Event.EventType, at: number): Cha
   return { ...event, body: `${event.body.slice(0, -1)},"padding":"${padding}"}` }
 }
 
-/** The body that is posted without a core. It has the length of the core's bodies. */
+/** The body that contenders without a core post. It has the same length as the core's bodies. */
 export const body = Publishing.payloadOf(
   Json.fromText(eventOf(Ids.EventId.make(newId("evt")), "quote.created", Date.now()).body),
   Revision.served[0]
 )
 
 /**
- * The whole core with its worker, as a host wires it. Its key is not secret, so that processes can share a database.
+ * The whole core with its worker, wired as a host does it. Its seal key is a constant, so that processes can share a
+ * database.
  */
 export const core = (storage: Layer.Layer<Storage.Storage>): Layer.Layer<Quotewire.Services | Storage.Storage> =>
   Quotewire.worker.pipe(
@@ -65,7 +69,7 @@ export const core = (storage: Layer.Layer<Storage.Storage>): Layer.Layer<Quotewi
 
 const createEventSubscription = named("create_event_subscription")
 
-/** Makes a workspace with one subscription to each type, so that every event has one delivery. */
+/** Creates a workspace with one subscription to each event type, so that every event has one delivery. */
 export const subscribe = Effect.fnUntraced(function* (url: string) {
   const access = yield* Access.Access
   const { id: organization_id, workspaces } = yield* access.createOrganization("Bench")

@@ -18,7 +18,7 @@ import * as postel from "./postel.ts"
 import type { Got, Listening } from "./receiver.ts"
 import { atOnce, body, core, eventOf, settings, subscribe, subscribed } from "./subscribed.ts"
 
-/** Requests this many deliveries to the receiver. */
+/** Tells a contender to make this many deliveries to the receiver. */
 interface Work {
   readonly url: string
   readonly deliveries: number
@@ -26,17 +26,17 @@ interface Work {
 
 /** The result of one round of one contender. */
 interface Round extends Contest.Round {
-  /** How much of its core the receiver used: near 1, the bench would be measuring the receiver. */
+  /** The share of its core that the receiver used. Near 1, the receiver would be the bottleneck. */
   readonly receiver_cpu: number
 }
 
-/** A contender over all rounds. */
+/** A contender's results over all rounds. */
 export type Row = Contest.Result & Pick<Round, "receiver_cpu">
 
-/** The maximum number of waiting deliveries, so that there is always a queue and never a long one. */
+/** The maximum number of waiting deliveries. There is always a queue, but never a long one. */
 const maxOpen = 1_200
 
-/** The baseline: signs and posts with undici, and does nothing else. */
+/** The baseline. Signs and posts with undici, and does nothing else. */
 const bare = async ({ url, deliveries }: Work): Promise<Took> => {
   const agent = new Agent({ connections: atOnce })
   const secret = createSecretKey(randomBytes(Signature.secretBytes))
@@ -58,7 +58,7 @@ const bare = async ({ url, deliveries }: Work): Promise<Took> => {
   return took
 }
 
-/** Signs and sends through the port, without a core around it. */
+/** Signs a body and sends it through the webhook sender, without a core. */
 const sendOne = (url: string, secret: string, keys: Signature.Keys) =>
   Effect.gen(function* () {
     const mac = yield* Mac.Mac
@@ -84,12 +84,12 @@ const senderAlone = async ({ url, deliveries }: Work): Promise<Took> => {
   return took
 }
 
-/** Counts finished deliveries once storage has them. */
+/** Counts deliveries as finished when storage has them. */
 interface Progress {
   over: number
 }
 
-/** Storage in memory that reports how many deliveries are finished, so that nobody has to ask for each. */
+/** Storage in memory that counts finished deliveries, so that nobody has to query each delivery. */
 const counting = (progress: Progress): Layer.Layer<Storage.Storage> =>
   Layer.effect(
     Storage.Storage,
@@ -108,7 +108,7 @@ const counting = (progress: Progress): Layer.Layer<Storage.Storage> =>
 
 type WorkspaceId = Change.Change["workspace_id"]
 
-/** Commits as many events as there are deliveries to make, one of each type at a time. */
+/** Commits as many events as there are deliveries to make, with one event of each type in a change. */
 const publish = Effect.fnUntraced(function* (workspaceId: WorkspaceId, deliveries: number, progress: Progress) {
   const storage = Publishing.withDeliveries(
     yield* Storage.Storage,
@@ -127,7 +127,7 @@ const publish = Effect.fnUntraced(function* (workspaceId: WorkspaceId, deliverie
   while (progress.over < deliveries) yield* Effect.sleep(1)
 })
 
-/** How many deliveries in a subscription's log succeeded on the first attempt. */
+/** Counts the deliveries in a subscription's log that succeeded on their first attempt. */
 const succeeded = Effect.fnUntraced(function* (workspace_id: WorkspaceId, parent: string) {
   const storage = yield* Storage.Storage
   let count = 0
@@ -148,7 +148,7 @@ const succeeded = Effect.fnUntraced(function* (workspace_id: WorkspaceId, parent
   return count
 })
 
-/** Publishes, and waits until the log shows that every delivery succeeded. */
+/** Publishes events, and waits until the log shows that every delivery succeeded. */
 const endToEnd = async ({ url, deliveries }: Work): Promise<Took> => {
   const progress: Progress = { over: 0 }
   const runtime = ManagedRuntime.make(core(counting(progress)))
@@ -162,10 +162,10 @@ const endToEnd = async ({ url, deliveries }: Work): Promise<Took> => {
 }
 
 const base = "undici, signed"
-/** The fraction of the others' deliveries that Postel makes: all of them would take too long. */
+/** The share of the other contenders' deliveries that Postel makes, because making all of them would take too long. */
 const postelShare = 1 / 20
 
-/** Postel on its storage in memory, if there is a bundle of it. */
+/** Measures Postel with its storage in memory. */
 const throughPostel =
   (workers: number | null) =>
   async ({ url, deliveries }: Work): Promise<Took> => {
@@ -227,7 +227,7 @@ export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
   }
 }
 
-/** The results as a table. */
+/** Formats the results as a table. */
 export const tableOf = (rows: ReadonlyArray<Row>): Table => ({
   name: "deliveries",
   title: `Signed webhook deliveries (${Buffer.byteLength(body)} bytes, ${atOnce} at a time)`,

@@ -7,7 +7,7 @@ export interface Section {
   readonly notes: string
 }
 
-/** Reads the topmost section of a changelog; null if there is none with a heading such as `## 1.2.0 - 2026-12-01`. */
+/** Reads the topmost section of a changelog; null if its heading is not like `## 1.2.0 - 2026-12-01`. */
 export const newestSection = (changelog: string): Section | null => {
   const [, heading = "", body = ""] = /^## (.*)\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(changelog) ?? []
   const [, version, when] =
@@ -15,7 +15,7 @@ export const newestSection = (changelog: string): Section | null => {
   return version === undefined || when === undefined ? null : { version, when, notes: body.trim() }
 }
 
-/** Why a section cannot be released. In a rehearsal, the date may still be missing. */
+/** Says why a section cannot be released. In a rehearsal, the date may still be missing. */
 export const sectionFailures = (section: Section | null, isRehearsal: boolean): ReadonlyArray<string> => {
   if (section === null) return ["CHANGELOG.md: begin its topmost section with a heading such as ## 1.2.0 - 2026-12-01."]
   const { notes, version, when } = section

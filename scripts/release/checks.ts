@@ -3,10 +3,11 @@ import type { Packed, ReleasedManifest } from "./packing.ts"
 import type { Component } from "./shipped.ts"
 
 /*
- * What must be true of packages before they are published. Each failure is a sentence that names the package and says what to do.
+ * What must be true of the packages before they are published. Each failure is a sentence that names the package and
+ * says what to do.
  */
 
-/** The largest allowed size of a package, in bytes. */
+/** The maximum sizes of a package, in bytes. */
 export interface Budget {
   readonly tarball: number
   readonly unpacked: number
@@ -14,7 +15,7 @@ export interface Budget {
 
 const exact = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/
 
-/** Reports packages whose version differs from that of the changelog. */
+/** Reports packages whose version differs from the changelog's. */
 export const versionFailures = (all: ReadonlyArray<Packed>, version: string): ReadonlyArray<string> =>
   all
     .filter(({ manifest }) => manifest.version !== version)
@@ -27,8 +28,8 @@ const isOfTests = (path: string): boolean =>
   /(?:^|\/)(?:tests?|__tests__)\//.test(path) || /\.(?:test|spec)\.[cm]?[jt]sx?$/.test(path.replace(".d.", "."))
 
 /**
- * The files that a package's file refers to and that the package lacks: its source map, or the sources of a map.
- * Files in `vendor` are shipped as others published them.
+ * Finds files that one of the package's files refers to but the package lacks: its source map, or the sources in a map.
+ * Ignores files in `vendor`, which are shipped as others published them.
  */
 const absentFrom = (files: ReadonlyMap<string, string>, path: string, text: string): ReadonlyArray<string> => {
   const inPackage = (name: string) => posix.join(posix.dirname(path), name)
@@ -42,7 +43,7 @@ const absentFrom = (files: ReadonlyMap<string, string>, path: string, text: stri
   return map === undefined || files.has(inPackage(map)) ? [] : [inPackage(map)]
 }
 
-/** Reports missing files, tests, and references to files that the package lacks. */
+/** Reports missing files, shipped tests, and references to files that the package lacks. */
 export const fileFailures = ({ files, manifest: { name } }: Packed): ReadonlyArray<string> => [
   ...["LICENSE", "README.md"]
     .filter((path) => (files.get(path) ?? "").trim() === "")
@@ -57,7 +58,10 @@ export const fileFailures = ({ files, manifest: { name } }: Packed): ReadonlyArr
 
 const runAtConsumers = ["preinstall", "install", "postinstall", "prepare", "prepublish", "preprepare", "postprepare"]
 
-/** Nothing may run when somebody installs a package. npm compiles a package that has a `binding.gyp`, even without a script. */
+/**
+ * Reports anything that would run when somebody installs a package. npm compiles a package with a `binding.gyp` even if
+ * the package has no script.
+ */
 export const scriptFailures = ({ files, manifest }: Packed): ReadonlyArray<string> => [
   ...runAtConsumers
     .filter((script) => manifest.scripts?.[script] !== undefined)
@@ -65,15 +69,15 @@ export const scriptFailures = ({ files, manifest }: Packed): ReadonlyArray<strin
   ...(files.has("binding.gyp") ? [`${manifest.name} holds binding.gyp, which npm compiles: remove it.`] : [])
 ]
 
-/** Reports a package that is not published publicly and with provenance. */
+/** Reports packages that are not published publicly and with provenance. */
 export const publishFailures = ({ manifest: { name, publishConfig } }: Packed): ReadonlyArray<string> => [
   ...(publishConfig?.access === "public" ? [] : [`${name} is not public: set publishConfig.access to "public".`]),
   ...(publishConfig?.provenance === true ? [] : [`${name} has no provenance: set publishConfig.provenance to true.`])
 ]
 
 /**
- * Reports descriptive fields of a manifest that are missing or differ from those of the first package. Without a
- * repository address, no package may name one.
+ * Reports descriptive fields of a manifest that are missing, or that differ from the first package's. If the
+ * repository's address is unknown, no package may name one.
  */
 export const descriptionFailures = (
   { manifest }: Packed,
@@ -95,8 +99,8 @@ export const descriptionFailures = (
 }
 
 /**
- * Reports wrong dependencies of a package. A peer is a range, because the program installs it, and must be the same in
- * all packages.
+ * Reports wrong dependencies of a package. A peer dependency must be a range, because the user's program installs it,
+ * and must be the same in all packages.
  */
 export const dependencyFailures = ({ manifest }: Packed, all: ReadonlyArray<Packed>): ReadonlyArray<string> => {
   const own = new Map(all.map((packed) => [packed.manifest.name, packed.manifest.version]))
@@ -120,7 +124,7 @@ export const dependencyFailures = ({ manifest }: Packed, all: ReadonlyArray<Pack
   return [...pinned, ...peers]
 }
 
-/** The licenses that dependencies may have. All allow use and redistribution with only a notice. */
+/** The licenses that dependencies may have. All of them allow use and redistribution and require only a notice. */
 export const allowedLicenses = ["0BSD", "Apache-2.0", "BlueOak-1.0.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"]
 
 /** Whether a license, or a choice such as `(MIT OR GPL-2.0)`, is allowed. */
@@ -156,7 +160,7 @@ export const sizeFailures = (
   return [...over("tarball", size, budget.tarball), ...over("content", unpackedSize, budget.unpacked)]
 }
 
-/** Files of the repository that repeat the version, each with a pattern for the text before it. */
+/** The files in the repository that repeat the version, each with a pattern for the text before the version. */
 export const versionPlaces: ReadonlyArray<readonly [path: string, before: RegExp]> = [
   ["packages/cli/server.json", /"version": "/],
   ["packages/cli/src/version.ts", /version = "/],
@@ -172,7 +176,7 @@ export const versionPlaces: ReadonlyArray<readonly [path: string, before: RegExp
   ["deploy/kubernetes/work.yaml", /\/quotewire:/]
 ]
 
-/** Every file that repeats the version must have the released one. */
+/** Reports files that repeat a version other than the released one. */
 export const repeatedVersionFailures = (read: (path: string) => string, version: string): ReadonlyArray<string> =>
   versionPlaces.flatMap(([path, before]) => {
     const found = Array.from(

@@ -2,13 +2,13 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { publint } from "publint"
 import { formatMessage } from "publint/utils"
 
-/** What publint finds in a tarball, as sentences. */
+/** Runs publint on a tarball. Returns what it finds, as sentences. */
 export const publintFindings = async (tarball: Uint8Array<ArrayBuffer>): Promise<ReadonlyArray<string>> => {
   const { messages, pkg } = await publint({ pack: { tarball: tarball.buffer } })
   return messages.map((message) => formatMessage(message, pkg) ?? message.code)
 }
 
-/** Where the types of a tarball resolve differently from its code. */
+/** The differences between a tarball's types and its code, by how a compiler resolves them. */
 export interface TypeFindings {
   /** The entry points that were checked, such as `./testing`. */
   readonly entryPoints: ReadonlyArray<string>
@@ -16,9 +16,8 @@ export interface TypeFindings {
 }
 
 /**
- * Resolves the types of a tarball as compilers do. Ignores two expected findings: all packages are ES
- * modules, which
- * every supported Node can require, and `node10`, a module resolution without `exports`, is not supported.
+ * Resolves a tarball's types as compilers do. Ignores two expected findings: all packages are ES modules, which every
+ * supported Node can `require`, and `node10`, a module resolution without `exports`, is not supported.
  */
 export const typeFindings = async (tarball: Uint8Array): Promise<TypeFindings> => {
   const found = await checkPackage(createPackageFromTarballData(tarball))

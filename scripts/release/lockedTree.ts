@@ -12,10 +12,12 @@ export interface Locked {
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
 }
 
-/** The packages of a lockfile, by the folders where npm installs them. */
+/** The packages in a lockfile, by the folders into which npm installs them. */
 export type Lockfile = Readonly<Record<string, Locked>>
 
-/** What npm would install for a package of this repository, by its place in the lockfile. */
+/**
+ * Finds the packages that npm would install for one of this repository's packages, by their folders in the lockfile.
+ */
 export const installedFor = (locked: Lockfile, name: string): ReadonlyMap<string, Locked> => {
   const found = new Map<string, Locked>()
   const visit = (place: string): void => {
@@ -36,7 +38,7 @@ export const neededBy = (entry: Locked): ReadonlyArray<string> => {
   return [...Object.keys({ ...entry.dependencies, ...entry.optionalDependencies }), ...peers]
 }
 
-/** The folder to which Node resolves a package from another: in the nearest `node_modules`. */
+/** Finds the folder in which Node finds a package that another package imports: the nearest `node_modules`. */
 export const placeOf = (locked: Lockfile, from: string, name: string): string => {
   const nested = `${from}/node_modules/${name}`
   if (from === "" || nested in locked) return nested.replace(/^\//, "")

@@ -32,30 +32,33 @@ export interface Packed {
   readonly files: ReadonlyMap<string, string>
   /** The file name of its tarball. */
   readonly tarball: string
-  /** The hash of its tarball, as lockfiles write it. */
+  /** The hash of its tarball, in the format of lockfiles. */
   readonly integrity: string
-  /** The bytes of its tarball. */
+  /** The size of its tarball, in bytes. */
   readonly size: number
-  /** The bytes of its files. */
+  /** The total size of its files, in bytes. */
   readonly unpackedSize: number
 }
 
-/** A package that a release writes itself: its manifest and its other files. */
+/** A package that the release script writes itself: its manifest and its other files. */
 export interface WrittenPackage {
   readonly manifest: ReleasedManifest
   readonly files: Readonly<Record<string, string>>
 }
 
 /**
- * The address of the repository. It is in no file, so CI provides it. npm refuses provenance for a package that
- * names a different repository.
+ * The repository's address. It is in no file, so CI provides it. npm refuses provenance for a package that names a
+ * different repository.
  */
 export const repositoryOf = (environment: NodeJS.ProcessEnv): string | null => {
   const { GITHUB_REPOSITORY: name, GITHUB_SERVER_URL: server = "https://github.com" } = environment
   return name === undefined || name === "" ? null : `${server}/${name}`
 }
 
-/** A manifest that says where its package comes from. `folder` is that of its sources, from the root of the repository. */
+/**
+ * Adds the repository's address to a manifest. `folder` is the folder of the package's sources, relative to the
+ * repository's root.
+ */
 export const withOrigin = (
   manifest: ReleasedManifest,
   repository: string | null,
@@ -75,7 +78,7 @@ export const withOrigin = (
   }
 }
 
-/** A package with a name that people type. Its one command is implemented in `@quotewire/cli`. */
+/** Creates a package with a name that people type. Its only command is implemented in `@quotewire/cli`. */
 const unscoped = (
   cli: ReleasedManifest,
   { about, name, usage }: { readonly name: string; readonly about: string; readonly usage: string }
@@ -95,7 +98,7 @@ const unscoped = (
       ...(engines === undefined ? {} : { engines }),
       dependencies: { [cli.name]: version },
       ...(peerDependencies === undefined ? {} : { peerDependencies }),
-      // Without it, the command's optional dependencies would be installed.
+      // Without this field, npm would install the command's optional peer dependencies.
       ...(peerDependenciesMeta === undefined ? {} : { peerDependenciesMeta }),
       ...(publishConfig === undefined ? {} : { publishConfig })
     },
@@ -123,7 +126,7 @@ packages of the same version.
   }
 }
 
-/** The packages with the names that people type: `quotewire`, and what `npm create quotewire` runs. */
+/** The packages with names that people type: `quotewire`, and `create-quotewire`, which `npm create quotewire` runs. */
 export const unscopedPackages = (cli: ReleasedManifest): ReadonlyArray<WrittenPackage> => [
   unscoped(cli, {
     name: "quotewire",
@@ -137,7 +140,10 @@ export const unscopedPackages = (cli: ReleasedManifest): ReadonlyArray<WrittenPa
   })
 ]
 
-/** Packs all packages of the repository as they are built, and those that it writes. `work` is an empty folder for copies. */
+/**
+ * Packs all packages of the repository as they are built, and the packages that the release script writes. `work` is an
+ * empty folder for copies.
+ */
 export const packAll = (work: string, out: string, repository: string | null): ReadonlyArray<Packed> => {
   const copied = packages.map((name) => {
     const from = join(root, "packages", name)
@@ -163,7 +169,7 @@ export const packAll = (work: string, out: string, repository: string | null): R
   return [...copied, ...written]
 }
 
-/** Packs a folder with a different manifest, which it writes there. */
+/** Writes a manifest into a folder and packs the folder. */
 const pack = (folder: string, manifest: ReleasedManifest, out: string): Packed => {
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
   const [packed] = JSON.parse(npm(folder, "pack", "--json", "--ignore-scripts", "--pack-destination", out))
@@ -178,7 +184,7 @@ const pack = (folder: string, manifest: ReleasedManifest, out: string): Packed =
   }
 }
 
-/** The packages, each after those that it depends on. */
+/** Sorts the packages so that each comes after those that it depends on. */
 export const inDependencyOrder = (all: ReadonlyArray<Packed>): ReadonlyArray<Packed> => {
   const ordered = new Set<Packed>()
   const visit = (packed: Packed): void => {

@@ -2,15 +2,15 @@ import { join } from "node:path"
 import { npm } from "../installPackages.ts"
 import type { Packed } from "./packing.ts"
 
-/** The parts of the registry that a release needs. */
+/** The functions of the registry that a release needs. */
 export interface Registry {
-  /** The hash of a version in the registry; null if it is not there. */
+  /** The hash of a published version; null if the registry does not have the version. */
   readonly integrityOf: (name: string, version: string) => string | null
   /** Publishes a tarball. Throws if the registry refuses it. */
   readonly publish: (packed: Packed, tag: string) => void
 }
 
-/** The first npm version that can publish with the identity of a CI job instead of a token. */
+/** The first npm version that can publish with a CI job's identity instead of a token. */
 const oldestNpm = [11, 5, 1] as const
 
 const isTooOld = (npmVersion: string): boolean => {
@@ -20,9 +20,8 @@ const isTooOld = (npmVersion: string): boolean => {
 }
 
 /**
- * Why a release cannot be published from here. npm takes the packages from a job that can prove its identity (OIDC):
- * no token
- * is stored anywhere.
+ * Says why this environment cannot publish a release. npm accepts packages from a CI job that proves its identity
+ * (OIDC), so no token is stored anywhere.
  */
 export const environmentFailures = (
   environment: NodeJS.ProcessEnv,
@@ -52,12 +51,12 @@ export const environmentFailures = (
   ]
 }
 
-/** The registry tag for a version, so that an install without a version never gets a preview. */
+/** The registry tag for a version. Installing without a version must never select a preview. */
 export const distTagOf = (version: string): string => (version.includes("-") ? "next" : "latest")
 
 /**
- * Publishes packages in the given order, and stops at the first that fails. Skips versions that the registry has, so it can be run
- * again. Returns a sentence that says how to continue, or null if all are published.
+ * Publishes packages in the given order, and stops at the first failure. It skips versions that the registry already
+ * has, so it can be run again. Returns a sentence that says how to continue, or null if all packages are published.
  */
 export const publishAll = (
   inOrder: ReadonlyArray<Packed>,

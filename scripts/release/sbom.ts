@@ -2,7 +2,8 @@ import { createHash } from "node:crypto"
 import { type Component, keyOf } from "./shipped.ts"
 
 /*
- * Lists of what is shipped (SBOM), in the two formats that scanners read. The same release gives the same lists, byte for byte.
+ * Lists of what is shipped (SBOMs), in the two formats that scanners read. The same release always gives the same
+ * lists, byte for byte.
  */
 
 /** What a list is about, and when it was made. */
@@ -13,7 +14,7 @@ export interface About {
   readonly created: string
 }
 
-/** The package URL of a component, which all scanners understand. */
+/** The component's package URL, a standard identifier that scanners understand. */
 export const purlOf = ({ name, version }: Component): string => `pkg:npm/${name.replace("@", "%40")}@${version}`
 
 const registryAddressOf = ({ name, version }: Component): string =>
@@ -35,7 +36,7 @@ const identityOf = (components: ReadonlyArray<Component>, { created }: About): s
 const licenseOf = (license: string) =>
   / (?:OR|AND|WITH) /.test(license) ? { expression: license } : { license: { id: license } }
 
-/** The list in CycloneDX 1.6. */
+/** The list in the CycloneDX 1.6 format. */
 export const cycloneDx = (components: ReadonlyArray<Component>, about: About) => {
   const described = (component: Component) => ({
     type: keyOf(component) === keyOf(about.subject) ? "application" : "library",
@@ -70,7 +71,7 @@ export const cycloneDx = (components: ReadonlyArray<Component>, about: About) =>
 
 const spdxId = (key: string): string => `SPDXRef-${key.replaceAll(/[^0-9A-Za-z.-]+/g, "-").replace(/^-/, "")}`
 
-/** The list in SPDX 2.3. */
+/** The list in the SPDX 2.3 format. */
 export const spdx = (components: ReadonlyArray<Component>, about: About) => {
   const name = keyOf(about.subject)
   const relations = (component: Component, kind: string, others: ReadonlyArray<string>) =>

@@ -2,26 +2,29 @@ import { createHash } from "node:crypto"
 import { installedFor, type Lockfile, neededBy, placeOf } from "./lockedTree.ts"
 import type { Packed } from "./packing.ts"
 
-/** Something that is shipped: a package of this release, one that is installed with it, or a script inside one. */
+/**
+ * Something that is shipped: a package of this release, a package that is installed with it, or a script inside a
+ * package.
+ */
 export interface Component {
   readonly name: string
   readonly version: string
   readonly license: string
-  /** A SHA-512 hash, as lockfiles write it: of the tarball, or of the script. */
+  /** The SHA-512 hash of its tarball or script, in the format of lockfiles. */
   readonly integrity: string
-  /** Whether it is a copy inside another component, and so has no tarball. */
+  /** Whether it is a copy inside another component, and so has no tarball of its own. */
   readonly isCopy: boolean
   /** The components that it needs, by name and version. */
   readonly dependsOn: ReadonlyArray<string>
-  /** The components that it contains a copy of. */
+  /** The components that it contains copies of. */
   readonly contains: ReadonlyArray<string>
 }
 
-/** The unique name of a component. */
+/** A component's unique name. */
 export const keyOf = ({ name, version }: { readonly name: string; readonly version: string }): string =>
   `${name}@${version}`
 
-/** The script that renders the API reference. `scripts/vendor.ts` fetches it. */
+/** The script that renders the API reference. `scripts/vendor.ts` downloads it. */
 const vendoredScript = (packed: Packed): ReadonlyArray<Component> => {
   const script = packed.files.get("vendor/scalar/standalone.js")
   const about = packed.files.get("vendor/scalar/version.json")
@@ -35,7 +38,8 @@ const vendoredScript = (packed: Packed): ReadonlyArray<Component> => {
 
 /**
  * Everything that a user gets: the packages of a release, and their dependencies in the locked versions that were
- * tested. `licenseOf` reads the license of an installed package, by its folder; null if it is not installed here.
+ * tested. `licenseOf` reads the license of an installed package by its folder; it returns null if the package is not
+ * installed here.
  */
 export const shippedComponents = (
   released: ReadonlyArray<Packed>,
