@@ -1,11 +1,10 @@
-import { Data, Layer, Predicate, Result, Schema } from "effect"
+import { Data, Function, Layer, Predicate, Result, Schema } from "effect"
 import * as RevisionRules from "../calls/RevisionRules.ts"
 import * as AdapterRules from "../carriers/AdapterRules.ts"
 import * as Connection from "../carriers/Connection.ts"
-import { once } from "../concurrency/once.ts"
 import type { Line } from "../lines/Line.ts"
 import { type LineSet, linesOf, standard } from "../lines/Lines.ts"
-import { fictionalCarrierList } from "../sandbox/Lineup.ts"
+import { type FictionalCarrier, fictionalCarrierList } from "../sandbox/Lineup.ts"
 import { Callable } from "../wire/Argument.ts"
 import { isForeignLayer, otherCopy } from "../wire/EffectCopy.ts"
 import { type FieldError, limitFields } from "../wire/FieldError.ts"
@@ -15,7 +14,7 @@ import type { Config } from "./Config.ts"
 /** A configuration that cannot be used. The message names every fault with its path, and never repeats a value. */
 export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{ readonly message: string }> {}
 
-const fictionalIds = once(() => new Set(fictionalCarrierList().map(({ id }) => id)))
+const idsOf = Function.memoize((carriers: ReadonlyArray<FictionalCarrier>) => new Set(carriers.map(({ id }) => id)))
 
 /** Finds the faults in an option's value, with their paths below the option. `config` is the whole configuration. */
 export type OptionRule = (value: unknown, config: Given) => ReadonlyArray<FieldError>
@@ -97,7 +96,7 @@ const idFaults = (ids: ReadonlyArray<string | null>, position: number): Readonly
   const id = ids[position] ?? null
   if (id === null) return []
   const first = ids.indexOf(id)
-  if (fictionalIds().has(id))
+  if (idsOf(fictionalCarrierList()).has(id))
     return [{ path: "carrier.id", message: "Is the id of a fictional carrier; choose a different one." }]
   if (first === position) return []
   return [{ path: "carrier.id", message: `Must differ from carriers.${first}.carrier.id.` }]

@@ -1,4 +1,4 @@
-import { type JsonSchema, Predicate, Schema, SchemaAST } from "effect"
+import { Function, type JsonSchema, Predicate, Schema, SchemaAST } from "effect"
 
 /*
  * Derived from the schema of a line's facts: the served JSON Schema, and lists of facts. Paths are relative to
@@ -63,14 +63,16 @@ export const asRequired = (
   pii
 })
 
-/** The served JSON Schema (2020-12) of facts. */
-export const jsonSchemaOf = (facts: Schema.Top): JsonSchema.JsonSchema =>
-  plain(
-    Schema.toJsonSchemaDocument(facts, {
-      onExcessProperty: "error",
-      includeAnnotationKey: (key) => key.startsWith("x-")
-    }).schema
-  )
+/** The served JSON Schema (2020-12) of facts. It is made when it is first needed. */
+export const jsonSchemaOf = Function.memoize(
+  (facts: Schema.Top): JsonSchema.JsonSchema =>
+    plain(
+      Schema.toJsonSchemaDocument(facts, {
+        onExcessProperty: "error",
+        includeAnnotationKey: (key) => key.startsWith("x-")
+      }).schema
+    )
+)
 
 /**
  * Simplifies a schema: merges the parts of `allOf` into the object that they extend, and choices into one list. Every

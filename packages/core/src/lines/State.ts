@@ -1,5 +1,4 @@
-import { Record, Schema } from "effect"
-import { once } from "../concurrency/once.ts"
+import { Function, Record, Schema } from "effect"
 import statesFile from "./data/states.json" with { type: "json" }
 import uninsuredMotoristFile from "./data/uninsured_motorist.json" with { type: "json" }
 import zip3File from "./data/zip3.json" with { type: "json" }
@@ -136,8 +135,8 @@ interface ZipTable {
   readonly prefixes: ReadonlyArray<StateCode | null>
 }
 
-const zipTable = once((): ZipTable => {
-  const file = Schema.decodeUnknownSync(Zip3File)(zip3File)
+const zipTableOf = Function.memoize((zip3: object): ZipTable => {
+  const file = Schema.decodeUnknownSync(Zip3File)(zip3)
   const prefixes = Array.from<StateCode | null>({ length: 1_000 }).fill(null)
   for (const code of servedStates) {
     for (const [first, last] of file.states[code]) prefixes.fill(code, Number(first), Number(last) + 1)
@@ -150,6 +149,6 @@ const zipTable = once((): ZipTable => {
  * territories and military addresses, or with unused prefixes.
  */
 export const stateOfZip = (zip: string): StateCode | null => {
-  const { exceptions, prefixes } = zipTable()
+  const { exceptions, prefixes } = zipTableOf(zip3File)
   return exceptions.get(zip.slice(0, 5)) ?? prefixes[Number(zip.slice(0, 3))] ?? null
 }

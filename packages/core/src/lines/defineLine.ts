@@ -1,5 +1,4 @@
 import { Option, Result, Schema } from "effect"
-import { once } from "../concurrency/once.ts"
 import { Callable, checker, schemaThat } from "../wire/Argument.ts"
 import type { FieldError } from "../wire/FieldError.ts"
 import { Assumptions, type Draft, type Rules, reader, type Subject } from "./Application.ts"
@@ -102,11 +101,6 @@ export const defineLine = <
   const all = factsOf(schema)
   const read = reader(schema, rules)
   const decode = Schema.decodeUnknownOption(schema)
-  const factsSchema = once(() => ({
-    $schema: "https://json-schema.org/draft/2020-12/schema",
-    $id: `application.${line}.${facts_version}`,
-    ...jsonSchemaOf(schema)
-  }))
   // An application for this line exists only if its facts were read with the line's schema.
   const isOwn = (application: RatedApplication): application is RatedApplication<Complete> => application.line === line
   return {
@@ -114,7 +108,11 @@ export const defineLine = <
     ...own,
     example,
     get facts_schema() {
-      return factsSchema()
+      return {
+        $schema: "https://json-schema.org/draft/2020-12/schema",
+        $id: `application.${line}.${facts_version}`,
+        ...jsonSchemaOf(schema)
+      }
     },
     required_facts: all
       .filter(({ required, tier }) => required && (tier === null || tier === "price"))

@@ -1,5 +1,4 @@
-import { Result, Schema } from "effect"
-import { once } from "../concurrency/once.ts"
+import { Function, Result, Schema } from "effect"
 import { forLines } from "../lines/HostSchema.ts"
 import { linesOf } from "../lines/Lines.ts"
 import { AnyObject, checker } from "../wire/Argument.ts"
@@ -10,7 +9,7 @@ import { checkPlan } from "./checkPlan.ts"
 import { RatePlan } from "./Plan.ts"
 import { PlanFaults } from "./PlanFaults.ts"
 import type { Rating } from "./Rating.ts"
-import { type Ratings, ratings, ratingsWith } from "./ratings.ts"
+import { type Ratings, ratingsWith } from "./ratings.ts"
 
 export { format, highestFactor as highest_factor, highestRate as highest_rate, RatePlan, type Table } from "./Plan.ts"
 
@@ -60,12 +59,9 @@ export const read = (input: unknown, options: CheckOptions = {}): Result.Result<
   return all.length === 0 ? Result.succeed(plan) : Result.fail(all)
 }
 
-const decoderOf = (known: Ratings) =>
-  known === ratings ? decodeStandard() : Input.decoder(forLines(RatePlan, ratedLines(known)))
-
-const ratedLines = (known: Ratings) => linesOf(Array.from(known.values(), ({ line }) => line))
-
-const decodeStandard = once(() => Input.decoder(forLines(RatePlan, ratedLines(ratings))))
+const decoderOf = Function.memoize((known: Ratings) =>
+  Input.decoder(forLines(RatePlan, linesOf(Array.from(known.values(), ({ line }) => line))))
+)
 
 /**
  * The faults in the parsed JSON of a rate plan, by path, at most a hundred; empty if `ratePlanCarrier` accepts the

@@ -1,5 +1,4 @@
-import { Schema } from "effect"
-import { once } from "../concurrency/once.ts"
+import { Function, Schema } from "effect"
 import bluefernAuto from "./data/bluefern.personal_auto.json" with { type: "json" }
 import brightstoopRenters from "./data/brightstoop.renters.json" with { type: "json" }
 import copperlineAuto from "./data/copperline.personal_auto.json" with { type: "json" }
@@ -32,6 +31,8 @@ export const fictionalPlanFiles: ReadonlyArray<unknown> = [
  * The rate plans of the fictional carriers. Scenarios ask these carriers in all states, so their tables have every
  * state, even those that they do not serve.
  */
-export const fictionalPlans: () => ReadonlyArray<RatePlan> = once(() =>
-  Schema.decodeUnknownSync(Schema.Array(RatePlan))(fictionalPlanFiles)
+export const fictionalPlans = (): ReadonlyArray<RatePlan> => plansIn(fictionalPlanFiles)
+
+const plansIn = Function.memoize((files: ReadonlyArray<unknown>) =>
+  Schema.decodeUnknownSync(Schema.Array(RatePlan))(files)
 )

@@ -1,7 +1,6 @@
-import { Schema } from "effect"
+import { Function, Schema } from "effect"
 import { declineReasons, Question } from "../carriers/Carrier.ts"
 import type { Part } from "../carriers/script.ts"
-import { once } from "../concurrency/once.ts"
 import { fictionalPlans } from "../rating/fictionalPlans.ts"
 import type { RatePlan } from "../rating/RatePlan.ts"
 import { secondMs } from "../wire/Timestamp.ts"
@@ -68,9 +67,11 @@ const parts = new Map(Array.from(lines, ([line, played]) => [line, lineupOf(line
 export const partOf = (carrierId: string, line: string): Part | undefined => parts.get(line)?.get(carrierId)
 
 /** All fictional carriers, each once, ordered by line and then by latency. */
-export const fictionalCarrierList: () => ReadonlyArray<FictionalCarrier> = once(() =>
+export const fictionalCarrierList = (): ReadonlyArray<FictionalCarrier> => carriersOf(fictionalPlans())
+
+const carriersOf = Function.memoize((all: ReadonlyArray<RatePlan>) =>
   Object.entries(characters).flatMap(([id, character]) => {
-    const plans = fictionalPlans().filter(({ carrier }) => carrier.id === id)
+    const plans = all.filter(({ carrier }) => carrier.id === id)
     const [first] = plans
     return first === undefined ? [] : [{ ...first.carrier, ...character, plans }]
   })

@@ -1,5 +1,4 @@
-import { Schema } from "effect"
-import { once } from "../../concurrency/once.ts"
+import { Function, Schema } from "effect"
 import breedsFile from "./data/breeds.json" with { type: "json" }
 import type { Pet } from "./facts.ts"
 
@@ -77,8 +76,8 @@ const catalogOf = (groups: typeof Groups.Type): Catalog => {
   return { meanings, spellings }
 }
 
-const catalogs = once((): { readonly [S in Species]: Catalog } => {
-  const { cat, dog } = Schema.decodeUnknownSync(File)(breedsFile)
+const catalogsIn = Function.memoize((file: object): { readonly [S in Species]: Catalog } => {
+  const { cat, dog } = Schema.decodeUnknownSync(File)(file)
   return { dog: catalogOf(dog), cat: catalogOf(cat) }
 })
 
@@ -87,7 +86,7 @@ const speciesWords = /(?:dogs?|pupp(?:y|ies)|cats?|kittens?)$/
 const mixWords = /(?:mix|mixed|mixedbreed|cross)$/
 
 const meaningOf = (species: Species, text: string): Meaning | null => {
-  const { meanings } = catalogs()[species]
+  const { meanings } = catalogsIn(breedsFile)[species]
   const key = keyOf(text)
   const plain = key.replace(speciesWords, "")
   const known =
@@ -149,7 +148,7 @@ const likeness = (a: ReadonlySet<string>, b: ReadonlySet<string>): number => {
 export const nearMatches = (species: Species, breed: string): ReadonlyArray<string> => {
   const pairs = pairsOf(keyOf(breed))
   const best = new Map<string, number>()
-  for (const spelling of catalogs()[species].spellings) {
+  for (const spelling of catalogsIn(breedsFile)[species].spellings) {
     const score = likeness(pairs, spelling.pairs)
     if (score >= Math.max(minLikeness, best.get(spelling.name) ?? 0)) best.set(spelling.name, score)
   }
