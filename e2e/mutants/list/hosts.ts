@@ -28,7 +28,7 @@ const ofHttp = inPackage("http")({
       found_by: test("packages/http/test/clientAddress.test.ts", "203.0.113.9, 198.51.100.7")
     }
   ],
-  "host/ArrivingBodies.ts": [
+  "host/Body.ts": [
     {
       name: "a body of exactly the limit is refused",
       from: "if (length > this.limit) {",

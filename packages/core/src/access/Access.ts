@@ -217,7 +217,7 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
   const find = Effect.fnUntraced(function* (key: string) {
     const { generation } = known
     const at = momentOf(clock)
-    const apiKey = yield* Directory.findKey(storage, yield* seal.hash(key))
+    const apiKey = yield* readOne(storage, Directory.keyKind, directoryWorkspace, yield* seal.hash(key))
     if (apiKey === null || apiKey.revoked_at !== null) {
       known.drop(key)
       return yield* refused

@@ -86,9 +86,6 @@ export const toStoredKey = (hash: string, version: number, key: ApiKey): Change.
 export const findOrganization = (storage: StorageService, id: OrganizationId) =>
   readOne(storage, organizationKind, directoryWorkspace, id)
 
-/** The key with this hash; null if it does not exist. */
-export const findKey = (storage: StorageService, hash: string) => readOne(storage, keyKind, directoryWorkspace, hash)
-
 /** The key with this ID, and the hash and version under which the key is stored; null if the key does not exist. */
 export const findKeyById = (storage: StorageService, id: KeyId) =>
   Effect.map(list(storage, { kind: keyKind.name, labels: [labelOf(id)] }), ([record]) =>

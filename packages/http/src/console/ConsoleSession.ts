@@ -1,7 +1,7 @@
 import { ApiError, Input } from "@quotewire/core"
 import { Effect, Redacted, Schema } from "effect"
 import type { Answer } from "../host/Answer.ts"
-import * as Body from "../host/Body.ts"
+import * as RequestInfo from "../host/RequestInfo.ts"
 import * as Route from "../host/Route.ts"
 import type { ConsoleLink } from "./ConsoleLink.ts"
 
@@ -21,7 +21,7 @@ export const route = (link: ConsoleLink): Route.Route =>
   Route.make("POST", "/console/session", (incoming) =>
     Effect.gen(function* () {
       if (!isSameOrigin(incoming.header)) return yield* otherOrigin
-      const body = yield* Effect.fromResult(Body.parse(yield* incoming.read(maxBytes), incoming.header))
+      const body = yield* Effect.fromResult(RequestInfo.json(yield* incoming.read(maxBytes), incoming.header))
       const sent = yield* Effect.fromResult(read(body))
       const key = yield* link.redeem(sent.link)
       return key === null ? yield* notValid : granted(Redacted.value(key))

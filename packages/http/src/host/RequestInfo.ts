@@ -1,4 +1,4 @@
-import type { FinishedCall, Pipeline } from "@quotewire/core"
+import { ApiError, type FinishedCall, type Pipeline } from "@quotewire/core"
 import { Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 import type { Header, Headers, Incoming } from "./Route.ts"
@@ -7,8 +7,7 @@ import type { Proxies, TrustedProxies } from "./TrustedProxies.ts"
 export { type Proxies, type ProxyHeader, proxyHeaders, readTrusted, type TrustedProxies } from "./TrustedProxies.ts"
 
 /*
- * What the host knows about a request before it reads the body: the caller, the caller's address, the revision and the
- * route.
+ * What a request says: the caller and its address, the revision, the route, and the JSON in its body.
  */
 
 /** Creates a `Pipeline.Request` without its input. */
@@ -127,3 +126,31 @@ const counted = (address: string): string => {
   if (NetAddress.isIpv4Address(ip)) return NetAddress.formatIp(ip)
   return IpNetwork.format(IpNetwork.fromAddressUnsafe(ip, 64))
 }
+
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+/**
+ * Parses a body as JSON. The body must be uncompressed UTF-8, and no header may contradict that. Otherwise it is
+ * refused with `invalid_json`, and the error names a header that is at fault.
+ *
+ * A body without a content type counts as JSON, because the API accepts nothing else.
+ */
+export const json = (bytes: Uint8Array, header: Header): Result.Result<unknown, ApiError.ApiError<"invalid_json">> => {
+  const encoding = header("content-encoding")
+  if (encoding !== null && encoding.toLowerCase() !== "identity") return compressed
+  const type = header("content-type")
+  if (type !== null && !jsonType.test(type)) return otherType
+  return Result.try({ try: (): unknown => JSON.parse(utf8.decode(bytes)), catch: () => ApiError.make("invalid_json") })
+}
+
+const jsonType = /^\s*application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?\s*$/i
+
+const compressed = Result.fail(
+  ApiError.make("invalid_json", {
+    message: "The body is compressed. Send it uncompressed, without a Content-Encoding header."
+  })
+)
+
+const otherType = Result.fail(
+  ApiError.make("invalid_json", { message: "The Content-Type header must be application/json, in UTF-8." })
+)

@@ -145,7 +145,7 @@ const postHandler = <R>({ answer, request_headers }: MessageEndpoint<R>, gate: G
         docs_url,
         transport,
         headers: Object.fromEntries(names.map((name) => [name, header(name)])),
-        body: Body.parse(bytes, header)
+        body: RequestInfo.json(bytes, header)
       })
     )
     return yield* Effect.catch(read, (error) => {

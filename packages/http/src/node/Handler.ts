@@ -4,7 +4,7 @@ import type { ApiError } from "@quotewire/core"
 import { Effect, Exit, Schedule, type Scope } from "effect"
 import type * as Answer from "../host/Answer.ts"
 import * as Answering from "../host/Answering.ts"
-import * as ArrivingBodies from "../host/ArrivingBodies.ts"
+import * as Body from "../host/Body.ts"
 import * as Paths from "../host/Paths.ts"
 import * as RequestInfo from "../host/RequestInfo.ts"
 import type { Incoming, Route } from "../host/Route.ts"
@@ -14,7 +14,7 @@ import * as NodeMessages from "./NodeMessages.ts"
 export type { Answered } from "../host/Answering.ts"
 
 /** Settings of a handler besides its routes. */
-export interface Settings extends Answering.Settings, Backpressure.Limits, ArrivingBodies.Limits {
+export interface Settings extends Answering.Settings, Backpressure.Limits, Body.Limits {
   /**
    * The path below which requests arrive, such as `/insurance`; by default the prefix that the framework has removed
    * from the URL.
@@ -167,7 +167,7 @@ const makeSender = <R>(answering: Answering.Answering<R>, { isClosing, offer }: 
 
 /** Creates the function that begins an admitted request's exchange and runs its route. */
 const beginning = <R>(answering: Answering.Answering<R>, { finish, sendTo }: Sender<R>, settings: Settings) => {
-  const bodies = new ArrivingBodies.ArrivingBodies(settings)
+  const bodies = new Body.ArrivingBodies(settings)
   const countedAddress = RequestInfo.addressOf(settings.proxies ?? null)
   const { address: addressOf = () => undefined } = settings
 
@@ -250,7 +250,7 @@ class IncomingRequest implements Incoming {
   readonly read: Incoming["read"]
   readonly readRaw: Incoming["readRaw"]
 
-  constructor(request: IncomingMessage, bodies: ArrivingBodies.ArrivingBodies, known: Known) {
+  constructor(request: IncomingMessage, bodies: Body.ArrivingBodies, known: Known) {
     this.request_id = known.request_id
     this.method = request.method ?? ""
     this.params = known.params

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http"
 import { Effect, Predicate } from "effect"
 import type { Answer } from "../host/Answer.ts"
-import type { ArrivingBodies } from "../host/ArrivingBodies.ts"
 import * as Body from "../host/Body.ts"
 import type { Read } from "../host/Route.ts"
 
@@ -27,20 +26,20 @@ export const announcedBytes = (request: IncomingMessage): number => Number(reque
  * the limit. If the caller disconnects, reading is interrupted. If a body parser ran before, its `request.rawBody` or
  * `request.body` is used. If the parser left neither, the effect dies, because the caller is not at fault.
  */
-export const read = (request: IncomingMessage, limit: number, bodies: ArrivingBodies): Read =>
+export const read = (request: IncomingMessage, limit: number, bodies: Body.ArrivingBodies): Read =>
   from(request, limit, bodies, serialized, parsedAway)
 
 /**
  * Like `read`, but returns the exact bytes, which signatures need. Dies if a parser has already turned the body into an
  * object.
  */
-export const readRaw = (request: IncomingMessage, limit: number, bodies: ArrivingBodies): Read =>
+export const readRaw = (request: IncomingMessage, limit: number, bodies: Body.ArrivingBodies): Read =>
   from(request, limit, bodies, rawBytesOf, rawParsedAway)
 
 const from = (
   request: IncomingMessage,
   limit: number,
-  bodies: ArrivingBodies,
+  bodies: Body.ArrivingBodies,
   left: (body: unknown) => Uint8Array | null,
   gone: Effect.Effect<never>
 ): Read =>
@@ -94,7 +93,7 @@ const whole = (request: IncomingMessage, limit: number): Read => {
   return bytes.length <= limit ? Effect.succeed(bytes) : Body.tooLarge(limit)
 }
 
-const arriving = (request: IncomingMessage, limit: number, bodies: ArrivingBodies): Read =>
+const arriving = (request: IncomingMessage, limit: number, bodies: Body.ArrivingBodies): Read =>
   Effect.callback((resume) => {
     const body = bodies.begin(limit, (outcome) => {
       // Ignores the data that still arrives.

@@ -2,7 +2,6 @@ import { Allowance, InvalidArgument, type Limits, PublicUrl, type Quotewire } fr
 import { Effect, Predicate, Result, Schema } from "effect"
 import * as Addresses from "../host/Addresses.ts"
 import type * as Answering from "../host/Answering.ts"
-import type * as ArrivingBodies from "../host/ArrivingBodies.ts"
 import * as Body from "../host/Body.ts"
 import * as Paths from "../host/Paths.ts"
 import * as RequestInfo from "../host/RequestInfo.ts"
@@ -12,7 +11,7 @@ import type * as Api from "./Api.ts"
 import * as ServiceApi from "./ServiceApi.ts"
 
 /** Options of a handler inside another program, as plain values. */
-export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered">, ArrivingBodies.Limits {
+export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered">, Body.Limits {
   /**
    * The path below which requests arrive, such as `/api/insurance`. Set it if your framework passes on the whole URL,
    * as Next and Fastify do. Express removes its mount path from the URL and reports it.
@@ -79,7 +78,7 @@ export interface Checked {
   readonly base_path: string
   readonly base_url: string | null
   readonly docs_url: string | null
-  readonly answering: Omit<Answering.Settings, "docs_url"> & ArrivingBodies.Limits
+  readonly answering: Omit<Answering.Settings, "docs_url"> & Body.Limits
   readonly proxies: RequestInfo.Proxies | null
   /** Null to use the service's limits. */
   readonly limits: Limits | null

@@ -99,7 +99,7 @@ const ownHeaders = (
 const bodyOf = (incoming: Incoming, isRequired: boolean): Effect.Effect<Fields, ApiError.ApiError> =>
   Effect.flatMap(incoming.read(Body.maxBytes), (bytes) => {
     if (bytes.length === 0) return isRequired ? invalidJson : Effect.succeed(noFields)
-    return Effect.fromResult(Result.flatMap(Body.parse(bytes, incoming.header), asObject))
+    return Effect.fromResult(Result.flatMap(RequestInfo.json(bytes, incoming.header), asObject))
   })
 
 const noFields: Fields = {}

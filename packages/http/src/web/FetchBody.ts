@@ -1,5 +1,4 @@
 import { Effect } from "effect"
-import type { ArrivingBodies, ArrivingBody } from "../host/ArrivingBodies.ts"
 import * as Body from "../host/Body.ts"
 import type { Read } from "../host/Route.ts"
 
@@ -10,7 +9,7 @@ import type { Read } from "../host/Route.ts"
  * the limit, and the rest is not read. If the caller disconnects, reading is interrupted. If other code has already
  * read the body, the effect dies.
  */
-export const read = (request: Request, limit: number, bodies: ArrivingBodies): Read =>
+export const read = (request: Request, limit: number, bodies: Body.ArrivingBodies): Read =>
   Effect.suspend(() => {
     if (Number(request.headers.get("content-length") ?? 0) > limit) return Body.tooLarge(limit)
     if (request.bodyUsed || request.body?.locked === true) return gone
@@ -21,7 +20,7 @@ const gone = Body.consumed(
   "The request body was already consumed before Quotewire was called. Call Quotewire first, or pass on a `request.clone()` that was made before anything read the body."
 )
 
-const streamed = (stream: ReadableStream<Uint8Array>, limit: number, bodies: ArrivingBodies): Read =>
+const streamed = (stream: ReadableStream<Uint8Array>, limit: number, bodies: Body.ArrivingBodies): Read =>
   Effect.acquireUseRelease(
     Effect.sync(() => stream.getReader()),
     (reader) =>
@@ -35,7 +34,7 @@ const streamed = (stream: ReadableStream<Uint8Array>, limit: number, bodies: Arr
   )
 
 /** Adds the chunks of a stream to a body until the stream ends or the body is settled. */
-const collect = async (reader: ReadableStreamDefaultReader<Uint8Array>, body: ArrivingBody): Promise<void> => {
+const collect = async (reader: ReadableStreamDefaultReader<Uint8Array>, body: Body.ArrivingBody): Promise<void> => {
   while (!body.isOver) {
     const { done, value } = await reader.read()
     if (done) body.end()

@@ -1,14 +1,14 @@
 import { Effect, Exit, type Scope } from "effect"
 import type { Answer, Streamed } from "../host/Answer.ts"
 import * as Answering from "../host/Answering.ts"
-import * as ArrivingBodies from "../host/ArrivingBodies.ts"
+import * as Body from "../host/Body.ts"
 import * as Paths from "../host/Paths.ts"
 import * as RequestInfo from "../host/RequestInfo.ts"
 import type { Header, Incoming, Route } from "../host/Route.ts"
 import * as FetchBody from "./FetchBody.ts"
 
 /** Settings of a handler of Web requests besides its routes. */
-export interface Settings extends Answering.Settings, ArrivingBodies.Limits {
+export interface Settings extends Answering.Settings, Body.Limits {
   /** The path below which requests arrive, percent-encoded and without a trailing slash. */
   readonly base_path: string
   /** The path below which callers reach the host; by default the path below which the request arrived. */
@@ -41,7 +41,7 @@ export const make = Effect.fnUntraced(function* <R>(
 
 const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): Handle => {
   const locate = Paths.locate(settings.base_path)
-  const bodies = new ArrivingBodies.ArrivingBodies(settings)
+  const bodies = new Body.ArrivingBodies(settings)
   const countedAddress = RequestInfo.addressOf(settings.proxies)
   const { address: addressOf = () => undefined } = settings
 
@@ -94,7 +94,7 @@ class IncomingRequest implements Incoming {
   readonly readRaw: Incoming["readRaw"]
   private readonly request: Request
 
-  constructor(request: Request, bodies: ArrivingBodies.ArrivingBodies, known: Known) {
+  constructor(request: Request, bodies: Body.ArrivingBodies, known: Known) {
     this.request_id = known.request_id
     this.method = known.method
     this.params = known.params
