@@ -4,9 +4,9 @@ import { root } from "../test/support/sources.ts"
 import { npm } from "./installPackages.ts"
 
 /*
- * Installs Jest, Next and Prisma (700 MB) into their example folders, and runs the tests that use them (`npm run
- * integrations`). They are not installed with the repository, because they are large. After that, `npm test` also runs
- * these tests.
+ * Installs Jest, Next and Prisma (700 MB) into their example folders, and runs the tests that use them
+ * (`npm run integrations`). They are not installed with the repository, because they are large. After that, `npm test`
+ * also runs these tests.
  */
 
 // Next would take another package-lock.json for a second project root. So its folder has an npm-shrinkwrap.json

@@ -1,10 +1,10 @@
 import { holds } from "./Choices.ts"
 
 /*
- * A template is a file of the new project that contains two kinds of marks. `{{name}}` is replaced with a value. `//?
- * json|xml` is a condition: at the end of a line, it keeps the line only if the condition holds; on a line of its own,
- * it begins a block, which ends at the next mark without a condition. A condition's mark begins like a comment in the
- * file: `//?`, `#?` or `<!--?`.
+ * A template is a file of the new project that contains two kinds of marks. `{{name}}` is replaced with a value.
+ * `//? json|xml` is a condition: at the end of a line, it keeps the line only if the condition holds; on a line of its
+ * own, it begins a block, which ends at the next mark without a condition. A condition's mark begins like a comment in
+ * the file: `//?`, `#?` or `<!--?`.
  */
 
 const mark = /[ \t]*(?:\/\/|#|<!--)\?(.*?)(?:-->)?$/
