@@ -3,7 +3,7 @@ import { apiKey, defineCarrier, embed, Money, Reply } from "@quotewire/core"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Schema } from "effect"
 
-/** What the carrier's API returns for a quote. */
+/** The body with which the carrier's API answers a quote. */
 const Quote = Schema.Struct({
   number: Schema.String,
   status: Schema.Literals(["open", "quoted", "declined"]),
@@ -17,7 +17,7 @@ const replyOf = ({ number, status, premium_cents }: typeof Quote.Type) => {
   return Reply.offers([{ offer_ref: number, premium: premium_cents, term_months: 12 }])
 }
 
-/** The carrier with its API at this address. */
+/** Creates the carrier for an API at this address. */
 const acme = (base_url: string) =>
   defineCarrier({
     id: "naic:12345",
@@ -39,7 +39,7 @@ const acme = (base_url: string) =>
       (await http.post("/quotes/{offer_ref}/sessions", { params: { offer_ref } })).json(Session).url
   })
 
-// A stand-in for the carrier's API: it quotes everything immediately.
+// A stand-in for the carrier's API, which quotes everything immediately.
 const api = createServer((_, response) => {
   response.setHeader("content-type", "application/json")
   response.end(JSON.stringify({ number: "Q-1", status: "quoted", premium_cents: 18_900 }))

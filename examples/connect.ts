@@ -4,7 +4,7 @@ import { Http } from "@quotewire/http"
 import { connect, HostError, isApiError } from "@quotewire/http/client"
 import { MemoryStorage } from "@quotewire/storage-memory"
 
-// A host to call: yours runs elsewhere.
+// Starts a host for this example. Your host runs elsewhere.
 const quotewire = embed({ storage: MemoryStorage.layer })
 const { id: organization_id } = await quotewire.createOrganization("Acme")
 const { key } = await quotewire.createKey({ organization_id, environment: "sandbox", kind: "server" })
@@ -24,13 +24,13 @@ const { id } = await client.start_quote_request({
 })
 
 const waiting = client.wait_for_quotes(id, { timeout_ms: 90_000 })
-// In the sandbox, a minute passes when you say so.
+// The sandbox's clock moves only when you advance it.
 await client.advance_time({ seconds: 60 }, { idempotency_key: "a-minute" })
 const { quote_request, quotes } = await waiting
 console.log(quote_request.status)
 for (const { source, price } of quotes) console.log(source.carrier.name, price.premium)
 
-// Your program stores the cursor in its database, together with its work on the event.
+// Your program stores the cursor in its database, in the same transaction as its work on the event.
 let saved: string | null = null
 
 const feed = client.events({ after: saved })

@@ -12,11 +12,11 @@ const start = { line: "renters", consent_receipt_id, application } as const
 const { id: quote_request_id } = await client.start_quote_request({ ...start, request_key: "first" })
 await client.start_quote_request({ ...start, request_key: "second" })
 
-// A dry run reports what one quote request has, and changes nothing.
+// A dry run reports what would be erased for a quote request, and changes nothing.
 const found = await quotewire.erase({ quote_request_id }, { dry_run: true })
 console.log("to erase:", found.to_erase)
 
-// Erases everything that was started with the receipt.
+// Erases everything that was started with this consent receipt.
 const target = { consent_receipt_id, organization_id, environment: "sandbox" } as const
 const { erased, requests } = await quotewire.erase(target, { by: "ticket 4711" })
 console.log("erased:", erased)

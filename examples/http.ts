@@ -39,5 +39,5 @@ const program = Effect.gen(function* () {
   console.log(answer.status, answer.headers.get("service-version"))
 })
 
-// A real server would wait with `Effect.never`; this one stops when its scope ends.
+// Ends the scope immediately, which stops the server. A real server would wait with `Effect.never`.
 await Effect.runPromise(Effect.scoped(program))

@@ -62,7 +62,7 @@ export const bicycle = defineLine({
   }
 })
 
-/** How applications for bicycles look to rate plans. */
+/** How rate plans see applications for bicycle insurance. */
 export const rating = Rating.make({
   line: bicycle,
   covers: ["theft"],
@@ -96,7 +96,7 @@ export const rating = Rating.make({
   }
 })
 
-/** The rates of a fictional carrier. Money is in cents. */
+/** A fictional carrier's rates. Amounts of money are in cents. */
 export const plan = {
   format: "quotewire-rate-plan/1",
   carrier: { id: "mga:spoke", name: "Spoke Mutual" },
@@ -125,10 +125,10 @@ export const plan = {
   examples: [{ name: "The smallest application", on: "2026-11-20", application: bicycle.example, premium_cents: 8_050 }]
 }
 
-/** Insures bicycles in the sandbox, using its rate plan. */
+/** Insures bicycles in the sandbox with the rate plan above. */
 const spoke = ratePlanCarrier(plan, { ratings: [rating], environments: ["sandbox"] })
 
-/** Insures bicycles in New York for a tenth of their price. */
+/** Insures bicycles in New York for a tenth of the bicycle's price. */
 const wheelhouse = defineCarrier({
   id: "mga:wheelhouse",
   name: "Wheelhouse",
@@ -143,5 +143,5 @@ const wheelhouse = defineCarrier({
   }
 })
 
-/** The configuration of a service that offers bicycles in addition to the standard lines. */
+/** The configuration of a service that offers bicycle insurance in addition to the standard lines. */
 export const config = defineConfig({ lines: [...standardLines, bicycle], carriers: [spoke, wheelhouse] })

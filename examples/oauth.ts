@@ -19,13 +19,13 @@ const oauth: OAuthOptions = {
 const app = express()
 app.use("/insurance", nodeHandler(quotewire, { mcp, oauth }))
 
-// Some agent programs look at the root of the address first.
+// Some agent programs first look for the metadata at the root of the site.
 const { metadata, path } = protectedResource({ oauth, base_url })
 app.get(path, (_request, response) => void response.set("Access-Control-Allow-Origin", "*").json(metadata))
 
 const server = app.listen(process.env.PORT ?? 0)
 
-// A call without a token is told where to sign in.
+// The answer to a call without a token says where to sign in.
 const address = server.address()
 const port = typeof address === "object" && address !== null ? address.port : 0
 const { headers, status } = await fetch(`http://127.0.0.1:${port}/insurance/v1/mcp`, { method: "POST" })

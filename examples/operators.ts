@@ -3,7 +3,7 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 
 const quotewire = embed({ storage: MemoryStorage.layer })
 
-// A token for support staff, for a host that serves the operators' API.
+// Creates a token for support staff, to use with a host that serves the operators' API.
 const { details } = await quotewire.operators.createToken({ name: "Support desk", scopes: ["read", "write"] })
 console.log(details.scopes.join(", "))
 

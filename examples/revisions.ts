@@ -3,7 +3,7 @@ import { Http, NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer } from "effect"
 
-/** Two revisions: this release under an invented, newer date, and an older one with other field names. */
+/** Two API revisions: this release under an invented, newer date, and an older revision with other field names. */
 const revisions: Revision.Served = [
   { date: "2027-01-15", differences: [] },
   {
@@ -39,7 +39,7 @@ const program = Effect.gen(function* () {
   const { base_url } = Context.get(context, Http.Host)
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
 
-  // The older revision takes `paper` instead of `consent_receipt_id`.
+  // In the older revision, `consent_receipt_id` is called `paper`.
   const body = JSON.stringify({ line: "renters", request_key: "first", paper: "receipt-0001", application })
   const started = yield* Effect.promise(() =>
     fetch(`${base_url}/v1/quote-requests`, {
@@ -50,7 +50,7 @@ const program = Effect.gen(function* () {
   )
   console.log(started.status, started.headers.get("service-version"))
 
-  // The feed follows the revision of each request.
+  // Each request chooses the revision in which the feed is returned.
   for (const { date } of revisions) {
     const read = () => fetch(`${base_url}/v1/events`, { headers: { ...headers, "service-version": date } })
     const { events } = yield* Effect.promise(() => read().then((answer) => answer.json()))

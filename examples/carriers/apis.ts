@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from "node:http"
 import { Schema } from "effect"
 
 /*
- * The four APIs of the practice carrier. Each records what it was asked, recognizes a repeat by the caller's key, and
- * assigns its own numbers.
+ * The four APIs of the practice carrier. Each API recognizes a repeated request by the caller's key and assigns quote
+ * numbers of its own.
  */
 
 /** A request to one of the APIs. */
@@ -14,19 +14,22 @@ export interface Asked {
   readonly body: string
 }
 
-/** An answer. A body that is neither text nor bytes is sent as JSON. */
+/** An answer. A body that is neither a string nor bytes is sent as JSON. */
 export interface Answer {
   readonly status: number
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** What a callback will report later. */
+  /** What a callback reports later. */
   readonly later?: unknown
 }
 
-/** The maximum number of quotes that an API keeps. */
+/** The maximum number of quotes that an API stores. */
 const max_kept = 10_000
 
-/** Assigns numbers to the keys of callers: a repeat gets the same number. Null if the API is full. */
+/**
+ * Creates the function that assigns a quote number to a caller's key. A repeated key gets the same number. Null if the
+ * API is full.
+ */
 const makeNumbers = (prefix: string) => {
   const numbers = new Map<string, string>()
   return (key: string): { readonly number: string; readonly isNew: boolean } | null => {
@@ -45,8 +48,8 @@ const Risk = Schema.Struct({ contents: Schema.Finite, bitten: Schema.optionalKey
 const readQuote = Schema.decodeSync(Schema.fromJsonString(Schema.Struct({ risk: Risk })))
 
 /**
- * JSON in two steps: `POST /json/quotes` opens a quote, `POST /json/quotes/{number}/rate` starts rating it, and `GET
- * /json/quotes/{number}` reads it until it is `rated` or `declined`.
+ * A JSON API with two steps. `POST /json/quotes` opens a quote, and `POST /json/quotes/{number}/rate` starts rating it.
+ * `GET /json/quotes/{number}` returns the quote, which is finally `rated` or `declined`.
  */
 export const jsonApi = (isLate: () => boolean) => {
   const numberOf = makeNumbers("Q")
@@ -71,7 +74,7 @@ export const jsonApi = (isLate: () => boolean) => {
 
 const textOf = (body: string, tag: string): string => new RegExp(`<${tag}>([^<]*)</${tag}>`).exec(body)?.[1] ?? ""
 
-/** XML in one step, modeled on ACORD messages: `POST /xml` with a `RentersPolicyQuoteInqRq`. */
+/** An XML API with one step, modeled on ACORD messages: `POST /xml` with a `RentersPolicyQuoteInqRq`. */
 export const xmlApi = () => {
   const numberOf = makeNumbers("XQ")
   return ({ method, body }: Asked): Answer => {
@@ -102,7 +105,10 @@ export const xmlApi = () => {
   }
 }
 
-/** XML with a later answer: `POST /foolscap` opens a quote, and the second `GET /foolscap/{number}` finds it rated. */
+/**
+ * An XML API that answers later: `POST /foolscap` opens a quote, and the second `GET /foolscap/{number}` finds it
+ * rated.
+ */
 export const xmlPollsApi = (isLate: () => boolean) => {
   const numberOf = makeNumbers("F")
   const quotes = new Map<string, { readonly claims: number; readonly contents: number; reads: number }>()
@@ -138,7 +144,7 @@ const Application = Schema.Struct({
 const readApplication = Schema.decodeSync(Schema.fromJsonString(Application))
 
 /**
- * JSON with a later answer: `POST /applications` returns a number, and a callback reports the decision under this
+ * A JSON API that answers later: `POST /applications` returns a number, and a callback reports the decision about this
  * number.
  */
 export const applicationsApi = () => {

@@ -4,7 +4,7 @@ import { Option, Schema } from "effect"
 
 const Accepted = Schema.Struct({ application_number: Schema.String })
 
-/** The content of a callback. */
+/** The body of a callback. */
 const Decision = Schema.Union([
   Schema.Struct({
     application_number: Schema.String,
@@ -37,7 +37,10 @@ const isSigned = (secret: string, raw: Uint8Array, signature: unknown): boolean 
   return given.length === wanted.length && timingSafeEqual(given, wanted)
 }
 
-/** A carrier that accepts an application, and calls back with its decision under its own number. */
+/**
+ * A carrier that accepts an application and later calls back with its decision. The callback contains the number that
+ * the carrier assigned.
+ */
 export const callbacks = (
   base_url: string,
   callback_secret: string,

@@ -1,7 +1,7 @@
 import { type CarrierDefinition, defineCarrier, Money, oauth, Reply } from "@quotewire/core"
 import { Schema } from "effect"
 
-/** What the carrier returns for a quote. */
+/** The body with which the carrier answers a quote. */
 const Quote = Schema.Struct({
   quote_number: Schema.String,
   status: Schema.Literals(["open", "rating", "rated", "declined"]),
@@ -26,7 +26,7 @@ const replyOf = ({ quote_number, status, annual_premium, code = "" }: typeof Quo
   ])
 }
 
-/** A carrier with a JSON API: one call opens a quote, one starts rating it, and polls read it. */
+/** A carrier with a JSON API. One call opens a quote, another starts rating it, and polls read the result. */
 export const jsonPolls = (base_url: string, terms: Partial<CarrierDefinition.LineTerms<"renters">> = {}) =>
   defineCarrier({
     id: "naic:10001",

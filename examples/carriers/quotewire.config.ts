@@ -4,7 +4,7 @@ import { jsonPolls } from "./json-polls.ts"
 import { xml } from "./xml.ts"
 import { xmlPolls } from "./xml-polls.ts"
 
-/** Where `npx node examples/carriers/server.ts` listens. */
+/** The address at which `npx node examples/carriers/server.ts` listens. */
 const base_url = "http://localhost:8799"
 /** The practice carrier accepts any credentials. */
 const values = { client_id: "practice", client_secret: "practice" }

@@ -3,7 +3,7 @@ import { ApiError, type Embedded } from "@quotewire/core"
 
 const max_body_bytes = 64 * 1_024
 
-/** Receives `POST /carriers/{id}/callbacks` for an embedded service. The HTTP host of `quotewire serve` has this route. */
+/** Receives `POST /carriers/{id}/callbacks` for an embedded service. `quotewire serve` already has this route. */
 export const receiveCallbacks = async (quotewire: Embedded) => {
   const server = createServer(async (request, response) => {
     const [, id] = /^\/carriers\/([^/]+)\/callbacks$/.exec(request.url ?? "") ?? []
@@ -20,8 +20,8 @@ export const receiveCallbacks = async (quotewire: Embedded) => {
       const isTaken = await quotewire.carrierCallback(decodeURIComponent(id), callback)
       response.writeHead(isTaken ? 204 : 404).end()
     } catch (refusal) {
-      // The callback arrived before the answer that it belongs to, or storage is unavailable: the carrier sends it
-      // again.
+      // Either the callback arrived before the answer that it belongs to, or storage is unavailable. The carrier will
+      // send it again.
       const seconds = refusal instanceof ApiError.ApiError ? refusal.retry_after_seconds : null
       response.writeHead(503, { "retry-after": String(seconds ?? 5) }).end()
     }

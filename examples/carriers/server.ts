@@ -5,33 +5,34 @@ import { type Answer, type Asked, applicationsApi, jsonApi, xmlApi, xmlPollsApi 
 import { makeWeather, type Weather, weathers } from "./weather.ts"
 
 /*
- * A practice carrier: one server with four APIs that behaves as real carriers do, including on bad days.
+ * A practice carrier: one server with four APIs. It behaves as real carriers do, including on bad days.
  *
- * `npx node examples/carriers/server.ts` serves it, and `curl -X PUT localhost:8799/weather/burst` changes its weather.
+ * Start it with `npx node examples/carriers/server.ts`. Its "weather" is how it behaves:
+ * `curl -X PUT localhost:8799/weather/burst` makes it answer the next requests with 503.
  */
 
-/** Options of the carrier. */
+/** Options of the practice carrier. */
 export interface PracticeOptions {
-  /** Signs callbacks. */
+  /** The secret with which callbacks are signed. */
   readonly callback_secret: string
-  /** A free port by default. */
+  /** The port; any free port by default. */
   readonly port?: number
-  /** Waits this long, or until the caller of a request disconnects; uses a timer by default. */
+  /** Waits this many milliseconds, or until the caller disconnects. Uses a timer by default. */
   readonly wait?: (millis: number, callerIsGone?: AbortSignal) => Promise<unknown>
   /** Sends callbacks; `fetch` by default. */
   readonly send?: typeof fetch
 }
 
-/** A running carrier. */
+/** A running practice carrier. */
 export interface PracticeCarrier {
   readonly url: string
-  /** Changes the weather for all requests from now on. */
+  /** Changes the weather for all later requests. */
   readonly turn: (weather: Weather) => void
-  /** Where callbacks are sent; until it is set, no callbacks are sent. */
+  /** Sets the URL for callbacks. Before that, no callbacks are sent. */
   readonly callBackTo: (url: string) => void
   /**
-   * The requests that the carrier received, and the answers to its callbacks, in order: `POST /json/quotes 201`,
-   * `callback 204`.
+   * The requests that the carrier received and the answers to its callbacks, in order, such as `POST /json/quotes 201`
+   * and `callback 204`.
    */
   readonly log: ReadonlyArray<string>
   readonly close: () => Promise<void>
@@ -41,10 +42,10 @@ const byTimer: NonNullable<PracticeOptions["wait"]> = (millis, signal) =>
   timer(millis, undefined, { ref: false, ...(signal !== undefined && { signal }) })
 
 const max_body_bytes = 64 * 1_024
-/** How many requests the log holds. */
+/** The maximum number of entries in the log. */
 const max_log = 1_000
 const callback_after_ms = 500
-/** How many times a callback is sent at most, until it is accepted. */
+/** The maximum number of times that a callback is sent until it is accepted. */
 const callback_tries = 10
 const callback_pause_ms = 5_000
 
@@ -61,7 +62,7 @@ const read = async (request: IncomingMessage): Promise<string> => {
 
 const max_tokens = 1_000
 
-/** Issues tokens for any client credentials, and counts how many more times each token may be used. */
+/** Issues tokens for any client credentials, and counts how often each token may still be used. */
 const makeTokens = () => {
   const uses = new Map<string, number>()
   let count = 0
@@ -87,7 +88,7 @@ const makeTokens = () => {
 
 const isWeather = (name: string): name is Weather => Object.hasOwn(weathers, name)
 
-/** Sends an answer, or the same bytes twice. */
+/** Sends an answer. If `isTwice` is set, sends its bytes twice. */
 const send = (response: ServerResponse, { status, body, headers }: Answer, isTwice: boolean) => {
   const isRaw = typeof body === "string" || body instanceof Uint8Array
   const bytes = Buffer.from(isRaw ? body : body === undefined ? "" : JSON.stringify(body))
@@ -101,7 +102,7 @@ const send = (response: ServerResponse, { status, body, headers }: Answer, isTwi
   response.socket?.uncork()
 }
 
-/** Signs callbacks and sends each until it is accepted. */
+/** Creates the function that signs a callback and sends it until it is accepted. */
 const makeCallbacks = (
   { callback_secret, wait = byTimer, send = fetch }: PracticeOptions,
   note: (line: string) => void
@@ -136,7 +137,7 @@ const makeCallbacks = (
   }
 }
 
-/** Starts the carrier. */
+/** Starts the practice carrier. */
 export const startCarrier = async (options: PracticeOptions): Promise<PracticeCarrier> => {
   const { port = 0, wait = byTimer } = options
   const log: Array<string> = []
@@ -204,7 +205,7 @@ export const startCarrier = async (options: PracticeOptions): Promise<PracticeCa
 }
 
 if (import.meta.main) {
-  // Where `quotewire dev` accepts the callbacks of callbacks.ts.
+  // The URL at which `quotewire dev` accepts the callbacks of callbacks.ts.
   const callback_url = process.argv[2] ?? "http://127.0.0.1:8787/carriers/naic:10003/callbacks"
   const carrier = await startCarrier({ port: 8_799, callback_secret: "practice" })
   carrier.callBackTo(callback_url)

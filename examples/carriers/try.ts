@@ -26,7 +26,7 @@ const values = { client_id: "acme", client_secret: "a secret of Acme's" }
 const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
 const start = { line: "renters", request_key: "first", consent_receipt_id: "receipt-0001", application } as const
 
-/** Starts one quote request, and waits for its end. */
+/** Starts a quote request and waits until it ends. */
 const quote = async (environment: "sandbox" | "live") => {
   for (const { carrier } of carriers) {
     await quotewire.setConnection({ organization_id, environment, carrier_id: carrier.id, values })
@@ -48,7 +48,7 @@ const quote = async (environment: "sandbox" | "live") => {
 const [sandbox, live] = await Promise.all([quote("sandbox"), quote("live")])
 for (const price of [...sandbox.prices, ...live.prices]) console.log(price)
 
-// What happened to the live request, for an operator.
+// Prints what happened to the live request, as an operator sees it.
 const { entries } = await quotewire.timeline(live.id)
 for (const entry of entries) {
   if (entry.what !== "exchange") console.log(entry.at, entry.what)

@@ -1,7 +1,10 @@
 import { gzipSync } from "node:zlib"
 import type { Answer, Asked } from "./apis.ts"
 
-/** How the carrier behaves on a day. Bad weather spoils the answers of its APIs, but not those of its token endpoint. */
+/**
+ * The ways in which the carrier can behave. Bad weather spoils the answers of its APIs, but not those of its token
+ * endpoint.
+ */
 export const weathers = {
   fair: "Answers at once.",
   token_ends: "A token is good for one request. Then 401.",
@@ -25,10 +28,10 @@ const huge_bytes = 10_000_000
 const slow_ms = 3_000
 const late_ms = 600_000
 
-/** Makes the weather of a carrier. It starts fair. */
+/** Creates the weather of a carrier. At first it is fair. */
 export const makeWeather = () => {
   let weather: Weather = "fair"
-  /** How many requests are still spoiled. */
+  /** How many of the next requests get a spoiled answer. */
   let spoiled = 0
 
   const turn = (next: Weather) => {
@@ -42,7 +45,7 @@ export const makeWeather = () => {
     return answer
   }
 
-  /** The answer to a request in place of the real one; null if it is answered as usual. */
+  /** The spoiled answer to a request; null if the API answers as usual. */
   const spoiledAnswer = ({ headers }: Asked): Answer | null => {
     switch (weather) {
       case "busy":
@@ -70,7 +73,7 @@ export const makeWeather = () => {
     turn,
     is: (...some: ReadonlyArray<Weather>) => some.includes(weather),
     spoiledAnswer,
-    /** How long an answer takes. */
+    /** How long an answer takes, in milliseconds. */
     answerMs: () => (weather === "slow" ? slow_ms : weather === "late" ? late_ms : 0)
   }
 }

@@ -2,7 +2,7 @@ import { type CarrierDefinition, defineCarrier, Money, oauth, Reply } from "@quo
 import { Schema } from "effect"
 
 /**
- * The carrier's answer about a quote, after it was opened and at each poll. All values are text, which the schema
+ * The carrier's answer about a quote, when the quote is opened and at each poll. All values are text, which the schema
  * decodes.
  */
 const Answer = Schema.Struct({
@@ -27,7 +27,7 @@ const replyOf = ({ Quote }: typeof Answer.Type) => {
   return Reply.offers([{ offer_ref: number, premium: Quote.Premium, term_months: 12, handoff_url }])
 }
 
-/** A carrier with an XML API: one message opens a quote, and polls read it. */
+/** A carrier with an XML API. One message opens a quote, and polls read the result. */
 export const xmlPolls = (base_url: string, terms: Partial<CarrierDefinition.LineTerms<"renters">> = {}) =>
   defineCarrier({
     id: "naic:10004",

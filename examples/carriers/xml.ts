@@ -1,7 +1,7 @@
 import { type CarrierDefinition, defineCarrier, Money, oauth, Reply } from "@quotewire/core"
 import { Schema } from "effect"
 
-/** The content of the carrier's answer. All values are text, which the schema decodes. */
+/** The carrier's answer. All values are text, which the schema decodes. */
 const Answer = Schema.Struct({
   ACORD: Schema.Struct({
     InsuranceSvcRs: Schema.Struct({
@@ -25,7 +25,7 @@ const Answer = Schema.Struct({
 
 const replyOf = ({ ACORD }: typeof Answer.Type, RqUID: string) => {
   const answer = ACORD.InsuranceSvcRs.RentersPolicyQuoteInqRs
-  // The answer repeats our number, so an answer to a different request is detected.
+  // The answer repeats the ID that was sent. If it differs, the answer belongs to a different request.
   if (answer.RqUID !== RqUID) return Reply.unavailable("unreadable_answer")
   if (!("PolicySummaryInfo" in answer)) {
     return Reply.decline(answer.MsgStatus.MsgErrorCd === "LOSSES" ? "prior_claims" : "risk_outside_guidelines")
@@ -42,7 +42,7 @@ const replyOf = ({ ACORD }: typeof Answer.Type, RqUID: string) => {
   ])
 }
 
-/** A carrier that is asked with one XML message, modeled on ACORD messages. */
+/** A carrier that is asked with a single XML message, modeled on ACORD messages. */
 export const xml = (base_url: string, terms: Partial<CarrierDefinition.LineTerms<"renters">> = {}) =>
   defineCarrier({
     id: "naic:10002",

@@ -1,7 +1,7 @@
 import { apiKey, defineCarrier, Money, Reply } from "@quotewire/core"
 import { Schema } from "effect"
 
-/** What the carrier's API returns for a quote. */
+/** The body with which the carrier's API answers a quote. */
 const Quote = Schema.Struct({
   number: Schema.String,
   status: Schema.Literals(["open", "quoted", "declined"]),
@@ -14,7 +14,7 @@ const replyOf = ({ number, status, premium_cents }: typeof Quote.Type) => {
   return Reply.offers([{ offer_ref: number, premium: premium_cents, term_months: 12 }])
 }
 
-/** A carrier with an API key, which is polled for its answer. */
+/** A carrier with an API key. The adapter polls it for its answer. */
 export const acme = defineCarrier({
   id: "naic:12345",
   name: "Acme Mutual",

@@ -4,7 +4,7 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { test } from "vitest"
 
 /**
- * The newest revision under an invented date, and the revision before it, in which the `price` of a quote was called
+ * Two API revisions: the newest one under an invented date, and an older one in which a quote's `price` was called
  * `cost`.
  */
 const revisions: Revision.Served = [

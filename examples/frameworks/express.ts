@@ -11,7 +11,7 @@ app.post("/orders", (request, response) => void response.json(request.body))
 const server = app.listen(process.env.PORT ?? 3000)
 
 process.once("SIGTERM", async () => {
-  // Running requests finish first.
+  // Closing the service lets running requests finish first.
   await quotewire.close()
   server.close()
 })

@@ -8,7 +8,7 @@ const app = fastify()
 // In Fastify, `/insurance/*` does not match `/insurance`, so both paths are needed.
 for (const path of ["/insurance", "/insurance/*"]) {
   app.all(path, {
-    // The first hook: later ones run after Fastify has read the body.
+    // `onRequest` is the first hook. Later hooks run after Fastify has read the body.
     onRequest: async (request, reply) => {
       reply.hijack()
       handle(request.raw, reply.raw)
@@ -18,7 +18,7 @@ for (const path of ["/insurance", "/insurance/*"]) {
 }
 app.post("/orders", async (request) => request.body)
 
-// Stops when Fastify does; running requests finish first.
+// Closes the service when Fastify stops. Running requests finish first.
 app.addHook("preClose", () => quotewire.close())
 process.once("SIGTERM", () => app.close())
 

@@ -12,7 +12,7 @@ app.post("/orders", async (c) => c.json(await c.req.json()))
 const server = serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 3000) })
 
 process.once("SIGTERM", async () => {
-  // Running requests finish first.
+  // Closing the service lets running requests finish first.
   await quotewire.close()
   server.close()
 })

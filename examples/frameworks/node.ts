@@ -14,7 +14,7 @@ const server = createServer((request, response) => handle(request, response, () 
 server.listen(process.env.PORT ?? 3000)
 
 process.once("SIGTERM", async () => {
-  // Running requests finish first.
+  // Closing the service lets running requests finish first.
   await quotewire.close()
   server.close()
 })

@@ -4,7 +4,7 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 /** The service that the programs in this folder mount. */
 export const quotewire = embed({ storage: MemoryStorage.layer, public_url: "http://localhost:3000/insurance" })
 
-// A first key for trying out the service.
+// Creates a key to try the service with.
 const { id: organization_id } = await quotewire.createOrganization("Shop")
 const { key } = await quotewire.createKey({ organization_id, environment: "sandbox", kind: "server" })
 console.log(`key: ${key}`)

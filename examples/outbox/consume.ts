@@ -8,18 +8,18 @@ export interface HandledEvent {
   readonly resource: { readonly id: string }
 }
 
-/** What drizzle.ts, kysely.ts and prisma.ts return for a database. */
+/** What drizzle.ts, kysely.ts and prisma.ts create for a database. */
 export interface Recipe {
-  /** Handles an event; resolves to false if it was handled before. */
+  /** Handles an event. Resolves to false if the event was handled before. */
   readonly handle: (event: HandledEvent) => Promise<boolean>
   readonly close: () => Promise<void>
 }
 
-/** In a program that embeds the service: if the handler fails, the event is retried. */
+/** For a program that embeds the service. If the handler fails, the service retries the event. */
 export const consume = (quotewire: Pick<Embedded, "consume">, { handle }: Recipe) =>
   quotewire.consume("announcements", handle, { types: ["quote.created"] })
 
-/** In a receiver of webhooks: returns the status to answer. If this fails, answer 500, and the event is sent again. */
+/** For a webhook receiver. Returns the status to answer. If it fails, answer 500, and the event is sent again. */
 export const receive = async (
   headers: IncomingHttpHeaders,
   body: Uint8Array,

@@ -7,7 +7,7 @@ interface Tables {
   readonly outbox: { readonly id: GeneratedAlways<string>; readonly topic: string; readonly quote_id: string }
 }
 
-/** Handles an event and marks it, in one transaction. Resolves to false if it was handled before. */
+/** Handles an event and records its ID, in one transaction. Resolves to false if the event was handled before. */
 export const handleOnce = (
   db: Kysely<Tables>,
   event: HandledEvent,
@@ -25,10 +25,10 @@ export const handleOnce = (
     return true
   })
 
-/** Handles events in the database at an address: puts a message into the outbox for each. */
+/** Connects to a database. For each event, a message is added to the outbox. */
 export const connect = (url: string): Recipe => {
   const pool = new Pool({ connectionString: url })
-  // Without a listener, a lost idle connection would end the program.
+  // Without a listener, losing an idle connection would end the program.
   pool.on("error", (error) => console.error(error.message))
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   return {

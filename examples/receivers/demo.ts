@@ -4,7 +4,7 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { makeInbox } from "./inbox.ts"
 import { serveNode } from "./node.ts"
 
-// By default, webhooks reach only public addresses. This also allows 127.0.0.1, without TLS.
+// By default, webhooks may reach only public addresses. This policy also allows 127.0.0.1, without TLS.
 const policy = { ...WebhookAddress.publicOnly, allow: WebhookAddress.readNetworks("127.0.0.1/32") ?? [] }
 const quotewire = embed({ storage: MemoryStorage.layer, webhooks: NodeWebhookSender.layer({ policy }) })
 const { id: organization_id } = await quotewire.createOrganization("Acme")
@@ -33,7 +33,7 @@ const start = { line: "renters", request_key: "first", consent_receipt_id: "rece
 await client.start_quote_request(start)
 await client.advance_time({ seconds: 60 }, { idempotency_key: "one-minute" })
 
-// Webhooks are sent in the background; the delivery log says when they have arrived.
+// Webhooks are sent in the background. The delivery log shows when they have arrived.
 while (true) {
   const { deliveries } = await client.list_event_deliveries({ id, limit: 100 })
   if (deliveries.every(({ status }) => status === "succeeded")) break

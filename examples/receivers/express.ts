@@ -1,7 +1,7 @@
 import express from "express"
 import type { Inbox, Listening } from "./inbox.ts"
 
-/** Receives webhooks in Express. Mount it before any JSON parser: the signature covers the raw bytes. */
+/** Receives webhooks in Express. Mount it before any JSON parser, because the signature covers the raw bytes. */
 export const serveExpress = (inbox: Inbox, port: number) => {
   const app = express()
   app.post("/webhooks", express.raw({ type: () => true, limit: "64kb" }), async (request, response) => {

@@ -1,7 +1,7 @@
 import { fastify } from "fastify"
 import type { Inbox, Listening } from "./inbox.ts"
 
-/** Receives webhooks in Fastify. Removes its JSON parser: the signature covers the raw bytes. */
+/** Receives webhooks in Fastify. Removes Fastify's JSON parser, because the signature covers the raw bytes. */
 export const serveFastify = async (inbox: Inbox, port: number): Promise<Listening> => {
   const app = fastify({ bodyLimit: 64 * 1024, forceCloseConnections: true })
   app.removeAllContentTypeParsers()

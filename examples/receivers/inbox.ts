@@ -1,35 +1,40 @@
 import type { IncomingHttpHeaders } from "node:http"
 import { verifyWebhook } from "@quotewire/core"
 
-/** An event. A test event has no resource, and types that you do not know may have other fields. */
+/** An event. A test event has no resource, and event types that you do not know may have other fields. */
 export interface WebhookEvent {
   readonly id: string
   readonly type: string
   readonly resource?: Resource
 }
 
-/** A quote request or a quote, with its version at the time of the event. */
+/** A quote request or a quote, and its version at the time of the event. */
 export interface Resource {
   readonly type: string
   readonly id: string
   readonly version: number
 }
 
-/** A resource as a read returns it. */
+/** The current state of a resource. */
 export interface Current {
   readonly id: string
   readonly version: number
 }
 
-/** What an inbox needs. */
+/** What an inbox needs from your program. */
 export interface Settings {
-  /** The secrets that are valid now. Read for each delivery, because there are two during a rotation. */
+  /**
+   * Returns the secrets that are valid now. Called for each delivery, because two secrets are valid during a rotation.
+   */
   readonly secrets: () => ReadonlyArray<string>
   /** Reads the current state of a resource. */
   readonly read: (resource: Resource) => Promise<Current>
 }
 
-/** The types that this program handles. It acknowledges and ignores all others, including types added later. */
+/**
+ * The event types that this program handles. It acknowledges and ignores all others, including types that are added
+ * later.
+ */
 const known = new Set([
   "quote_request.updated",
   "quote_request.completed",
@@ -41,19 +46,19 @@ const known = new Set([
   "quote.expired"
 ])
 
-/** Processes webhooks, independent of the framework. */
+/** Processes webhooks, independently of the framework. */
 export const makeInbox = ({ secrets, read }: Settings) => {
-  // In a database: a table of processed event ids, with a unique index.
+  // In a database, use a table of processed event IDs with a unique index.
   const done = new Set<string>()
-  // In a database: a row for each resource, updated with `... WHERE version < $new`, so that no older version replaces
-  // it.
+  // In a database, use a row for each resource and update it with `... WHERE version < $new`, so that no older version
+  // replaces a newer one.
   const held = new Map<string, Current>()
   let work = Promise.resolve()
 
   const refresh = async (resource: Resource): Promise<void> => {
     const isNewer = (version: number) => version > (held.get(resource.id)?.version ?? 0)
     if (!isNewer(resource.version)) return
-    // The state may be newer than the event. Events in between will then find nothing to do.
+    // The resource may already be newer than this event. The events in between will then find nothing to do.
     const current = await read(resource)
     if (isNewer(current.version)) held.set(current.id, current)
   }
@@ -61,11 +66,12 @@ export const makeInbox = ({ secrets, read }: Settings) => {
   const process = async ({ id, type, resource }: WebhookEvent): Promise<void> => {
     if (done.has(id)) return
     if (known.has(type) && resource !== undefined) await refresh(resource)
-    // Mark it last, in a database in the same transaction: if the work fails, the event must be processed again.
+    // Record the event last, so that it is processed again if the work fails. With a database, do both in one
+    // transaction.
     done.add(id)
   }
 
-  /** Processes events one after another. Rejects if this one fails. */
+  /** Processes an event after all earlier ones. Rejects if processing this event fails. */
   const take = (event: WebhookEvent): Promise<void> => {
     const turn = work.then(() => process(event))
     work = turn.catch(() => undefined)
@@ -74,9 +80,10 @@ export const makeInbox = ({ secrets, read }: Settings) => {
 
   return {
     /**
-     * Returns the status to answer, and the work to do after the answer.
+     * Returns the status to answer, and the work to do after answering.
      *
-     * With a database, insert the event here: once you acknowledge it, it is not sent again, even if you crash.
+     * With a database, insert the event here. Once you have acknowledged an event, it is not sent again, even if your
+     * program crashes.
      */
     accept: async (headers: IncomingHttpHeaders, body: Uint8Array) => {
       const { ok } = await verifyWebhook({ secrets: secrets(), headers, body })

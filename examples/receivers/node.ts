@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { Inbox, Listening } from "./inbox.ts"
 
-/** Reads the raw bytes of a body; null if it is larger than any webhook. */
+/** Reads the raw bytes of a body; null if the body is larger than any webhook. */
 const rawBody = async (request: IncomingMessage): Promise<Buffer | null> => {
   const chunks: Array<Buffer> = []
   let bytes = 0
@@ -26,7 +26,7 @@ const receive = async (inbox: Inbox, request: IncomingMessage, response: ServerR
 export const serveNode = (inbox: Inbox, port: number) =>
   new Promise<Listening>((resolve, reject) => {
     const server = createServer((request, response) => {
-      // The sender hung up, or this program failed. Either way the delivery is retried.
+      // The sender disconnected, or this program failed. In both cases the delivery is retried.
       receive(inbox, request, response).catch(() => response.destroy())
     })
     server.once("error", reject)

@@ -3,7 +3,8 @@ import { Receiver } from "@quotewire/core/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect } from "effect"
 
-// An endpoint that resets the connection once and fails twice. Webhooks are passed in memory, without a socket.
+// An endpoint that resets the connection once and then fails twice. Webhooks are passed to it in memory, without a
+// socket.
 const url = "https://acme.example/webhooks"
 const receiver = Receiver.make({ script: { in_order: [Receiver.reset, ...Receiver.times(2, Receiver.fail(503))] } })
 const quotewire = embed({ storage: MemoryStorage.layer, webhooks: Receiver.layer({ [url]: receiver }) })
@@ -17,7 +18,7 @@ const { id, signing_secret } = await client.create_event_subscription(
 )
 receiver.trust(signing_secret ?? "")
 
-// Retries follow the sandbox's clock: the first three happen within an hour.
+// Retries follow the sandbox's clock. The first three happen within an hour.
 const { event } = await client.send_test_event({ id }, { idempotency_key: "the-test" })
 await client.advance_time({ seconds: 3_600 }, { idempotency_key: "an-hour" })
 await Effect.runPromise(receiver.until((arrivals) => arrivals.length === 4))

@@ -10,7 +10,7 @@ export const serviceAt = (base_url: string, key: string) => {
 
   return {
     read: async ({ type, id }: Resource): Promise<Current> => {
-      // Do not wait for a change: it will have its own event.
+      // Does not wait for a change, because every change has an event of its own.
       const response = await get(type === "quote" ? `/v1/quotes/${id}` : `/v1/quote-requests/${id}?wait_seconds=0`)
       if (!response.ok) throw new Error(`${type} ${id} cannot be read: ${response.status}`)
       const body = await response.json()
@@ -44,13 +44,13 @@ export interface Feed {
 export const catchUp = async (inbox: Inbox, { feed, cursor }: Feed): Promise<void> => {
   let page = await feed(cursor.load())
   if (page === null) {
-    // The cursor has expired: read every known resource again, then the feed from its oldest event.
+    // The cursor has expired, so read every known resource again, then the feed from its oldest event.
     await inbox.readAll()
     page = await feed(null)
   }
   while (page !== null && page.events.length > 0) {
     for (const event of page.events) await inbox.take(event)
-    // Save the cursor last: if it ran ahead of the work, failed events would be skipped.
+    // Save the cursor last. If it were saved before the work is done, failed events would be skipped.
     cursor.save(page.next_cursor)
     page = await feed(page.next_cursor)
   }

@@ -1,28 +1,30 @@
 import { type AnswerOf, type Client, type InputOf, isApiError } from "@quotewire/core/client"
 
 /*
- * The checkout of a site that rents out flats and offers insurance for them. It is given a client, and knows nothing
- * about tests.
+ * The checkout of a site that rents out flats and offers insurance for them. Its caller passes the client, so the same
+ * code runs in tests and in production.
  */
 
-/** What the person orders. */
+/** The person's order. */
 export interface Order {
   readonly number: string
-  /** The known facts about the flat. */
+  /** The facts about the flat that the site knows. */
   readonly application: Extract<InputOf<"start_quote_request">, { readonly line: "renters" }>["application"]
   readonly consent_receipt_id: string
 }
 
 type Quote = AnswerOf<"get_quote_request">["quotes"][number]
 
-/** What the page shows next. */
+/** The page that the site shows next. */
 export type Page =
   | { readonly shows: "questions"; readonly about: ReadonlyArray<string> }
   | { readonly shows: "no_offer" }
   | { readonly shows: "new_price"; readonly cents: number | null }
   | { readonly shows: "link"; readonly carrier: string; readonly cents: number | null; readonly path: string }
 
-/** Offers insurance for an order. `choose` shows the quotes to the person, and returns the one that they pick. */
+/**
+ * Offers insurance for an order. `choose` shows the quotes to the person, and returns the quote that the person picks.
+ */
 export const checkOut = async (
   client: Client,
   { application, consent_receipt_id, number }: Order,

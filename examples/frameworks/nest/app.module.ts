@@ -4,7 +4,7 @@ import { quotewire } from "./quotewire.js"
 
 @Module({ controllers: [OrdersController] })
 export class AppModule implements BeforeApplicationShutdown {
-  // Running requests finish first.
+  // Closing the service lets running requests finish first.
   beforeApplicationShutdown() {
     return quotewire.close()
   }

@@ -1,6 +1,6 @@
 import { Body, Controller, Post } from "@nestjs/common"
 
-/** A part of your program. */
+/** Stands for the rest of your program. */
 @Controller("orders")
 export class OrdersController {
   @Post()

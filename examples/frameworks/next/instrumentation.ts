@@ -1,5 +1,5 @@
-/** Called once when the server starts, and not by `next build`. */
+/** Next calls this once when the server starts, but not during `next build`. */
 export const register = async (): Promise<void> => {
-  // Next also builds this file for the Edge runtime, and drops what the condition excludes there.
+  // Next also builds this file for the Edge runtime. This condition leaves the import out there.
   if (process.env.NEXT_RUNTIME === "nodejs") await import("./lib/start")
 }

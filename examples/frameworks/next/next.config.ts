@@ -1,7 +1,7 @@
 import type { NextConfig } from "next"
 
 const config: NextConfig = {
-  // Loaded from node_modules, not bundled.
+  // Node loads these packages from node_modules, and Next does not bundle them.
   serverExternalPackages: ["@quotewire/core", "@quotewire/http", "@quotewire/mcp", "@quotewire/storage-memory"]
 }
 export default config

@@ -2,21 +2,21 @@ import { PrismaPg } from "@prisma/adapter-pg"
 import type { HandledEvent, Recipe } from "../consume.ts"
 import { type Prisma, PrismaClient } from "./generated/client.ts"
 
-/** Handles an event and marks it, in one transaction. Resolves to false if it was handled before. */
+/** Handles an event and records its ID, in one transaction. Resolves to false if the event was handled before. */
 export const handleOnce = (
   db: PrismaClient,
   event: HandledEvent,
   handle: (tx: Prisma.TransactionClient) => Promise<unknown>
 ): Promise<boolean> =>
   db.$transaction(async (tx) => {
-    // createMany, because it can skip a mark that is there: create would fail, and end the transaction.
+    // `createMany` can skip an ID that exists. `create` would fail and abort the transaction.
     const { count } = await tx.handledEvent.createMany({ data: [{ eventId: event.id }], skipDuplicates: true })
     if (count === 0) return false
     await handle(tx)
     return true
   })
 
-/** Handles events in the database at an address: puts a message into the outbox for each. */
+/** Connects to a database. For each event, a message is added to the outbox. */
 export const connect = (url: string): Recipe => {
   const db = new PrismaClient({ adapter: new PrismaPg({ connectionString: url }) })
   return {

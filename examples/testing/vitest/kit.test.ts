@@ -38,7 +38,7 @@ test("a cassette plays an adapter's exchanges", async () => {
     carriers: [acme],
     fictional_carriers: false,
     sandbox_connections: { "naic:12345": { api_key: "stand-in" } },
-    // One ask, and the poll that answers it.
+    // Uses only the exchanges of one ask and of the poll that answers it.
     cassettes: { "naic:12345": { ...cassette, exchanges: cassette.exchanges.slice(1, 3) } }
   })
   const { id } = await world.client.start_quote_request(start)
@@ -47,7 +47,7 @@ test("a cassette plays an adapter's exchanges", async () => {
   expect(world.missing_from_cassettes()).toEqual([])
 })
 
-/** A sandbox in which a request has its quotes. */
+/** Creates a sandbox with one quote request that has its quotes. */
 const quotedSandbox = async () => {
   const world = await sandbox()
   await world.client.start_quote_request(start)

@@ -7,5 +7,5 @@ declare global {
 
 const make = () => embed({ storage: MemoryStorage.layer, public_url: "http://localhost:3000/api/insurance" })
 
-/** The service: one for all routes and pages, because Next bundles them separately, and across hot reloads. */
+/** The only service. Next bundles routes and pages separately and reloads them, so the service is kept globally. */
 export const quotewire = (): Embedded => (globalThis.quotewireService ??= make())
