@@ -15,7 +15,7 @@ import type { Progress } from "./Progress.ts"
 export const Goal = Schema.Struct({ clock_target_ms: Schema.Int, reset_count: Schema.Int })
 export type Goal = typeof Goal.Type
 
-/** The accepted advances in storage, by IDs derived from their calls. */
+/** The kind of stored advances, by IDs derived from their calls. */
 export const kind = Kind.make({
   name: "advance",
   schema: Goal,
@@ -23,14 +23,16 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** The two ways to move the clock: together with the jobs that come due on the way, or on its own. */
+/**
+ * Makes the functions that move the clock: one runs the jobs that come due on the way, the other only moves the clock.
+ */
 const makeMoves = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
   const runner = yield* Runner
   const holdOf = yield* HeldClock.make
 
-  /** Runs the next jobs on the way to the target. Each of their changes also moves the clock. */
+  /** Runs the next jobs on the way to the target. Every change that they commit also moves the clock. */
   const runAhead = (seen: Workspace, target: Goal) => {
     let workspace = seen
     let held = false
@@ -52,8 +54,10 @@ const makeMoves = Effect.gen(function* () {
   }
 
   /**
-   * Moves the clock to a moment, or to the target if that is earlier. The clock stays where it is if it has moved since
-   * `seen`, or if a job that is due before then has been stored since: then the next step looks again.
+   * Moves the clock to `at`, but never beyond the target.
+   *
+   * The clock does not move if another process has moved it since `seen` was read, or if a job was stored in the
+   * meantime that is due before the new time. The next step then starts from the current state.
    */
   const moveTo = Effect.fnUntraced(
     function* (seen: Workspace, target: Goal, at: number) {
@@ -69,14 +73,14 @@ const makeMoves = Effect.gen(function* () {
   return { runAhead, moveTo, holdOf }
 })
 
-/** The state of an advance that this process carries out. */
+/** An advance in progress in this process. */
 export interface AdvanceRun {
   readonly workspace_id: WorkspaceId
   readonly target: Goal
   readonly progress: Ref.Ref<Progress>
 }
 
-/** Moves the clock of a sandbox, in steps. */
+/** Makes the functions that move a sandbox's clock in steps. */
 export const make = Effect.gen(function* () {
   const moves = yield* makeMoves
   return { accept: yield* makeAccept, step: yield* makeStep(moves), whileHeld: yield* makeWait(moves) }
@@ -84,7 +88,7 @@ export const make = Effect.gen(function* () {
 
 type Moves = Effect.Success<typeof makeMoves>
 
-/** Accepts an advance: it sets the clock's new target. */
+/** Makes a function that accepts an advance by setting the clock's new target. */
 const makeAccept = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -92,16 +96,18 @@ const makeAccept = Effect.gen(function* () {
     acceptOnce({ storage, workspaces }, kind, { workspace_id, id: `${seconds} ${key}` }, ({ workspace, now }) => {
       const advanced = withLaterTarget(workspace, seconds, now - workspace.clock_offset_ms)
       const { clock_target_ms, reset_count } = advanced
-      // Dated at the target, because the record of a one-year advance must not be a year old right after it.
+      // Dated at the target. Otherwise the record of a one-year advance would be a year old as soon as the advance
+      // ends.
       const at = now + clock_target_ms - workspace.clock_offset_ms
       return Effect.succeed({ value: { clock_target_ms, reset_count }, workspace: advanced, at })
     })
 })
 
 /**
- * Takes one step towards the target. It runs the next jobs ahead of the clock, which moves with them. If no job is
- * left, it moves the clock to the target, or as far as calls to carriers allow. If the next job cannot run ahead of its
- * time, it runs all jobs that are due, and then moves the clock to the next due time or to the target.
+ * Makes a function that takes one step towards the target. It runs the next jobs ahead of the clock, and the clock
+ * moves with them. If no job is left, it moves the clock to the target, or as far as calls to carriers allow. If the
+ * next job cannot run ahead of the clock, it runs all jobs that are due, and then moves the clock to the next due time
+ * or to the target.
  */
 const makeStep = Effect.fnUntraced(function* ({ holdOf, moveTo, runAhead }: Moves) {
   const workspaces = yield* Workspaces
@@ -136,9 +142,10 @@ const makeStep = Effect.fnUntraced(function* ({ holdOf, moveTo, runAhead }: Move
 })
 
 /**
- * Waits until no call to a carrier holds the clock where it is. Meanwhile real time passes, and jobs that come due run.
+ * Makes a function that waits until no call to a carrier holds the clock. Real time passes meanwhile, and jobs that
+ * come due are run.
  *
- * If the process's clock stands still, as in tests, a pause counts as elapsed once it has been waited out.
+ * If the process's clock stands still, as in tests, a pause that was waited out counts as elapsed.
  */
 const makeWait = Effect.fnUntraced(function* ({ holdOf, moveTo }: Moves) {
   const workspaces = yield* Workspaces
@@ -174,7 +181,10 @@ const addJobs =
 const isEnded = (workspace: Workspace, target: Goal): boolean =>
   workspace.clock_offset_ms >= target.clock_target_ms || workspace.reset_count !== target.reset_count
 
-/** The next version of the workspace, with its clock at a job's due time, but never moved back or beyond the target. */
+/**
+ * The next version of the workspace, with the clock moved to a job's due time, but never back and never beyond the
+ * target.
+ */
 const movedTo = (workspace: Workspace, target: Goal, dueAt: number, realNow: number): Workspace => {
   const reach = Math.max(workspace.clock_offset_ms, dueAt - realNow)
   return {
@@ -185,10 +195,13 @@ const movedTo = (workspace: Workspace, target: Goal, dueAt: number, realNow: num
   }
 }
 
-/** The longest wait before looking again at what holds the clock, because hints can be lost. */
+/** The longest wait before looking again at what holds the clock. Hints can be lost, so the wait is limited. */
 const lookAgainMs = secondMs
 
-/** How long to wait before looking again: until the next call or ordered job is due, in milliseconds of real time. */
+/**
+ * How long to wait before looking again, in milliseconds of real time. The wait ends when the next call or ordered job
+ * is due.
+ */
 const pauseOf = ({ first_due_at, now }: HeldClock.Hold, orderedInMs: number): number => {
   const callInMs = first_due_at > now ? first_due_at - now : Number.POSITIVE_INFINITY
   return Math.max(1, Math.min(lookAgainMs, callInMs, orderedInMs))

@@ -11,17 +11,16 @@ import { secondMs } from "../wire/Timestamp.ts"
 import * as Advance from "./Advance.ts"
 import * as Progress from "./Progress.ts"
 
-/** Advances clocks of sandboxes to their targets, and reports the progress. */
+/** Makes the function that advances a sandbox's clock to its target and reports the progress. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
   const retention = yield* Retention
   const advance = yield* Advance.make
-  // Within a process, the steps of concurrent advances take turns. Otherwise each would read a clock that another
-  // advance is moving.
+  // Concurrent advances in a process take turns. Otherwise one advance would read a clock that another one is moving.
   const inTurn = yield* makeKeyedMutex<WorkspaceId>()
 
-  /** Logs the progress of an advance: after `firstMs` at the earliest, and then at most every ten seconds. */
+  /** Logs an advance's progress, for the first time after `firstMs` and then at most every ten seconds. */
   const logging = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
     progress: Ref.Ref<Progress.Progress>,
@@ -56,10 +55,10 @@ export const make = Effect.gen(function* () {
   }, Effect.scoped)
 
   /**
-   * Advances the clock, and returns when it has reached the target. The target is decided once for each idempotency
-   * key.
+   * Advances the clock, and returns once it has reached the target. The target is decided only once for each
+   * idempotency key.
    *
-   * Refuses with `conflict` (`wait`) if that takes too long, and reports the progress.
+   * Refuses with `conflict` (`wait`) if the advance takes too long. The error reports the progress.
    */
   return Effect.fnUntraced(function* (workspaceId: WorkspaceId, key: string | null, seconds: number) {
     const progress = yield* Ref.make(Progress.begin(yield* Monotonic.millis))
@@ -74,15 +73,18 @@ export const make = Effect.gen(function* () {
 })
 
 /**
- * How long an advance may take before it is refused: longer than a lease, so that it can take over the work of a dead
- * host, and shorter than the timeouts of callers and proxies.
+ * How long an advance may take before it is refused. This is longer than a lease, so that an advance can take over a
+ * dead host's work, but shorter than the timeouts of callers and proxies.
  */
 const longestAdvanceMs = 45 * secondMs
 
-/** How often a long advance is logged. */
+/** How often the progress of a long advance is logged. */
 const logEveryMs = 10 * secondMs
 
-/** An advance that carriers delay by less than this is not logged, for example in a test whose clock stands still. */
+/**
+ * If carriers delay an advance by less than this, the delay is not logged. Tests whose clock stands still therefore log
+ * nothing.
+ */
 const logWaitAfterMs = secondMs
 
 const stillAdvancing = Effect.fnUntraced(function* (progress: Ref.Ref<Progress.Progress>) {

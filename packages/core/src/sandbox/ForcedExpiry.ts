@@ -8,11 +8,11 @@ import * as Kind from "../storage/Kind.ts"
 import { commit, eachPage, retryOnConflict, Storage } from "../storage/Storage.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 
-/** When quotes must expire, in milliseconds of workspace time. A reset cancels the expiry. */
+/** When quotes are made to expire, in milliseconds of workspace time. A reset cancels the expiry. */
 export const ForcedExpiry = Schema.Struct({ at: Schema.Int, reset_count: Schema.Int })
 export type ForcedExpiry = typeof ForcedExpiry.Type
 
-/** Forced expiries in storage, by the keys of their calls. */
+/** The kind of stored forced expiries, by their call's key. */
 export const kind = Kind.make({
   name: "forced_expiry",
   schema: ForcedExpiry,
@@ -20,14 +20,14 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** Expires the quotes of a sandbox. */
+/** Makes the functions that expire a sandbox's quotes. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
   const ids = yield* Ids
   const lines = yield* Lines
 
-  /** Accepts a forced expiry of all quotes that exist now. */
+  /** Accepts a forced expiry of all existing quotes. */
   const accept = (workspace_id: WorkspaceId, key: string | null) =>
     acceptOnce({ storage, workspaces }, kind, { workspace_id, id: `${key}` }, ({ workspace, now: at }) =>
       Effect.succeed({
@@ -37,7 +37,7 @@ export const make = Effect.gen(function* () {
       })
     )
 
-  /** Expires every active quote that existed when the expiry was accepted. */
+  /** Expires all active quotes that existed when the expiry was accepted. */
   const expireQuotes = (workspace_id: WorkspaceId, expiry: ForcedExpiry) =>
     eachPage(storage, { workspace_id, kind: Quote.kind.name, status: "active", order: "oldest", limit: 100 }, (page) =>
       Effect.forEach(page, ({ id }) => retryOnConflict(expire(workspace_id, id, expiry)), { discard: true })
@@ -51,7 +51,7 @@ export const make = Effect.gen(function* () {
   ) {
     const quote = Option.getOrNull(yield* storage.get({ workspace_id, kind: Quote.kind.name, id }))
     if (quote === null || quote.status !== "active" || quote.created_at > at) return
-    // The workspace is read after the quote, because a quote that a reset has erased must not be written again.
+    // The workspace is read after the quote, so that a quote that a reset has erased is not written again.
     const { workspace } = yield* workspaces.moment(workspace_id)
     if (workspace.reset_count !== reset_count) return
     yield* commit(

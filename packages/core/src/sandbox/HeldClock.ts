@@ -10,27 +10,27 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 /** How far a sandbox's clock may be moved, and what holds it. Times are milliseconds of workspace time. */
 export interface Hold {
   readonly now: number
-  /** The latest moment to which the clock may be moved. */
+  /** The latest time to which the clock may be moved. */
   readonly reach: number
   /** When the first call that holds the clock is due. */
   readonly first_due_at: number
-  /** The carriers whose answers the clock is waiting for, without repeats. */
+  /** The carriers for whose answers the clock waits, each listed once. */
   readonly carriers: ReadonlyArray<CarrierName>
 }
 
 /** Whether the clock cannot be moved now. */
 export const isHeld = ({ now, reach }: Hold): boolean => reach <= now
 
-/** How many calls are read. If there are more, the clock is not moved beyond the last one that was read. */
+/** The maximum number of calls to read. If there are more, the clock is not moved beyond the last one that was read. */
 const maxCalls = 100
 
-/** A call that a request is still waiting for. The carrier is null for the refresh of an offer. */
+/** A call that a request still waits for. `carrier` is null for the refresh of an offer. */
 interface AwaitedCall {
   readonly job: LaneJob
   readonly carrier: CarrierName | null
 }
 
-/** Reads what holds the clock of a sandbox. */
+/** Makes a function that reads what holds a sandbox's clock. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces

@@ -6,7 +6,7 @@ import type { RatePlan } from "../rating/RatePlan.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 import lineup from "./data/lineup.json" with { type: "json" }
 
-/** A fictional carrier, and how it answers. */
+/** A fictional carrier, and the way in which it answers. */
 export interface FictionalCarrier {
   readonly id: string
   readonly name: string
@@ -33,24 +33,24 @@ const characters: { readonly [carrier_id: string]: Character } = {
   sbx_whiskerwell: sync
 }
 
-/** What scenarios need to know about a line. */
+/** The schema of the data about a line that scenarios use. */
 const PlayedLine = Schema.Struct({
-  /** The usual latencies of the line's carriers, in seconds, by carrier ID. */
+  /** The usual latency of each of the line's carriers in seconds, by carrier ID. */
   latency_s: Schema.Record(Schema.String, Schema.Int),
-  /** The reason for carriers' declines in scenarios in which they decline. */
+  /** The reason that carriers give when a scenario makes them decline. */
   scripted_decline: Schema.Literals(declineReasons),
   /** The questions that a carrier asks in the `action_required` scenario. */
   questions: Schema.Array(Question)
 })
-/** What scenarios need to know about a line. */
+/** The data about a line that scenarios use. */
 export type PlayedLine = typeof PlayedLine.Type
 
 const lines = new Map(Object.entries(Schema.decodeUnknownSync(Schema.Record(Schema.String, PlayedLine))(lineup)))
 
-/** What scenarios need to know about a line; undefined if no fictional carrier offers it. */
+/** The data about a line that scenarios use; undefined if no fictional carrier offers the line. */
 export const playedLine = (line: string): PlayedLine | undefined => lines.get(line)
 
-/** A line's carriers, with their parts in its scenarios, fastest first. */
+/** The carriers of a line, fastest first, with their roles in the line's scenarios. */
 const lineupOf = (line: string, { latency_s }: PlayedLine): ReadonlyMap<string, Part> => {
   const sorted = Object.entries(latency_s).toSorted(([, a], [, b]) => a - b)
   return new Map(
@@ -63,10 +63,10 @@ const lineupOf = (line: string, { latency_s }: PlayedLine): ReadonlyMap<string, 
 
 const parts = new Map(Array.from(lines, ([line, played]) => [line, lineupOf(line, played)]))
 
-/** A carrier's part in a line's scenarios; undefined if it does not offer the line. */
+/** A carrier's role in a line's scenarios; undefined if the carrier does not offer the line. */
 export const partOf = (carrierId: string, line: string): Part | undefined => parts.get(line)?.get(carrierId)
 
-/** All fictional carriers, each once, ordered by line and then by latency. */
+/** All fictional carriers, each listed once, ordered by line and then by latency. */
 export const fictionalCarrierList = (): ReadonlyArray<FictionalCarrier> => carriersOf(fictionalPlans())
 
 const carriersOf = Function.memoize((all: ReadonlyArray<RatePlan>) =>

@@ -7,10 +7,10 @@ import { type LaneJob, readOne, type Storage, type StorageUnavailable } from "..
 import { QuoteId, QuoteRequestId, SubscriptionId, type WorkspaceId } from "../wire/Ids.ts"
 import { fromMillis, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
-/** What a job does when it is due; null for maintenance that nobody waits for. */
+/** What each kind of job does when it is due; null for maintenance that nobody waits for. */
 const whats = {
   collect: "carriers_asked",
-  // The job of a fictional carrier's ask is due when the answer arrives.
+  // A fictional carrier's ask is a job that is due when the answer arrives.
   ask_carrier: "carrier_answer",
   poll_carrier: "carrier_answer",
   carrier_callback: "carrier_answer",
@@ -34,7 +34,7 @@ const What = Schema.Literals([
   "webhook_attempt"
 ])
 
-/** The next thing that happens as a sandbox's clock advances (api.md, Sandbox workspace). */
+/** What happens next as a sandbox's clock advances (api.md, Sandbox workspace). */
 export const NextDue = Schema.Struct({
   at: Timestamp.annotateKey({ description: "When it happens, on the sandbox's clock" }),
   what: What.annotateKey({ description: "What happens" }),
@@ -45,10 +45,10 @@ export const NextDue = Schema.Struct({
 }).annotate({ identifier: "NextDue" })
 export type NextDue = typeof NextDue.Type
 
-/** How many jobs are read at most: many can be left over from requests that have ended. */
+/** The maximum number of jobs to read. Many jobs can be left over from requests that have ended. */
 const maxJobs = 100
 
-/** Finds what is due next in a workspace after a moment in milliseconds of workspace time; null if nothing is. */
+/** Finds what is due next in a workspace after `now`, in milliseconds of workspace time; null if nothing is due. */
 export const find = (
   storage: Storage["Service"],
   workspace_id: WorkspaceId,
@@ -64,13 +64,13 @@ export const find = (
     return null
   })
 
-/** Whether a quote's job still changes it: an update may have moved the quote's expiry. */
+/** Whether a job will still change its quote. An update may have moved the quote's expiry. */
 const isStillDue = ({ availability, status }: Quote.Quote, { due_at, kind }: LaneJob): boolean => {
   if (status !== "active") return false
   return kind !== "expire_quote" || (availability.expires_at !== null && toMillis(availability.expires_at) <= due_at)
 }
 
-/** What a job will do; null if it will not change anything. */
+/** What a job will do; null if it will change nothing. */
 const nextDueOf = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId, job: LaneJob) {
   const what = whats[job.kind]
   if (what === null) return null

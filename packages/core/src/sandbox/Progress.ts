@@ -1,20 +1,20 @@
 import type { CarrierName } from "../carriers/Carrier.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 
-/** How far a call has advanced a sandbox's clock. Times are milliseconds. */
+/** The progress of a call that advances a sandbox's clock. Times are in milliseconds. */
 export interface Progress {
-  /** When the call began, in monotonic time, as are all moments here. */
+  /** When the call began, in monotonic time. All times that are passed to this module are monotonic. */
   readonly began_at: number
-  /** How far the clock was ahead of real time when it was last read, and how far it must be at the end. */
+  /** How far the clock was ahead of real time when it was last read, and how far ahead it must be at the end. */
   readonly clock_offset_ms: number
   readonly clock_target_ms: number
   /** How many jobs the call has run. */
   readonly jobs: number
-  /** The carriers whose answers the call is waiting for. */
+  /** The carriers for whose answers the call waits. */
   readonly carriers: ReadonlyArray<CarrierName>
 }
 
-/** The progress of a call that has done nothing yet. */
+/** The progress of a call that has just begun. */
 export const begin = (began_at: number): Progress => ({
   began_at,
   clock_offset_ms: 0,
@@ -36,7 +36,10 @@ const counted = (jobs: number): string => `${numeral(jobs)} ${jobs === 1 ? "job"
 const secondsAreLeft = (seconds: number): string =>
   seconds === 1 ? "1 second is left" : `${numeral(seconds)} seconds are left`
 
-/** The progress in sentences: how much is left, how fast it goes, and which carriers it is waiting for. */
+/**
+ * The progress in sentences: how far the clock still has to go, how fast jobs run, and which carriers the call waits
+ * for.
+ */
 export const sentences = (progress: Progress, nowMs: number): string => {
   const left = `The clock is still advancing: ${secondsAreLeft(leftSeconds(progress))}.`
   const pace = `This call has run ${counted(progress.jobs)}, ${numeral(jobsPerSecond(progress, nowMs))} per second.`
@@ -44,7 +47,7 @@ export const sentences = (progress: Progress, nowMs: number): string => {
   return [left, pace, ...(names.length === 0 ? [] : [`It is waiting for answers from ${names.join(", ")}.`])].join(" ")
 }
 
-/** The progress as fields of a log entry. */
+/** The progress as fields for a log entry. */
 export const fields = (progress: Progress, nowMs: number) => ({
   left_seconds: leftSeconds(progress),
   jobs: progress.jobs,

@@ -10,7 +10,7 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 export const Accepted = Schema.Struct({ reset_count: Schema.Int })
 export type Accepted = typeof Accepted.Type
 
-/** Accepted resets in storage, by the keys of their calls. */
+/** The kind of stored resets, by their call's key. */
 export const kind = Kind.make({
   name: "reset",
   schema: Accepted,
@@ -18,7 +18,7 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** Empties a sandbox. */
+/** Makes the functions that empty a sandbox. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -39,10 +39,10 @@ export const make = Effect.gen(function* () {
     })
 
   /**
-   * Erases the data of an accepted reset and records that in the workspace, unless another host has already done so.
+   * Erases the data of an accepted reset and records this in the workspace, unless another host has already done so.
    *
-   * The erasure expects the workspace version that was read here. So a host that was paused in the meantime erases
-   * nothing that was written after the reset.
+   * The erasure expects the workspace version that was read here, so a host that was paused in the meantime cannot
+   * erase what was written after the reset.
    */
   const finish = (workspace_id: WorkspaceId, { reset_count }: Accepted) =>
     Effect.suspend(() => {

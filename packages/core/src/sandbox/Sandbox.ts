@@ -27,20 +27,21 @@ export class Sandbox extends Context.Service<
       scenario: string
     ) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
     /**
-     * Advances the workspace's clock, and returns when every job that came due has run, in order and at its own due
-     * time. One long advance leaves the same feed as many short ones.
+     * Advances the workspace's clock, and returns once every job that came due has run, in order and at its due time.
+     * One long advance results in the same feed as many short ones.
      *
-     * Refuses with `conflict` (`wait`) if the advance takes too long. A retried call continues where it stopped.
+     * Refuses with `conflict` (`wait`) if the advance takes too long. A retried call continues where the first one
+     * stopped.
      */
     readonly advanceTime: (
       call: Call,
       seconds: number
     ) => Effect.Effect<Json.Json<ControlResult>, ApiError.ApiError<"conflict"> | StorageUnavailable>
-    /** Expires every active quote now. */
+    /** Expires all active quotes. */
     readonly forceExpiry: (call: Call) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
-    /** Sends the recorded events to the subscriptions again, in one of five orders. */
+    /** Sends the recorded events to the subscriptions again, in one of five ways. */
     readonly replayEvents: (call: Call, code: ReplayCode) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
-    /** Removes all data, returns the clock to real time and invalidates the feed's cursors. */
+    /** Removes all data, sets the clock back to real time, and invalidates the feed's cursors. */
     readonly reset: (call: Call) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
   }
 >()("@quotewire/core/Sandbox") {

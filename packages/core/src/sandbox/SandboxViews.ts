@@ -31,7 +31,7 @@ export type SandboxWorkspace = typeof SandboxWorkspace.Type
 export const controls = ["select_scenario", "advance_time", "force_expiry", "replay_events", "reset"] as const
 export type Control = (typeof controls)[number]
 
-/** The effect of a control (api.md, Control results). */
+/** The result of using a control (api.md, Control results). */
 export const ControlResult = Schema.Struct({
   control: Schema.Literals(controls).annotateKey({ description: "The control that was used" }),
   workspace: SandboxWorkspace.annotateKey({ description: "The sandbox afterwards" }),
@@ -59,7 +59,7 @@ export const ScenarioList = Schema.Struct({
 })
 export type ScenarioList = typeof ScenarioList.Type
 
-/** What an owner sees of a workspace at a moment of real time, in milliseconds. */
+/** A workspace as its owner sees it at a moment of real time, in milliseconds. */
 export const viewOf = (workspace: Workspace, realNow: number, next_due: NextDue | null): SandboxWorkspace => ({
   partner_id: workspace.organization_id,
   environment: "sandbox",

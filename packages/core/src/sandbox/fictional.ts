@@ -36,7 +36,7 @@ const retryAfterMs = 10 * secondMs
 
 const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 
-/** A carrier's part in one ask: which carrier it is, what it does, and when its answer is ready (null: never). */
+/** How a carrier handles one ask: which carrier it is, what it does, and when its answer is ready (null: never). */
 interface Play {
   readonly carrier: FictionalCarrier
   readonly line: PlayedLine
@@ -62,7 +62,7 @@ const playOf = (carrier: FictionalCarrier, ask: CarrierAsk): Play | null => {
   return { carrier, line, plan, risk, part, script, ask, origin, ready_at }
 }
 
-/** The offer by the carrier's plan, made at `answeredAt`, as changed by the scenario. */
+/** The offer from the carrier's plan, made at `answeredAt`, as the scenario changes it. */
 const offerAt = ({ ask, part, plan, risk }: Play, answeredAt: number): CarrierOffer =>
   scenarioOffer(offerOf(plan, priceOf(plan, risk), ask, answeredAt), ask.scenario, part, answeredAt)
 
@@ -75,7 +75,7 @@ const offers = (play: Play): CarrierReply => {
   return { kind: "offers", offers: [{ ...offer, refresh_after_ms }] }
 }
 
-/** The carrier's answer at the moment when it becomes ready. */
+/** The carrier's answer at the time when it becomes ready. */
 const answer = (play: Play): CarrierReply => {
   const { ask, line, plan, risk } = play
   switch (play.script.act) {
@@ -95,7 +95,10 @@ const answer = (play: Play): CarrierReply => {
   }
 }
 
-/** Whether the carrier answers the ask directly. Errors are always direct answers. */
+/**
+ * Whether the answer to the ask itself is final. Errors always are; other answers may come later, in a poll or a
+ * callback.
+ */
 const answersDirectly = ({ carrier, script }: Play): boolean => {
   if (script.act === "error") return true
   return carrier.mode === "sync" && script.at_ms !== null && script.at_ms - startMs <= attemptTimeoutMs
@@ -115,7 +118,10 @@ const asked = (play: Play): CarrierReply => {
   return ready_at === null ? accepted : { ...accepted, callback_after_ms: Math.max(0, ready_at - ask.now) }
 }
 
-/** How long an attempt takes. It takes no time if the carrier only accepts the ask, or is polled. */
+/**
+ * How long an attempt takes, in milliseconds; 0 if the carrier only accepts the ask, or if this is not the first
+ * attempt.
+ */
 const latency = (play: Play | null): number => {
   if (play === null || play.ask.attempt > 1 || !answersDirectly(play)) return 0
   return Math.max(0, (play.script.at_ms ?? 0) - startMs)
@@ -135,7 +141,7 @@ const refreshed = (play: Play, offerRef: string): CarrierRefresh => {
   return { kind: "offer", reason: "price_updated", offer: { ...offer, premium } }
 }
 
-/** The lines for which the carrier has plans, with the carrier's own terms. */
+/** The lines that the carrier has plans for, with the carrier's own terms. */
 const linesOf = (carrier: FictionalCarrier, lines: CarrierAdapter["lines"]): CarrierAdapter["lines"] =>
   Object.fromEntries(
     Object.entries(lines).flatMap(([name, line]): ReadonlyArray<[string, CarrierLine]> => {
@@ -185,9 +191,10 @@ const adapterOf = (carrier: FictionalCarrier, callbacks: SignedCallbacks): Carri
 }
 
 /**
- * The fictional carriers of the sandbox, ordered by line, then by latency.
+ * The sandbox's fictional carriers, ordered by line, then by latency.
  *
- * They sign callbacks with a key that lives only in this process: the host that plays a callback also checks it.
+ * They sign their callbacks with a key that exists only in this process. The same process that plays a callback also
+ * verifies it.
  */
 export const fictionalCarriers: Effect.Effect<ReadonlyArray<CarrierAdapter>, never, Mac.Mac> = Effect.gen(function* () {
   const mac = yield* Mac.Mac

@@ -75,7 +75,7 @@ export interface LaneQuery {
 
 /** A job as listed by `lane`. */
 export interface LaneJob extends Pick<NewJob, "kind" | "due_at" | "payload"> {
-  /** How often the job was claimed, including the current claim; 0 if nobody can have run it. */
+  /** How many times the job has been claimed, including the current claim. With 0, nobody can have run it. */
   readonly lease: number
 }
 

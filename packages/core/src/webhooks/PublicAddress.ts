@@ -1,24 +1,25 @@
 import { Equal, Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 
-/** Which addresses webhooks may reach besides public ones, and which public ones they may not reach. */
+/** Decides which addresses webhooks may reach: exceptions among private addresses, and exceptions among public ones. */
 export interface Policy {
   /**
-   * Networks that are allowed although they are not public, even with plain `http`, such as 127.0.0.0/8 and ::1/128.
+   * Networks that are allowed although they are not public, such as 127.0.0.0/8 and ::1/128. Plain `http` is allowed
+   * there too.
    */
   readonly allow: ReadonlyArray<IpNetwork.IpNetwork>
   /** The host's own public addresses. They are refused, because a webhook to the host itself would loop. */
   readonly own_addresses: ReadonlyArray<NetAddress.IpAddress>
-  /** The host's own names, in lower case. They are refused as well. */
+  /** The host's own names, in lower case. They are refused for the same reason. */
   readonly own_hosts?: ReadonlyArray<string>
-  /** Whether this network uses DNS64. An address in 64:ff9b::/96 is then judged by the IPv4 address inside it. */
+  /** Whether this network uses DNS64. If so, an address in 64:ff9b::/96 is judged by the IPv4 address inside it. */
   readonly nat64?: boolean
 }
 
-/** The policy without settings: public addresses only. */
+/** The policy without any exceptions: public addresses only. */
 export const publicOnly: Policy = { allow: [], own_addresses: [] }
 
-/** Parses networks such as `127.0.0.0/8,::1/128`; null if one of them is invalid. */
+/** Parses a list of networks such as `127.0.0.0/8,::1/128`. Returns null if one of them is invalid. */
 export const readNetworks = (text: string): ReadonlyArray<IpNetwork.IpNetwork> | null => {
   const parts = text.split(",").map((part) => part.trim())
   return Result.getOrNull(Result.all(parts.filter((part) => part !== "").map((part) => IpNetwork.fromString(part))))
@@ -28,7 +29,7 @@ const networksOf = (...texts: ReadonlyArray<string>): ReadonlyArray<IpNetwork.Ip
   texts.map(IpNetwork.fromStringUnsafe)
 
 /**
- * IPv4 networks that are refused: every entry in IANA's special-purpose registry (globally reachable or not),
+ * IPv4 networks that are refused: every entry in IANA's special-purpose registry (even if it is globally reachable),
  * multicast, reserved ranges, and 168.63.129.16, a public address that leads into Azure.
  */
 export const specialIpv4 = networksOf(
@@ -57,7 +58,7 @@ export const specialIpv4 = networksOf(
 const globalIpv6 = IpNetwork.fromStringUnsafe("2000::/3")
 /** Special ranges inside 2000::/3: protocol assignments including Teredo, documentation, 6to4. */
 export const specialIpv6 = networksOf("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
-/** Ranges inside 2001::/23 that are global after all. */
+/** Global ranges inside 2001::/23. */
 export const carvedOutIpv6 = networksOf(
   "2001:1::1/128",
   "2001:1::2/128",
@@ -72,17 +73,17 @@ const nat64Prefix = IpNetwork.fromStringUnsafe("64:ff9b::/96")
 const contain = (networks: ReadonlyArray<IpNetwork.IpNetwork>, address: NetAddress.IpAddress): boolean =>
   networks.some((network) => IpNetwork.contains(network, address))
 
-/** Whether an address is in a network that the settings allow. */
+/** Whether the settings allow an address that need not be public. */
 export const isAllowed = (address: string, policy: Policy): boolean => {
   const parsed = NetAddress.ipFromString(address)
   return Result.isSuccess(parsed) && contain(policy.allow, parsed.success)
 }
 
 /**
- * Whether webhooks may go to an address. This is an allow-list: unknown ranges are refused.
+ * Whether webhooks may go to an address. Everything that is not known to be public is refused.
  *
- * An IPv6 address that contains an IPv4 address is refused, except that with `nat64` a NAT64 address is judged by the
- * IPv4 address inside it. Text that is not an address, or that has a zone (`%eth0`), is refused.
+ * An IPv6 address that contains an IPv4 address is refused. The exception is a NAT64 address if `nat64` is set: it is
+ * judged by the IPv4 address inside it. Text that is not an address, or that has a zone (`%eth0`), is refused.
  */
 export const judgeAddress = (address: string, policy: Policy): "public" | "refused" => {
   const parsed = NetAddress.ipFromString(address)

@@ -4,17 +4,18 @@ import { Base64 } from "effect/encoding"
 import { BoundedMap } from "../concurrency/BoundedMap.ts"
 
 /*
- * Standard Webhooks: HMAC-SHA-256 over `{id}.{timestamp}.{body}`, with the base64 after `whsec_` as the key, written as
- * `v1,` and base64. During a rotation a delivery has one signature for each secret, and any of them may match.
+ * Signatures follow Standard Webhooks. The signed text is `{id}.{timestamp}.{body}`, the algorithm HMAC-SHA-256, and
+ * the key the base64 after `whsec_`. A signature is written as `v1,` and base64. During a rotation a delivery has one
+ * signature for each secret, and a receiver accepts any of them.
  */
 
 /** The prefix of every signing secret. */
 const secretPrefix = "whsec_"
-/** The least number of random bytes in a signing secret. */
+/** The minimum number of random bytes in a signing secret. */
 const minSecretBytes = 24
-/** The greatest number of random bytes in a signing secret. */
+/** The maximum number of random bytes in a signing secret. */
 const maxSecretBytes = 64
-/** How many random bytes the secrets have that the service creates. */
+/** The number of random bytes in the secrets that the service creates. */
 export const secretBytes = 32
 /** The default prefix of the service's own webhook headers, which are sent in addition to the standard's. */
 export const defaultHeaderPrefix = "quotewire-"
@@ -40,13 +41,13 @@ const bytesOf = (secret: string): Uint8Array | null => {
 
 const isSecretLength = (bytes: number): boolean => bytes >= minSecretBytes && bytes <= maxSecretBytes
 
-/** A cache of the keys in secrets, by secret. */
+/** A cache of parsed keys, by signing secret. */
 export type Keys = Map<string, Mac.Key>
 
-/** An empty cache. It keeps up to 10,000 keys, and then drops the oldest. */
+/** Makes an empty cache. It keeps up to 10,000 keys, and then drops the oldest. */
 export const noKeys = (): Keys => new BoundedMap(10_000)
 
-/** The key in a secret; null if the text is not a signing secret. */
+/** Parses the key in a secret. Returns null if the text is not a signing secret. */
 const keyOf = (secret: string, keys: Keys | undefined): Effect.Effect<Mac.Key | null> => {
   const known = keys?.get(secret)
   if (known !== undefined) return Effect.succeed(known)
@@ -59,8 +60,8 @@ const keyOf = (secret: string, keys: Keys | undefined): Effect.Effect<Mac.Key | 
 /** A message to sign. */
 export interface Message {
   /**
-   * The message's ID. It must not contain full stops, because they separate the parts of the signed text. No ID of this
-   * service does.
+   * The message's ID. It must not contain a full stop, because full stops separate the parts of the signed text. The
+   * service's own IDs contain none.
    */
   readonly id: string
   /** When the message is signed, in Unix seconds of real time. */
@@ -68,10 +69,10 @@ export interface Message {
   readonly body: string
 }
 
-/** Computes the `webhook-signature` header of a message: one signature for each secret, in their order. */
+/** Computes a message's `webhook-signature` header: one signature for each secret, in the secrets' order. */
 export type Signer = (secrets: ReadonlyArray<string>, message: Message) => Effect.Effect<string>
 
-/** Makes a signer. `keys` caches the keys in secrets. */
+/** Makes a signer. `keys` caches the parsed keys of secrets. */
 export const signer = (mac: Mac.Mac["Service"], keys?: Keys): Signer => {
   const signBy = keySigner(mac)
   return (secrets, message) =>
@@ -81,7 +82,7 @@ export const signer = (mac: Mac.Mac["Service"], keys?: Keys): Signer => {
     )
 }
 
-/** The key of a signing secret. Other text is a defect. */
+/** Parses the key of a signing secret. Dies if the text is not a signing secret. */
 export const signingKey = (secret: string, keys?: Keys): Effect.Effect<Mac.Key> =>
   Effect.flatMap(keyOf(secret, keys), (key) =>
     key === null
@@ -89,7 +90,7 @@ export const signingKey = (secret: string, keys?: Keys): Effect.Effect<Mac.Key> 
       : Effect.succeed(key)
   )
 
-/** Makes a signer for keys that are parsed already: it makes one signature for each key, in their order. */
+/** Makes a signer that takes parsed keys. It makes one signature for each key, in the keys' order. */
 export const keySigner =
   (mac: Mac.Mac["Service"]) =>
   (keys: ReadonlyArray<Mac.Key>, { body, id, timestamp }: Message): Effect.Effect<string> => {
@@ -103,7 +104,7 @@ export const keySigner =
     )
   }
 
-/** Computes the `webhook-signature` header of one message, as a `signer` does. The ID must not contain a full stop. */
+/** Computes the `webhook-signature` header of one message, like a `signer`. The ID must not contain a full stop. */
 export const sign = (
   mac: Mac.Mac["Service"],
   secrets: ReadonlyArray<string>,
@@ -116,17 +117,17 @@ const entryBy = (mac: Mac.Mac["Service"], key: Mac.Key, signed: Uint8Array): Eff
 const version = "v1,"
 const encoder = new TextEncoder()
 
-/** What a delivery's headers contain. */
+/** The content of a delivery's headers. */
 export interface Signed {
   readonly id: string
   /** When the delivery was signed, in Unix seconds of real time. */
   readonly timestamp: number
   readonly signature: string
-  /** The prefix of the headers that are sent in addition to the standard's. */
+  /** The prefix of the headers that are sent in addition to the standard ones. */
   readonly prefix?: string
 }
 
-/** A delivery's headers: one set with the standard's names, and one with the prefix. */
+/** A delivery's headers: one set with the standard names, and one set with the prefix. */
 export const headersOf = ({
   id,
   timestamp,
@@ -153,7 +154,7 @@ export type IncomingHeaders =
 
 /** A received delivery, and what its receiver knows. */
 export interface Received {
-  /** Every secret that is valid now; more than one during a rotation. */
+  /** All secrets that are valid now. During a rotation there is more than one. */
   readonly secrets: ReadonlyArray<string>
   readonly headers: IncomingHeaders
   /** The raw body, before parsing, because the signature covers its exact bytes. */
@@ -164,24 +165,30 @@ export interface Received {
   readonly tolerance_seconds?: number
 }
 
-/** Why a delivery is not trusted. Answer 400 and do nothing else. */
+/** Why a delivery must not be trusted. Answer it with 400, and do nothing else. */
 export type Distrust =
   | "missing_header"
   | "garbled_header"
   | "timestamp_too_old"
   | "timestamp_too_new"
   | "wrong_signature"
-  /** The receiver's mistake: it passed no secret, or one that is not a `whsec_` secret. */
+  /** The receiver's mistake: it passed no secret, or text that is not a `whsec_` secret. */
   | "unusable_secret"
   /** The receiver's mistake: the body is neither text nor bytes, because it has already been parsed. */
   | "unusable_body"
 
-/** Whether a delivery was signed with one of the secrets, within the tolerance; if not, why it is not trusted. */
+/**
+ * Whether a delivery was signed with one of the secrets, within the tolerance. If not, `reason` says why it must not be
+ * trusted.
+ */
 export type Verification =
   | { readonly ok: true; readonly id: string; readonly timestamp: number }
   | { readonly ok: false; readonly reason: Distrust }
 
-/** Verifies a delivery. Any of its signatures may match any secret. All comparisons take constant time. */
+/**
+ * Verifies a delivery. It is genuine if any of its signatures matches any of the secrets. All comparisons take constant
+ * time.
+ */
 export const verify = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], received: Received, keys?: Keys) {
   const claim = claimOf(received.headers)
   if (typeof claim === "string") return distrust(claim)
@@ -195,7 +202,7 @@ export const verify = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], rece
   if (!isRaw(received.body)) return distrust("unusable_body")
   const ageSeconds = received.now_seconds - claim.timestamp
   const tolerance = received.tolerance_seconds ?? toleranceSeconds
-  // Negated, so that the check also fails if the clock is NaN.
+  // Negated, so that the check fails if the clock is NaN.
   if (!(ageSeconds <= tolerance)) return distrust("timestamp_too_old")
   if (!(ageSeconds >= -tolerance)) return distrust("timestamp_too_new")
   const signed = signedBytes(claim, received.body)
@@ -207,7 +214,7 @@ export const verify = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], rece
   return isGenuine ? trust(claim) : distrust("wrong_signature")
 })
 
-// A body's type can depend on what was sent, so a wrong type must not throw.
+// The type of the body can depend on what was sent, so a wrong type must not throw.
 const isRaw = (body: unknown): boolean => Predicate.isString(body) || Predicate.isUint8Array(body)
 
 const trust = ({ id, timestamp }: SignatureClaim): Verification => ({ ok: true, id, timestamp })
@@ -221,7 +228,7 @@ interface SignatureClaim {
   readonly entries: ReadonlyArray<string>
 }
 
-/** Reads what the headers claim, or says why it cannot be read. */
+/** Reads the ID, time and signatures from the headers, or says why they cannot be read. */
 const claimOf = (headers: IncomingHeaders): SignatureClaim | Distrust => {
   const id = headerOf(headers, "id")
   const timestamp = headerOf(headers, "timestamp")
@@ -233,7 +240,7 @@ const claimOf = (headers: IncomingHeaders): SignatureClaim | Distrust => {
   return isReadable ? { id, timestamp: Number(timestamp), head: `${id}.${timestamp}.`, entries } : "garbled_header"
 }
 
-/** The only value of a header: "" if the header is missing, and a space, which is never valid, if it is repeated. */
+/** The value of a header; "" if the header is missing, and " ", which is never valid, if it is repeated. */
 const headerOf = (headers: IncomingHeaders, name: string): string => {
   const wanted = standardPrefix + name
   if (hasGet(headers)) return headers.get(wanted) ?? ""

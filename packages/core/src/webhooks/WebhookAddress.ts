@@ -5,45 +5,50 @@ export { isAllowed, judgeAddress, type Policy, publicOnly, readNetworks } from "
 /** The longest accepted URL, in characters. */
 const maxUrlLength = 2_048
 
-/** A URL to which webhooks may go, as far as its text shows. */
+/** A URL to which webhooks may go, judging only by its text. */
 export interface WebhookUrl {
-  /** The URL as it is stored, shown and used: its host is in lower case and Punycode, without a trailing dot. */
+  /**
+   * The URL in the form in which it is stored, shown and used. Its host is in lower case and Punycode, without a
+   * trailing dot.
+   */
   readonly href: string
   readonly origin: string
   /** The host name that TLS uses (SNI), or an IP address without brackets. */
   readonly hostname: string
   /** The path and the query. */
   readonly path: string
-  /** The IP addresses of a host that needs no lookup: an IP address, or `localhost`. Otherwise null. */
+  /**
+   * The IP addresses of a host that needs no lookup, which is an IP address or `localhost`; null for any other host.
+   */
   readonly addresses: ReadonlyArray<string> | null
 }
 
 /** Why a URL is refused. */
 export type UrlRefusal = "too_long" | "malformed" | "scheme" | "userinfo" | "fragment" | "port" | "host"
 
-/** The verdict on a URL's text. */
+/** The result of judging a URL's text. */
 export type Verdict =
   | { readonly verdict: "accepted"; readonly url: WebhookUrl }
   | { readonly verdict: "refused"; readonly reason: UrlRefusal }
 
 /**
- * Judges the text of a URL. Whether the host's addresses are public is judged later, when the host is looked up.
+ * Judges the text of a URL. Whether its host's addresses are public is judged later, when the host is looked up.
  *
  * The text is parsed once, as every client parses it (WHATWG), and refused if the parser had to repair it. In detail:
  *
  * - Accepted: upper case in the host, a missing first slash, the default port written out, zeros before a port.
  * - Unicode names are accepted and stored in Punycode, which exposes look-alikes. Characters that the parser replaces
  *   (full width, ideographic full stops) or drops (soft hyphens, zero-width spaces) are refused.
- * - One trailing dot after a name is dropped; after an address it is refused.
+ * - One trailing dot is dropped after a name, but refused after an address.
  * - Underscores are refused: no authority may certify such a name.
  * - IP addresses must be in canonical form. `localhost` stands for the loopback addresses that the policy allows.
  * - Port 0 and the ports that browsers block are refused. Others, such as 5432, are allowed, because the service speaks
  *   TLS there.
  * - Path and query must be written as they are sent: a space or `/../` is refused, while `/%` and `/..%2f` stay
  *   unchanged.
- * - An IPv6 address that contains an IPv4 address is refused, even a NAT64 address if the policy accepts NAT64 in
- *   lookups.
- * - Plain `http` is allowed only for IP addresses in the policy's networks and for `localhost`, never for other names.
+ * - An IPv6 address that contains an IPv4 address is refused. This includes NAT64 addresses, even if the policy accepts
+ *   them in lookups.
+ * - Plain `http` is allowed only for `localhost` and for IP addresses in the policy's networks, never for other names.
  */
 export const judgeUrl = (text: string, policy: Policy): Verdict => {
   if (text.length > maxUrlLength) return refused("too_long")
@@ -62,7 +67,9 @@ export const judgeUrl = (text: string, policy: Policy): Verdict => {
   return url.href.length > maxUrlLength ? refused("too_long") : judgeHost(url, isPlain, policy)
 }
 
-/** An accepted URL in the form in which it is stored, shown and used. Text that is not a URL stays unchanged. */
+/**
+ * Turns an accepted URL into the form in which it is stored, shown and used. Text that is not a URL stays unchanged.
+ */
 export const normalize = (text: string): string => {
   const url = URL.parse(text)
   return url === null ? text : withoutDot(url).href
@@ -75,21 +82,21 @@ const withoutDot = (url: URL): URL => {
 
 const refused = (reason: UrlRefusal): Verdict => ({ verdict: "refused", reason })
 
-/** Whether the parser accepted the text unchanged, apart from case, Punycode and the first slash. */
+/** Whether the parser changed nothing in the text except case, Punycode and the first slash. */
 const isAsWritten = (url: URL, host: string, rest: string): boolean =>
   (host.toLowerCase() === url.hostname || isPlainUnicode(host, url.hostname)) &&
   pathOf(url) === (rest.startsWith("/") ? rest : `/${rest}`)
 
 const pathOf = (url: URL): string => url.href.slice(url.protocol.length + 2 + url.host.length)
 
-/** Whether a name has non-ASCII letters, and the parser replaces or drops none of its characters. */
+/** Whether a name has non-ASCII letters, and the parser neither replaces nor drops any of its characters. */
 const isPlainUnicode = (host: string, hostname: string): boolean =>
   !/^[\0-\x7f]*$/.test(host) &&
   host.normalize("NFKC") === host &&
   !/[\u3002\uff0e\uff61%]|\p{Default_Ignorable_Code_Point}/u.test(host) &&
   !isIpv4(hostname)
 
-// The parser has already turned every spelling of an IPv4 address into this one.
+// The parser has already turned every spelling of an IPv4 address into this form.
 const isIpv4 = (hostname: string): boolean => /^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$/.test(hostname)
 
 const judgeHost = (url: URL, isPlain: boolean, policy: Policy): Verdict => {
@@ -120,7 +127,7 @@ const isHostName = (hostname: string): boolean =>
   hostname.length <= 253 &&
   hostname.split(".").every((label) => /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(label) && label.length <= 63)
 
-/** Whether a name cannot belong to anybody in public: a single label, or a special-use name. */
+/** Whether a name cannot be anybody's public name, because it is a single label or a special-use name. */
 const isSpecial = (hostname: string): boolean =>
   !hostname.includes(".") || specialNames.some((name) => hostname === name || hostname.endsWith(`.${name}`))
 

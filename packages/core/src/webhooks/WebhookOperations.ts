@@ -167,7 +167,7 @@ export const getEventDelivery = Operation.make({
   run: (call, input) => Effect.flatMap(Deliveries, (deliveries) => deliveries.get(call, input))
 })
 
-/** Sends an event from the delivery log again (api.md, Replays). */
+/** Replays an event from the delivery log (api.md, Replays). */
 export const replayEventDelivery = Operation.make({
   name: "replay_event_delivery",
   summary: "Replay an event",

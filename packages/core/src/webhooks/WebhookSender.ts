@@ -1,16 +1,19 @@
 import { Context, Effect, Layer } from "effect"
 import * as Fault from "../concurrency/Fault.ts"
 
-/** How long an endpoint may take to confirm a delivery, in milliseconds: connection, headers and body together. */
+/**
+ * How long an endpoint may take to confirm a delivery, in milliseconds. This includes the connection, the headers and
+ * the body.
+ */
 export const defaultDeadlineMs = 15_000
 
 /** A signed POST to send. */
 export interface WebhookRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** The body, which is sent exactly as it is, in UTF-8. */
+  /** The body, which is sent exactly as given, in UTF-8. */
   readonly body: string
-  /** How long the endpoint may take; 15 seconds by default. */
+  /** How long the endpoint may take, in milliseconds; `defaultDeadlineMs` by default. */
   readonly deadline_ms?: number
 }
 
@@ -24,34 +27,37 @@ export const sendFailures = [
   "refused_address",
   // The host has no IP address, or its name servers do not answer. Nothing was sent.
   "dns_failed",
-  // The connection failed or was broken off.
+  // The connection failed or broke.
   "connection_failed",
   // The endpoint's certificate is not trusted, or the endpoint does not speak TLS. Nothing was sent.
   "tls_failed",
-  // The answer's headers are larger than 16 KiB, or it sends endless data besides headers and body.
+  // The answer's headers are larger than 16 KiB, or the endpoint keeps sending data outside headers and body.
   "too_large",
-  // The answer is not HTTP, or incomplete.
+  // The answer is not HTTP, or is incomplete.
   "bad_response"
 ] as const
 
-/** Why a POST got no complete answer. Only operators see it: callers could use it to scan ports. */
+/** Why a POST got no complete answer. Only operators see this, because callers could use it to scan ports. */
 export type SendFailure = (typeof sendFailures)[number]
 
-/** Everything that is kept of an endpoint's answer. */
+/** Everything that the service keeps of an endpoint's answer. */
 export interface SendOutcome {
-  /** The status that was received, even from a redirect or an incomplete answer; null if none was received. */
+  /** The status that was received, even from a redirect or an incomplete answer; null if no status was received. */
   readonly response_status_code: number | null
-  /** How long it took from the moment a connection was available. */
+  /** How long the request took once it had a connection. */
   readonly duration_ms: number
-  /** Why there was no complete answer; null if there was one, whatever its status. */
+  /** Why the answer is missing or incomplete; null for a complete answer with any status. */
   readonly failure: SendFailure | null
 }
 
-/** Whether an endpoint confirmed a delivery: with any 2xx whose body was read to the end (api.md, Confirmation). */
+/**
+ * Whether an endpoint confirmed a delivery. Any 2xx whose body was read to the end is a confirmation (api.md,
+ * Confirmation).
+ */
 export const isConfirmed = ({ response_status_code: status, failure }: SendOutcome): boolean =>
   failure === null && status !== null && status >= 200 && status < 300
 
-/** The result of looking up a URL's host. A host without an IP address is `refused`, too. */
+/** The result of looking up a URL's host. A host without an IP address is also `refused`. */
 export type LookUp = "public" | "refused" | "unavailable"
 
 /** Sends webhooks to the addresses that `WebhookAddress` allows. Its methods never fail. */
@@ -59,9 +65,9 @@ export class WebhookSender extends Context.Service<
   WebhookSender,
   {
     /**
-     * Sends once, without following redirects, and ends by the request's deadline whatever the endpoint does. Looking
-     * up the host and waiting for a connection come before that, and may take up to 5 seconds each. If a reused
-     * connection turns out to be closed, the request is sent again on a new one.
+     * Sends once, without following redirects, and ends by the request's deadline whatever the endpoint does. Before
+     * that, looking up the host and waiting for a connection may take up to 5 seconds each. If a reused connection
+     * turns out to be closed, the request is sent again on a new one.
      */
     readonly send: (request: WebhookRequest) => Effect.Effect<SendOutcome>
     /** Set this if `send` always ends in time by itself. Otherwise the service stops it with a timer. */
@@ -72,7 +78,7 @@ export class WebhookSender extends Context.Service<
     readonly lookUp: (url: string) => Effect.Effect<LookUp>
   }
 >()("@quotewire/core/WebhookSender") {
-  /** Sends nothing, so no subscription can be created. */
+  /** A sender that sends nothing. No subscription can be created with it. */
   static readonly layerOff: Layer.Layer<WebhookSender> = Layer.succeed(WebhookSender, {
     off: true,
     send: () => Effect.succeed({ response_status_code: null, duration_ms: 0, failure: "refused_address" }),
@@ -80,7 +86,7 @@ export class WebhookSender extends Context.Service<
   })
 
   /**
-   * The host's sender, with defects that are safe to log: their messages are removed, because they may contain an
+   * The host's sender, made safe to log: the messages of its defects are removed, because they may contain an
    * endpoint's URL.
    */
   static readonly loggable: Effect.Effect<WebhookSender["Service"], never, WebhookSender> = Effect.map(
@@ -95,14 +101,14 @@ export class WebhookSender extends Context.Service<
 }
 
 /**
- * The longest that a sender may take: the deadline, plus the time before it for looking up the host and waiting for a
- * connection. This is less than a job's lease, so no other host begins the attempt while it runs.
+ * The longest that a sender may take: the deadline, plus the time for looking up the host and waiting for a connection.
+ * This is less than a job's lease, so no other host begins the attempt in the meantime.
  */
 const maxSendMs = defaultDeadlineMs + 10_000
 
 const late: SendOutcome = { response_status_code: null, duration_ms: maxSendMs, failure: "timeout" }
 
-/** Stops waiting for a sender that does not end by its deadline, so that it cannot hold its slot forever. */
+/** Stops waiting for a sender that misses its deadline, so that it cannot hold its slot forever. */
 export const inTime = (sent: Effect.Effect<SendOutcome>): Effect.Effect<SendOutcome> =>
   Effect.timeoutOrElse(sent, {
     duration: maxSendMs,

@@ -3,7 +3,7 @@ import { Mac, SecureRandom } from "effect/crypto"
 import { AnyObject, checker } from "../wire/Argument.ts"
 import { type Received, type Verification, verify } from "./Signature.ts"
 
-/** A received delivery. By default, the runtime's clock is used. */
+/** A received delivery. The runtime's clock is used unless you pass `now_seconds`. */
 export interface ReceivedWebhook extends Omit<Received, "now_seconds"> {
   readonly now_seconds?: number
 }
@@ -13,9 +13,9 @@ const webCrypto = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCry
 /**
  * Verifies a webhook's signature and timestamp, on any runtime that has Web Crypto.
  *
- * It never rejects because of what was received: the result's `reason` says what is wrong. If `ok` is false, answer 400
- * and do nothing else. It rejects with an `InvalidArgument` if `secrets` is not a list of strings, or `headers` is not
- * an object.
+ * It never rejects because of what was received: the result's `reason` says what is wrong. If `ok` is false, answer
+ * with 400 and do nothing else. It rejects with an `InvalidArgument` if `secrets` is not a list of strings, or
+ * `headers` is not an object.
  */
 export const verifyWebhook = (received: ReceivedWebhook): Promise<Verification> => Effect.runPromise(check(received))
 

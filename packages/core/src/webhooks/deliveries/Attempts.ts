@@ -24,9 +24,7 @@ import * as Signature from "../Signature.ts"
 import { WebhookHeaderPrefix } from "../WebhookHeaders.ts"
 import { inTime, isConfirmed, type SendOutcome, WebhookSender } from "../WebhookSender.ts"
 
-/*
- * Attempts at deliveries. The result of each attempt is committed in the same change that finishes its job.
- */
+/* Makes attempts at deliveries. The result of an attempt is committed in the change that finishes its job. */
 
 const attempts = Metric.counter("quotewire_webhook_attempts_total", {
   description: "Attempts to deliver an event, by outcome.",
@@ -35,7 +33,10 @@ const attempts = Metric.counter("quotewire_webhook_attempts_total", {
 const confirmedAttempts = Metric.withAttributes(attempts, { outcome: "succeeded" })
 const failedAttempts = Metric.withAttributes(attempts, { outcome: "failed" })
 
-/** Handles attempts: loads the delivery, signs, sends, and commits the result in the change that finishes the job. */
+/**
+ * Makes the handler of attempts. It loads the delivery, signs and sends it, and commits the result in the change that
+ * finishes the job.
+ */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const load = makeLoad(storage)
@@ -49,8 +50,8 @@ export const make = Effect.gen(function* () {
     const due = yield* load(job)
     if (due === null) return yield* storage.commit(Change.make(workspace_id, { finishes: [job] }))
     const { delivery, schedule_step, subscription, trigger } = due
-    // In a sandbox an attempt happens at its due time, so that one jump of the clock has the same effect as many small
-    // steps.
+    // In a sandbox, an attempt happens at its due time, so that one long jump of the clock has the same effect as many
+    // short ones.
     const at = subscription.environment === "sandbox" ? job.due_at : now
     if (!Endpoint.receives(subscription)) {
       const writes = Delivery.isOpen(delivery) ? [Delivery.toStored(Delivery.cancelled(delivery), at)] : []
@@ -84,14 +85,14 @@ type StorageService = Storage["Service"]
 interface Due {
   readonly job: ClaimedJob
   readonly trigger: "manual" | "scheduled"
-  /** The step of the delivery's schedule; null for an attempt outside the schedule. */
+  /** The step in the delivery's schedule; null for an attempt outside the schedule. */
   readonly schedule_step: number | null
   readonly delivery: Delivery.KeptDelivery
   readonly subscription: Endpoint.KeptSubscription
 }
 
 /**
- * Makes a function that loads the delivery that a job must attempt, with its subscription; null if a newer job, a
+ * Makes a function that loads the delivery for a job, and its subscription. It returns null if a newer job, a
  * cancellation or an erasure has made the job obsolete.
  */
 const makeLoad = (storage: StorageService) => {
@@ -99,7 +100,7 @@ const makeLoad = (storage: StorageService) => {
 
   return Effect.fnUntraced(function* (job: ClaimedJob) {
     const { subscription_id, event_id, schedule_step, trigger } = JobPayload.read(job, "deliver")
-    // Both are read at the same time.
+    // The subscription is read while the delivery is loaded.
     const reading = yield* readSubscription(job.workspace_id, subscription_id)
     const delivery = yield* loadDelivery(storage, job.workspace_id, subscription_id, event_id)
     const subscription = yield* Fiber.join(reading)
@@ -110,7 +111,7 @@ const makeLoad = (storage: StorageService) => {
   })
 }
 
-/** Reads a delivery; null if it has been erased. */
+/** Reads a delivery; null if it was erased. */
 const loadDelivery = (
   storage: StorageService,
   workspaceId: WorkspaceId,
@@ -120,9 +121,9 @@ const loadDelivery = (
 
 type Reading = Fiber.Fiber<Endpoint.KeptSubscription | null, StorageUnavailable>
 
-/** Begins to read subscriptions. The jobs of one claim share the read of a subscription. */
+/** Makes a function that begins to read a subscription. Jobs from the same claim share the read. */
 const readingSubscriptions = (storage: StorageService) => {
-  // Jobs of a claim begin together, so those of the newest claim are enough.
+  // The jobs of a claim begin together, so only the latest claim's reads are kept.
   let newest: typeof Claim.Service = null
   let shared = new Map<SubscriptionId, Reading>()
 
@@ -146,10 +147,12 @@ const readingSubscriptions = (storage: StorageService) => {
     })
 }
 
-/** How many keys are cached: every attempt needs them, and unsealing a secret costs more than signing. */
+/**
+ * The maximum number of cached keys. Every attempt needs a key, and opening a sealed secret costs more than signing.
+ */
 const maxOpened = 10_000
 
-/** The key of an unsealed secret, and the subscription that the secret was sealed for. */
+/** The key of an opened secret, and the subscription for which the secret was sealed. */
 interface Opened {
   readonly workspace_id: WorkspaceId
   readonly subscription_id: SubscriptionId
@@ -157,8 +160,8 @@ interface Opened {
 }
 
 /**
- * Makes a function that returns the keys of the secrets that are valid at a moment, newest first. If there are none,
- * nothing may be sent.
+ * Makes a function that returns the keys of the secrets that are valid at a given time, newest first. It dies if no
+ * secret can be opened, because nothing may then be sent.
  */
 const openingKeys = (seal: Seal["Service"]) => {
   const opened = new BoundedMap<string, Opened>(maxOpened)
@@ -184,7 +187,7 @@ const openingKeys = (seal: Seal["Service"]) => {
     const secrets = Endpoint.validSecrets(subscription, at)
     const known = secrets.flatMap(({ sealed }) => {
       const found = opened.get(sealed)
-      // A secret is valid only for the subscription that it was sealed for.
+      // A secret is valid only for the subscription for which it was sealed.
       return found?.subscription_id === subscription.id && found.workspace_id === workspaceId ? [found.key] : []
     })
     const areKnown = known.length > 0 && known.length === secrets.length
@@ -192,7 +195,7 @@ const openingKeys = (seal: Seal["Service"]) => {
   }
 }
 
-/** Signs a delivery and sends it. */
+/** Makes a function that signs a delivery and sends it. */
 const makeSend = Effect.gen(function* () {
   const openKeys = openingKeys(yield* Seal)
   const sign = Signature.keySigner(yield* Mac.Mac)
@@ -201,7 +204,7 @@ const makeSend = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* ({ delivery, job, subscription }: Due, at: number) {
     const keys = yield* openKeys(job.workspace_id, subscription, at)
-    // Receivers compare the timestamp with their own clocks, so it is real time, not workspace time.
+    // Receivers compare the timestamp with their own clock, so it is real time, not workspace time.
     const timestamp = Math.floor((yield* Clock.currentTimeMillis) / secondMs)
     const { event_id: id, payload } = delivery
     const signature = yield* sign(keys, { id, timestamp, body: payload })
@@ -216,15 +219,15 @@ const makeSend = Effect.gen(function* () {
 })
 
 /**
- * The maximum number of times an attempt is postponed. Each pause is 5 seconds longer than the one before, up to 5
- * minutes: about six hours in all.
+ * The maximum number of times that an attempt is postponed. Each pause is 5 seconds longer than the previous one, up to
+ * 5 minutes; together they last about six hours.
  */
 const maxPostponed = 100
 const postponedMs = (times: number): number => Math.min(5 * secondMs * times, 5 * minuteMs)
 
 /**
- * Postpones an attempt for which this host had no free connection. Nothing was sent, so nothing is recorded: this says
- * nothing about the endpoint.
+ * Makes a function that postpones an attempt for which this host had no free connection. Nothing was sent, so the
+ * attempt says nothing about the endpoint and is not recorded.
  */
 const postponing = (storage: Storage["Service"], abandon: ReturnType<typeof abandoning>) =>
   Effect.fnUntraced(function* ({ job, schedule_step }: Due, endedAt: number) {
@@ -246,7 +249,7 @@ const postponing = (storage: Storage["Service"], abandon: ReturnType<typeof aban
     )
   })
 
-/** Abandons an attempt whose job failed too often. Its delivery fails, and can be replayed. */
+/** Makes a function that abandons an attempt whose job failed too often. The delivery fails, and can be replayed. */
 const abandoning = (storage: Storage["Service"]) =>
   Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
     const { subscription_id, event_id, schedule_step } = JobPayload.read(job, "deliver")
@@ -256,56 +259,56 @@ const abandoning = (storage: Storage["Service"]) =>
     yield* storage.commit(Change.make(job.workspace_id, { writes, finishes: [job] }))
   })
 
-/** The result of an attempt. It is committed in the same change that finishes its job. */
+/** The result of an attempt. It is committed in the change that finishes the attempt's job. */
 export interface AttemptResult extends Endpoint.EndedAttempt {
   readonly job: ClaimedJob
   readonly subscription_id: SubscriptionId
 }
 
-/** Commits the result of an attempt. Returns when it is stored. */
+/** Commits an attempt's result, and returns once it is stored. */
 export type Write = (result: AttemptResult) => Effect.Effect<void, Refused>
 
 type Refused = VersionConflict | LeaseLost | StorageUnavailable
 
-/** How many results share one change at most. */
+/** The maximum number of results in one change. */
 const maxBatch = 32
-/** More than the sum of an endpoint's lane limits, so this is never reached. */
+/**
+ * The maximum number of waiting results. It is more than the sum of an endpoint's lane limits, so it is never reached.
+ */
 const maxWaiting = 1_000
-/** As long as a lease, because after that the job comes due again. */
+/** The longest that a result waits: a job's lease. After that, the job comes due again. */
 const maxWaitMs = 30_000
-/** After this many conflicts with other processes, a batch is committed one result at a time. */
+/** After this many conflicts with other processes, the results of a batch are committed one at a time. */
 const maxRaces = 20
 
 /**
- * Commits attempts' results. Results for one endpoint that arrive while another commit for it is running share the next
- * change.
+ * Makes a writer that commits attempts' results. While a commit for an endpoint is running, further results for that
+ * endpoint wait and then share one change.
  *
- * Each result updates the endpoint's health, which is one record, so of several parallel commits all but one would
- * conflict. If a caller is interrupted before its result is sent, the result is dropped and the job comes due again.
+ * Each result updates the endpoint's health, which is one record, so parallel commits would conflict. If a caller is
+ * interrupted before its result is sent, the result is dropped and the job comes due again.
  */
 export const makeWriter = Effect.fnUntraced(function* (
   storage: StorageService
 ): Effect.fn.Return<Write, never, Scope.Scope> {
   const commit = makeCommit(storage)
 
-  /** Reads the delivery again, and commits the result on top of it. */
+  /** Reads the delivery again, and applies the result to it. */
   const reloadAndCommit = Effect.fnUntraced(function* (result: AttemptResult) {
     const { job, subscription_id, delivery } = result
     const found = yield* loadDelivery(storage, job.workspace_id, subscription_id, delivery.event_id)
     if (found !== null) return yield* commit([{ ...result, delivery: found }])
-    // A reset has erased the delivery, so nothing is recorded.
+    // A reset has erased the delivery, so there is nothing to record the result in.
     yield* storage.commit(Change.make(job.workspace_id, { finishes: [job] }))
   })
 
-  /**
-   * Commits a result. After a conflict only the commit is repeated: the request to the endpoint is never sent again.
-   */
+  /** Commits one result. After a conflict, only the commit is repeated; the webhook is not sent again. */
   const writeOne = (result: AttemptResult): Effect.Effect<void, Refused> =>
     Effect.catchTag(commit([result]), "VersionConflict", () => retryOnConflict(reloadAndCommit(result)))
 
   /**
-   * Commits a batch as one change. If storage rejects that, commits each result separately, so that one cannot fail the
-   * others.
+   * Commits a batch as one change. If storage rejects the change, commits each result separately, so that one result
+   * cannot make the others fail.
    */
   const send = Effect.fnUntraced(function* (results: ReadonlyArray<AttemptResult>) {
     if (results.length > 1) {
@@ -326,36 +329,39 @@ export const makeWriter = Effect.fnUntraced(function* (
   })
 })
 
-/** Names the queue for an endpoint. */
+/** The name of the queue for an endpoint. */
 const endpointKeyOf = ({ job, subscription_id }: AttemptResult): string => `${job.workspace_id} ${subscription_id}`
 
-/** Whether another process has written to the same endpoint at the same time. Then the results themselves are fine. */
+/**
+ * Whether another process has written to the same endpoint at the same time. The results themselves are then not the
+ * problem.
+ */
 const isRace = (error: Refused): boolean => error._tag === "VersionConflict" && error.kind !== "delivery"
 
-/** Whether a single result may have caused the rejection. If storage is unavailable, none has. */
+/** Whether a single result may be the cause of the rejection. It is not if storage is unavailable. */
 const isRefused = (written: Exit.Exit<void, Refused>): boolean =>
   Exit.isFailure(written) && Option.getOrNull(Cause.findErrorOption(written.cause))?._tag !== "StorageUnavailable"
 
 /** An endpoint in the version that this process last wrote. */
 interface Written {
   readonly endpoint: Endpoint.Endpoint
-  /** How many commits in a row had no commit by another process between them. */
+  /** How many consecutive commits were not interleaved with another process's commit. */
   readonly uncontended: number
 }
 
 /**
- * After this many uncontended commits, the cached endpoint is used without reading it again. If others write too,
- * cached versions would only conflict.
+ * After this many consecutive uncontended commits, the cached endpoint is used without reading it again. While other
+ * processes also write, cached versions would only conflict.
  */
 const minUncontended = 8
 
 const maxCached = 10_000
 
 /**
- * Commits the results for one endpoint as one change.
+ * Makes a function that commits the results for one endpoint as one change.
  *
- * Optimistic: it uses the deliveries as the attempts read them, and a cached endpoint while no other process writes to
- * it. The version rule rejects whatever is outdated. In a sandbox the endpoint is read each time, because a reset
+ * Optimistic: the function uses deliveries as the attempts read them, and a cached endpoint as long as no other process
+ * writes to it. The version rule rejects outdated data. In a sandbox, the endpoint is read each time, because a reset
  * restarts the version numbers of its health.
  */
 const makeCommit = (storage: StorageService) => {

@@ -26,18 +26,18 @@ type Refused<Code extends ApiError.ErrorCode> = ApiError.ApiError<Code> | Storag
 export class Deliveries extends Context.Service<
   Deliveries,
   {
-    /** Lists the deliveries of the last 30 days, newest first, including those of test events. */
+    /** Lists the deliveries of the last 30 days, newest first, including deliveries of test events. */
     readonly list: (
       call: Call,
       input: DeliveriesInput
     ) => Effect.Effect<Json.Json<DeliveryPage>, Refused<"not_found" | "invalid_cursor">>
-    /** Reads one delivery with its newest attempts. */
+    /** Reads one delivery with its latest attempts. */
     readonly get: (
       call: Call,
       input: DeliveryInput
     ) => Effect.Effect<Json.Json<Delivery.Delivery>, Refused<"not_found">>
     readonly health: (call: Call, id: string) => Effect.Effect<Json.Json<SubscriptionHealth>, Refused<"not_found">>
-    /** Queues a test event for delivery. Each subscription can have ten a minute. */
+    /** Queues a test event for delivery. Each subscription may have ten tests a minute. */
     readonly test: (
       call: Call,
       id: string
@@ -45,7 +45,7 @@ export class Deliveries extends Context.Service<
       Json.Json<TestResult>,
       Refused<"not_found" | "conflict" | "rate_limited" | "service_unavailable" | "invalid_input">
     >
-    /** Queues an event from the log for delivery again. Each event can be replayed five times a day. */
+    /** Queues a delivery from the log again. Each event may be replayed five times a day. */
     readonly replay: (
       call: Call,
       input: DeliveryInput

@@ -13,18 +13,20 @@ import * as SubscriptionHealth from "../records/SubscriptionHealth.ts"
 import { findSubscription } from "../records/SubscriptionStore.ts"
 import type { DeliveriesInput, DeliveryInput, DeliveryPage } from "./DeliveryViews.ts"
 
-/** Finds a delivery in the caller's workspace, and its subscription. Fails with `not_found` if there is none. */
+/**
+ * Finds a delivery in the caller's workspace, and its subscription. Fails with `not_found` if either does not exist.
+ */
 export const find = Effect.fnUntraced(function* (storage: Storage["Service"], call: Call, input: DeliveryInput) {
   const workspaceId = call.caller.workspace_id
   const subscription = yield* findSubscription(storage, workspaceId, input.id)
   const id = Delivery.idOf(subscription.id, input.event_id)
   const delivery = yield* readOne(storage, Delivery.kind, workspaceId, id)
-  // The delivery's ID contains only a part of the event's ID.
+  // The delivery's record ID contains only a part of the event's ID, so compare the whole ID.
   if (delivery === null || delivery.event_id !== input.event_id) return yield* ApiError.make("not_found")
   return { subscription, delivery }
 })
 
-/** What owners can read about their deliveries (api.md, Deliveries). */
+/** Makes the methods with which owners read their deliveries (api.md, Deliveries). */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal

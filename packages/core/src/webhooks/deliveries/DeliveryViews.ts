@@ -14,7 +14,7 @@ export const DeliveriesInput = Schema.Struct({
 })
 export type DeliveriesInput = typeof DeliveriesInput.Type
 
-/** A page of the delivery log, newest first. It can be empty and still have a next page. */
+/** A page of the delivery log, newest first. It can be empty although a next page follows. */
 export const DeliveryPage = Schema.Struct({
   deliveries: Schema.Array(DeliveryEntry).annotateKey({ description: "The deliveries, newest first" }),
   next_cursor: Schema.NullOr(Schema.String).annotateKey({
@@ -30,7 +30,7 @@ export const DeliveryInput = Schema.Struct({
 })
 export type DeliveryInput = typeof DeliveryInput.Type
 
-/** A test event: it is about no resource, and goes to one subscription only (api.md, Test events). */
+/** A test event. It is not about a resource, and goes to only one subscription (api.md, Test events). */
 export const TestEvent = Schema.Struct({
   id: TestEventId.annotateKey({ description: "The identifier of the test event" }),
   type: Schema.Literal("webhook.test").annotateKey({ description: "Always `webhook.test`" }),

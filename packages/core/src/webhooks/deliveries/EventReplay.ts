@@ -7,13 +7,13 @@ import { minuteMs } from "../../wire/Timestamp.ts"
 export const ReplayCode = Schema.Literals(["as_recorded", "duplicated", "reversed", "delayed", "gap"])
 export type ReplayCode = typeof ReplayCode.Type
 
-/** How many events a replay sends at most: the newest ones. */
+/** The maximum number of events that a replay sends. These are the newest ones. */
 export const maxReplayed = 1_000
 
 const atMost = `at most the newest ${maxReplayed} are sent.`
 const dropStale = "Drop events whose resource.version is not newer than the one you hold."
 
-/** What each way of replaying does, and how a correct consumer reacts. */
+/** What each kind of replay does, and how a correct consumer reacts. */
 export const descriptions: {
   readonly [C in ReplayCode]: { readonly notice: string; readonly recovery: string | null }
 } = {
@@ -30,26 +30,26 @@ export const descriptions: {
   }
 }
 
-/** A replay: what it sends, and its progress. */
+/** A replay, with what it sends and how far it has got. */
 export const EventReplay = Schema.Struct({
   id: ReplayId,
   /** When the replay was accepted and when its attempts are due, in milliseconds of workspace time. */
   at: Schema.Int,
   due_at: Schema.Int,
-  /** The workspace's count of resets at that time. A later reset cancels the replay. */
+  /** How often the workspace had been reset when the replay was accepted. A later reset cancels the replay. */
   reset_count: Schema.Int,
   subscriptions: Schema.Array(SubscriptionId),
   /** The numbers of the first and the last event to send. */
   first: Schema.Int,
   last: Schema.Int,
-  /** How many steps are done. Each event is one step for each subscription. */
+  /** How many steps are done. Each event is a step for each subscription. */
   turns: Schema.Int,
   /** How many attempts were queued. */
   deliveries: Schema.Int
 })
 export type EventReplay = typeof EventReplay.Type
 
-/** Replays in storage, by IDs derived from their calls. */
+/** The kind of stored replays, by IDs derived from their calls. */
 export const kind = Kind.make({
   name: "event_replay",
   schema: EventReplay,
@@ -57,10 +57,10 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** When the attempts are due if a replay is accepted now. */
+/** When the attempts of a replay are due if it is accepted now. */
 export const dueAt = (code: ReplayCode, now: number): number => (code === "delayed" ? now + 15 * minuteMs : now)
 
-/** The numbers of the events that a replay sends, in the order of the attempts. */
+/** The numbers of the events that a replay sends, in the order in which it sends them. */
 export const orderOf = (code: ReplayCode, { first, last }: EventReplay): ReadonlyArray<number> => {
   const numbers = Array.from({ length: last - first + 1 }, (_, place) => first + place)
   switch (code) {

@@ -15,9 +15,9 @@ import { dueAt, type EventReplay, kind, maxReplayed, orderOf, type ReplayCode } 
 import { payloadOf } from "./Publishing.ts"
 
 /**
- * Sends a sandbox's recorded events again, to every subscription that wants them.
+ * Makes the function that sends a sandbox's recorded events again, to every subscription that wants them.
  *
- * Each attempt is stored together with the replay's progress, so a retried call continues where the first one was
+ * Each attempt is stored together with the replay's progress, so a retried call continues where the first call was
  * interrupted.
  */
 export const make = Effect.gen(function* () {
@@ -26,7 +26,7 @@ export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const sendAgain = yield* makeSendAgain
 
-  /** Accepts a replay, and decides once and for all what it sends. */
+  /** Accepts a replay, and decides for good what it sends. */
   const accept = ({ workspace_id, id }: RecordKey, code: ReplayCode) =>
     acceptOnce({ storage, workspaces }, kind, { workspace_id, id }, ({ workspace, now }) =>
       Effect.gen(function* () {
@@ -47,7 +47,7 @@ export const make = Effect.gen(function* () {
       })
     )
 
-  /** Queues the next attempt in a replay. Returns the replay if it has ended, otherwise null. */
+  /** Queues the next attempt in a replay. Returns the replay once it has ended, and null before that. */
   const sendNext = Effect.fnUntraced(function* (
     { workspace_id, id }: RecordKey,
     steps: ReadonlyArray<ReplayStep | null>
@@ -92,7 +92,7 @@ interface ReplayStep {
   readonly event: Recorded
 }
 
-/** The steps of a replay in their order; null for a step that sends nothing. */
+/** The steps of a replay, in order; null for a step that sends nothing. */
 const stepsOf = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   workspace_id: WorkspaceId,
@@ -132,8 +132,8 @@ const newestEvents = Effect.fnUntraced(function* (storage: Storage["Service"], w
 })
 
 /**
- * Queues one more attempt at delivering an event, whatever the state of its delivery. If there is no delivery, creates
- * one.
+ * Makes a function that queues another attempt to deliver an event, whatever the state of its delivery. If the event
+ * has no delivery yet, the function creates it.
  */
 const makeSendAgain = Effect.gen(function* () {
   const storage = yield* Storage

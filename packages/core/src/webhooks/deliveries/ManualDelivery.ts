@@ -12,14 +12,14 @@ import * as Endpoint from "../records/Endpoint.ts"
 import * as Refusals from "../subscriptions/SubscriptionRefusals.ts"
 import { WebhookSender } from "../WebhookSender.ts"
 
-/** The refusal of a test or replay that exceeds its limit. */
+/** The error for a test or replay that exceeds its limit. */
 export const limited = (what: string, leftMs: number) =>
   ApiError.make("rate_limited", {
     message: `The limit of ${what} was reached.`,
     retry_after_seconds: Math.max(1, Math.ceil(leftMs / secondMs))
   })
 
-/** What tests and replays have in common: they are queued at most once for each idempotency key. */
+/** Makes the functions that tests and replays share. Both are queued at most once for each idempotency key. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -32,7 +32,7 @@ export const make = Effect.gen(function* () {
       Option.isNone(stored) ? null : kind.json(stored.value)
     )
 
-  /** Queues a test or a replay, and stores its answer in the same change, in case the answer is lost. */
+  /** Queues a test or a replay. The same change stores the answer, in case it does not reach the caller. */
   const enqueue = <A>(
     call: Call,
     delivery: Delivery.KeptDelivery,

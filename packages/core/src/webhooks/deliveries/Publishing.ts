@@ -15,15 +15,16 @@ import * as Recipients from "../subscriptions/Recipients.ts"
 type StorageService = Storage["Service"]
 
 /**
- * A storage that adds deliveries to every change with events. Every service of the core commits through it.
+ * Wraps a storage so that every change with events also creates the deliveries. All services of the core commit through
+ * it.
  *
- * So services that commit events need not know about subscriptions. An event and its deliveries appear together, in the
- * feed and in the delivery log. The first delivered event also stores the pin of its workspace, if no call has done so
- * before (api.md, Pins).
+ * Services that commit events therefore need not know about subscriptions. An event and its deliveries appear together,
+ * in the feed and in the delivery log. The first delivered event also stores its workspace's pin, if no call has done
+ * so before (api.md, Pins).
  *
  * A workspace's recipients are cached. Every change with events expects the cached version of the recipients, and every
- * change to a subscription raises that version. So a change that used an outdated cache, in any process, conflicts and
- * is retried.
+ * change to a subscription raises that version. A change that used an outdated cache, in any process, therefore
+ * conflicts and is retried.
  */
 export const withDeliveries = (
   storage: StorageService,
@@ -74,7 +75,10 @@ export const withDeliveries = (
   }
 }
 
-/** Commits changes together with the deliveries of their events. Expects that the recipients have not changed. */
+/**
+ * Makes a function that commits a change together with the deliveries of its events. The change expects that the
+ * recipients have not changed.
+ */
 const delivering = (storage: StorageService, revisions: Revisions["Service"], workspaces: Workspaces["Service"]) => {
   const deliverTo = Effect.fnUntraced(function* (
     change: Change,
@@ -106,10 +110,10 @@ const delivering = (storage: StorageService, revisions: Revisions["Service"], wo
 
 const maxCached = 10_000
 
-/** How often a commit is retried if the recipients have changed in the meantime, which is rare. */
+/** The maximum number of retries of a commit because the recipients have changed, which is rare. */
 const maxRetries = 20
 
-/** Runs `first`. If the recipients have changed in the meantime, runs `then`, again and again if necessary. */
+/** Runs `first`. If the recipients have changed in the meantime, runs `then`, several times if necessary. */
 const retryOnRecipientsConflict = <A, E, R>(
   first: Effect.Effect<A, E | VersionConflict, R>,
   then: Effect.Effect<A, E | VersionConflict, R>
@@ -121,7 +125,7 @@ const retryOnRecipientsConflict = <A, E, R>(
 const isRecipientsConflict = (error: unknown): error is VersionConflict =>
   error instanceof VersionConflict && Recipients.isRecipientsConflict(error)
 
-/** How far a sandbox's clock still has to advance to its target, in milliseconds. */
+/** How far a sandbox's clock still has to advance, in milliseconds. */
 const remainingAdvanceOf = (workspaces: Workspaces["Service"], workspaceId: WorkspaceId) =>
   Effect.map(workspaces.moment(workspaceId), ({ workspace, now }) =>
     remainingAdvance(workspace, now - workspace.clock_offset_ms)
@@ -167,8 +171,7 @@ const enqueueFor = (
 }
 
 /**
- * The body of a webhook: the event as a revision shows it, with the revision's date. It is made once, and sent in every
- * attempt.
+ * The body of a webhook: the event in a revision, and the revision's date. It is made once, and sent in every attempt.
  */
 export const payloadOf = (event: Json.Json<Event>, revision: Revision.Revision): string =>
   Json.extend(Revision.resource(revision, "event", event), { schema_version: revision.date }).text

@@ -20,15 +20,15 @@ export interface RecoveryRequest {
   readonly per_minute: number
 }
 
-/** What a recovery would do. */
+/** A preview of what a recovery would do. */
 export interface RecoveryPreview {
-  /** How many deliveries match; at most 10,000 are checked. */
+  /** How many deliveries match. At most 10,000 are checked. */
   readonly matched: number
   /** Whether all deliveries in the period were checked. */
   readonly is_complete: boolean
 }
 
-/** Identifies a recovery of a subscription. */
+/** Identifies a recovery by its ID and subscription. */
 export interface RecoveryName {
   readonly id: string
   readonly subscription_id: string
@@ -37,7 +37,7 @@ export interface RecoveryName {
 type NotFound = ApiError.ApiError<"not_found">
 type Refused = NotFound | ApiError.ApiError<"conflict"> | StorageUnavailable
 
-/** Sends many of an endpoint's deliveries again, in the order of their events, one after another, at a limited rate. */
+/** Sends many of an endpoint's deliveries again, one after another in the order of their events, at a limited rate. */
 export class Recoveries extends Context.Service<
   Recoveries,
   {
@@ -46,14 +46,16 @@ export class Recoveries extends Context.Service<
       workspace_id: WorkspaceId,
       request: RecoveryRequest
     ) => Effect.Effect<RecoveryPreview, NotFound | StorageUnavailable>
-    /** Starts a recovery. `conflict` if the subscription already has a running one, or receives nothing. */
+    /**
+     * Starts a recovery. `conflict` if a recovery for the subscription is already running, or if its delivery is off.
+     */
     readonly start: (workspace_id: WorkspaceId, request: RecoveryRequest) => Effect.Effect<Recovery.Recovery, Refused>
     /** Lists a subscription's recoveries, newest first; at most a hundred. */
     readonly list: (
       workspace_id: WorkspaceId,
       subscription_id: string
     ) => Effect.Effect<ReadonlyArray<Recovery.Recovery>, NotFound | StorageUnavailable>
-    /** Pauses, resumes or stops a subscription's recovery. `conflict` if it has already ended. */
+    /** Pauses, resumes or stops a subscription's recovery. `conflict` if the recovery has already ended. */
     readonly change: (
       workspace_id: WorkspaceId,
       named: RecoveryName,
@@ -73,7 +75,7 @@ export class Recoveries extends Context.Service<
 }
 
 const pageSize = 100
-/** How many deliveries a preview checks. */
+/** The maximum number of deliveries that a preview checks. */
 const maxPreviewed = 10_000
 
 /** The query for a recovery's deliveries, in the order of their events. */
@@ -91,7 +93,7 @@ const queryOf = (
   created_before: filter.created_before
 })
 
-/** The methods to read recoveries that operators and owners share. */
+/** Makes the methods that read recoveries, which operators and owners share. */
 const makeReads = Effect.gen(function* () {
   const storage = yield* Storage
 
@@ -123,7 +125,7 @@ const makeReads = Effect.gen(function* () {
   return { count, list, preview }
 })
 
-/** The methods to read and change recoveries that operators and owners share. */
+/** Makes the methods that read and change recoveries, which operators and owners share. */
 const makeOwned = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -152,7 +154,7 @@ const makeOwned = Effect.gen(function* () {
       created_at: moment.now,
       updated_at: moment.now
     }
-    // A new version of the subscription, so that of two concurrent starts one conflicts.
+    // Writes a new version of the subscription, so that one of two concurrent starts conflicts.
     const next = subscriptionToStored({ ...subscription, version: subscription.version + 1 })
     const writes = [Recovery.toStored(recovery, 1), next]
     const jobs = [Recovery.nextJob(recovery, moment.now)]
@@ -188,7 +190,7 @@ const makeOwned = Effect.gen(function* () {
 
 const conflict = (message: string) => Effect.fail(ApiError.make("conflict", { message, retry_action: "none" }))
 
-/** Handles the job of a recovery: queues the next delivery, and then a job for the one after. */
+/** Makes the handler of a recovery's job. It queues the next delivery, and then a job for the delivery after that. */
 const makeStep = Effect.gen(function* () {
   const storage = yield* Storage
 

@@ -7,27 +7,27 @@ import { RecoveryId, SubscriptionId } from "../../wire/Ids.ts"
 import { minuteMs } from "../../wire/Timestamp.ts"
 import type * as Delivery from "../records/Delivery.ts"
 
-/*
- * A recovery: many deliveries to one endpoint, sent again in order at a limited rate.
- */
+/* A recovery sends many deliveries to one endpoint again, in order and at a limited rate. */
 
-/** The states of deliveries that a recovery can send again. Deliveries in other states will be attempted anyway. */
+/**
+ * The states in which a recovery can send a delivery again. In any other state, further attempts are already scheduled.
+ */
 export const recoverable = ["failed", "cancelled", "succeeded"] as const
 
-/** The states of a recovery. `paused` and `running` ones can continue; the others have ended. */
+/** The states of a recovery. A `running` or `paused` recovery can continue; in the other states it has ended. */
 export const recoveryStates = ["running", "paused", "stopped", "done"] as const
 
-/** Which deliveries a recovery sends again. Times are milliseconds of workspace time. */
+/** Selects the deliveries that a recovery sends again. Times are milliseconds of workspace time. */
 export const RecoveryFilter = Schema.Struct({
   statuses: Schema.Array(Schema.Literals(recoverable)),
-  /** The event types to send again; null for all. */
+  /** The event types to send again; null for all types. */
   event_types: Schema.NullOr(Schema.Array(Schema.String)),
   created_after: Schema.Int,
   created_before: Schema.Int
 })
 export type RecoveryFilter = typeof RecoveryFilter.Type
 
-/** The lowest, the highest and the default rate, in deliveries per minute. */
+/** The rates in deliveries per minute: the lowest, the highest, the highest for owners, and the default. */
 export const pace = { least: 1, most: 600, most_of_owners: 60, usual: 60 } as const
 
 /** A recovery as stored. Times are milliseconds of workspace time. */
@@ -35,18 +35,18 @@ export const Recovery = Schema.Struct({
   id: RecoveryId,
   subscription_id: SubscriptionId,
   state: Schema.Literals(recoveryStates),
-  /** Why the service paused the recovery; null if it did not. */
+  /** Why the service paused the recovery; null if the service did not pause it. */
   reason: Schema.NullOr(Schema.Literal("subscription_off")),
   filter: RecoveryFilter,
   per_minute: Schema.Int,
   /** How many deliveries matched when the recovery was started. */
   matched: Schema.Int,
   resent: Schema.Int,
-  /** How many deliveries were skipped, because their events had been replayed too often within a day. */
+  /** How many deliveries were skipped, because they had already been replayed too often within a day. */
   skipped: Schema.Int,
-  /** The ID of the last delivery that was checked; null before the first. */
+  /** The ID of the last delivery that was checked; null before the first one. */
   position: Schema.NullOr(Schema.String),
-  /** Counts how many times the recovery was started. A job from an earlier start does nothing. */
+  /** Counts the starts of the recovery. A job from an earlier start does nothing. */
   turn: Schema.Int,
   created_at: Schema.Int,
   updated_at: Schema.Int
@@ -56,7 +56,7 @@ export type Recovery = typeof Recovery.Type
 /** Whether the recovery can continue. */
 export const isOpen = ({ state }: Pick<Recovery, "state">): boolean => state === "running" || state === "paused"
 
-/** Recoveries in storage, listed by subscription. They are kept as long as deliveries. */
+/** The kind of stored recoveries, listed by subscription. They are kept as long as deliveries. */
 export const kind = Kind.make({
   name: "recovery",
   schema: Recovery,
@@ -64,7 +64,7 @@ export const kind = Kind.make({
   listing: (recovery) => ({ parent: recovery.subscription_id, status: isOpen(recovery) ? "open" : "closed" })
 })
 
-/** The stored record of a version. */
+/** The stored record of a version of a recovery. */
 export const toStored = (recovery: Recovery, version: number): StoredRecord =>
   kind.record(recovery, {
     id: recovery.id,
@@ -73,12 +73,12 @@ export const toStored = (recovery: Recovery, version: number): StoredRecord =>
     updated_at: recovery.updated_at
   })
 
-/** Whether a recovery sends a delivery again. The list has already selected deliveries by time. */
+/** Whether a recovery sends this delivery again. The list has already selected deliveries by time. */
 export const matches = ({ event_types, statuses }: RecoveryFilter, delivery: Delivery.KeptDelivery): boolean =>
   statuses.some((status) => status === delivery.status) &&
   (event_types === null || event_types.includes(delivery.event_type))
 
-/** The job of the next step. */
+/** The job for the recovery's next step. */
 export const nextJob = ({ id: recovery_id, turn }: Recovery, due_at: number): NewJob =>
   JobPayload.make("recover_deliveries", { recovery_id, turn }, { due_at, ordered: false })
 
@@ -89,7 +89,9 @@ export const stepMs = ({ per_minute }: Pick<Recovery, "per_minute">): number => 
 export const recoveryActions = ["pause", "resume", "stop"] as const
 export type RecoveryAction = (typeof recoveryActions)[number]
 
-/** The recovery after an action; null if the recovery has ended, and the same object if the action changes nothing. */
+/**
+ * A recovery after an action. Null if the recovery has already ended; the same object if the action changes nothing.
+ */
 export const changed = (recovery: Recovery, action: RecoveryAction, at: number): Recovery | null => {
   const { state, turn } = recovery
   if (action === "stop") return state === "stopped" ? recovery : ended(recovery, "stopped", at)
@@ -100,6 +102,6 @@ export const changed = (recovery: Recovery, action: RecoveryAction, at: number):
     : { ...recovery, state: "running", reason: null, turn: turn + 1, updated_at: at }
 }
 
-/** The recovery after it ends in this state; null if it has already ended. */
+/** A recovery that ends in this state; null if it has already ended. */
 const ended = (recovery: Recovery, state: "stopped" | "done", at: number): Recovery | null =>
   isOpen(recovery) ? { ...recovery, state, updated_at: at } : null

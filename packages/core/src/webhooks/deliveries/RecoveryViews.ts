@@ -6,7 +6,7 @@ import { fromMillis, minuteMs, OffsetDateTime, Timestamp, toMillis } from "../..
 import type { RecoveryPreview, RecoveryRequest } from "./Recoveries.ts"
 import * as Recovery from "./Recovery.ts"
 
-/** The input fields that choose the deliveries and the rate. */
+/** The input fields that select the deliveries and set the rate. */
 export const recoveryFields = {
   statuses: Schema.optionalKey(
     Schema.Array(Schema.Literals(Recovery.recoverable)).check(
@@ -29,7 +29,7 @@ export const recoveryFields = {
 
 const Id = Schema.String.annotateKey({ description: "The subscription, `sub_…`" })
 
-/** The input for an owner's recovery, or for its preview. */
+/** The input for an owner's recovery, or for a preview of it. */
 export const RecoveryInput = Schema.Struct({
   id: Id,
   ...recoveryFields,
@@ -48,7 +48,7 @@ export const RecoveryChangeInput = Schema.Struct({
   action: Schema.Literals(Recovery.recoveryActions).annotateKey({ description: "What to do" })
 })
 
-/** What a caller chose for a recovery. */
+/** A caller's choices for a recovery. */
 export interface RecoveryChoice {
   readonly statuses?: ReadonlyArray<(typeof Recovery.recoverable)[number]>
   readonly event_types?: ReadonlyArray<string>
@@ -57,7 +57,7 @@ export interface RecoveryChoice {
   readonly per_minute?: number
 }
 
-/** A caller's request, with the defaults filled in. `now` is in milliseconds of workspace time. */
+/** Makes the request from a caller's choices, with defaults filled in. `now` is in milliseconds of workspace time. */
 export const requestOf = (
   subscription_id: string,
   { created_after, created_before, event_types, per_minute = Recovery.pace.usual, statuses }: RecoveryChoice,
@@ -73,7 +73,7 @@ export const requestOf = (
   }
 })
 
-/** What a recovery would do. */
+/** A preview of what a recovery would do. */
 export const RecoveryPreviewView = Schema.Struct({
   matched: Schema.Int.annotateKey({ description: "How many deliveries match" }),
   is_complete: Schema.Boolean.annotateKey({

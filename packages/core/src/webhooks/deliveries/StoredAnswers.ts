@@ -3,16 +3,16 @@ import type { SubscriptionId } from "../../wire/Ids.ts"
 import { ReplayResult, TestResult } from "./DeliveryViews.ts"
 
 /*
- * The answers to tests and replays, stored together with their deliveries. If an answer is lost, a retried call gets it
- * from here and sends nothing.
+ * The answers to tests and replays are stored together with their deliveries. If an answer is lost, a retried call gets
+ * the stored answer and sends nothing.
  */
 
 const traits = { survives_reset: true, kept_for: { period: "quotes", clock: "workspace" } } as const
 
-/** Answers to tests in storage. */
+/** The kind of stored answers to tests. */
 export const tests = Kind.make({ name: "test_answer", schema: TestResult, ...traits })
 
-/** Answers to replays in storage. */
+/** The kind of stored answers to replays. */
 export const replays = Kind.make({ name: "replay_answer", schema: ReplayResult, ...traits })
 
 /** The record ID of the answer to a test. */

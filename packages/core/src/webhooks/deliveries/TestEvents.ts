@@ -13,10 +13,10 @@ import type { TestEvent, TestResult } from "./DeliveryViews.ts"
 import * as ManualDelivery from "./ManualDelivery.ts"
 import * as StoredAnswers from "./StoredAnswers.ts"
 
-/** How many tests each subscription can have in a minute (api.md, Fixed limits). */
+/** The maximum number of tests for a subscription in a minute (api.md, Fixed limits). */
 const maxTests = 10
 
-/** Queues test events for delivery (api.md, Test events). */
+/** Makes the function that queues test events for delivery (api.md, Test events). */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const ids = yield* Ids

@@ -37,7 +37,10 @@ export const KeptAttempt = Schema.Struct({
 })
 export type KeptAttempt = typeof KeptAttempt.Type
 
-/** An attempt as its organization sees it: without the cause, which could tell which ports of a network are open. */
+/**
+ * An attempt as its organization sees it. The cause is left out, because it could reveal which ports of a network are
+ * open.
+ */
 export const withoutCause = ({ failure: _, ...attempt }: KeptAttempt): Attempt => attempt
 
 const fields = {
@@ -73,36 +76,36 @@ const retriesAfterMs: ReadonlyArray<number> = [
   10 * hourMs,
   10 * hourMs
 ]
-/** How many attempts are shown at most: the newest (api.md, Deliveries). */
+/** The maximum number of attempts that are shown. These are the latest ones (api.md, Deliveries). */
 const maxAttemptsShown = 20
-/** After failing for this long, delivery to a subscription is turned off (api.md, Shut-off). */
+/** Delivery to a subscription is turned off after it has failed for this long (api.md, Shut-off). */
 export const shutOffAfterMs = 5 * dayMs
 
 /** A delivery as stored. Times are milliseconds of workspace time. */
 export const KeptDelivery = Schema.Struct({
   subscription_id: SubscriptionId,
   version: Schema.Int,
-  /** Counts the steps in the delivery's schedule. An attempt for an earlier step is not made. */
+  /** Counts the steps in the delivery's schedule. A job for an earlier step makes no attempt. */
   schedule_step: Schema.Int,
   event_id: Schema.String,
   event_type: Schema.String,
-  /** The IDs that the event is about: see `NewEvent`. */
+  /** The IDs that the event is about, as in `NewEvent`. */
   about: Schema.Array(Schema.String),
   status: Schema.Literals(statuses),
   created_at: Schema.Int,
   next_attempt_at: Schema.NullOr(Schema.Int),
   /** The attempts, newest first. */
   attempts: Schema.Array(KeptAttempt),
-  /** The body that every attempt sends. */
+  /** The body that is sent in every attempt. */
   payload: Schema.String,
   /** How many retries have been used since the event was queued or replayed. */
   retries: Schema.Int,
-  /** When the delivery was replayed, in milliseconds of real time. Five replays a day are allowed. */
+  /** The times of the delivery's replays, in milliseconds of real time. Five replays a day are allowed. */
   replays: Schema.Array(Schema.Int)
 })
 export type KeptDelivery = typeof KeptDelivery.Type
 
-/** Deliveries in storage, listed by subscription in the order of their events. */
+/** The kind of stored deliveries, listed by subscription in the order of their events. */
 export const kind = Kind.make({
   name: "delivery",
   schema: KeptDelivery,
@@ -119,7 +122,7 @@ export const make = (options: {
   readonly subscription_id: SubscriptionId
   readonly event_id: string
   readonly event_type: string
-  /** The IDs that the event is about; by default none. */
+  /** The IDs that the event is about; by default empty. */
   readonly about?: ReadonlyArray<string>
   readonly payload: string
   readonly at: number
@@ -156,12 +159,12 @@ export interface AttemptOutcome {
   readonly confirmed: boolean
   readonly response_status_code: number | null
   readonly response_duration_ms: number
-  /** Why there was no complete answer; null if there was one. */
+  /** Why the answer is missing or incomplete; null for a complete answer. */
   readonly failure: SendFailure | null
   readonly trigger: "manual" | "scheduled"
 }
 
-/** The delivery with the attempt recorded, and nothing else changed. */
+/** Records an attempt in the delivery, and changes nothing else. */
 export const withAttempt = (delivery: KeptDelivery, outcome: AttemptOutcome): KeptDelivery => {
   const attempt: KeptAttempt = {
     attempted_at: fromMillis(outcome.attempted_at),
@@ -178,7 +181,7 @@ export const withAttempt = (delivery: KeptDelivery, outcome: AttemptOutcome): Ke
   }
 }
 
-/** The delivery after an attempt: succeeded, to be retried, or failed. */
+/** The delivery after a scheduled or manual attempt: succeeded, to be retried, or failed. */
 export const attempted = (delivery: KeptDelivery, outcome: AttemptOutcome): KeptDelivery => {
   const after = { ...withAttempt(delivery, outcome), schedule_step: delivery.schedule_step + 1 }
   if (outcome.confirmed) return finished(after, "succeeded")
@@ -187,25 +190,25 @@ export const attempted = (delivery: KeptDelivery, outcome: AttemptOutcome): Kept
   return { ...after, status: "retrying", retries: delivery.retries + 1, next_attempt_at: outcome.ended_at + waitMs }
 }
 
-/** The delivery with its next attempt postponed. Nothing was sent. */
+/** The delivery with its next attempt postponed, after an attempt that sent nothing. */
 export const postponed = (delivery: KeptDelivery, until: number): KeptDelivery => ({
   ...delivery,
   version: delivery.version + 1,
   next_attempt_at: until
 })
 
-/** The delivery with a final status, in the same version. */
+/** The delivery with a final status. Its version stays the same. */
 export const finished = (delivery: KeptDelivery, status: "succeeded" | "failed" | "cancelled"): KeptDelivery => ({
   ...delivery,
   status,
   next_attempt_at: null
 })
 
-/** The times of the replays that count against the limit per day. `realNow` is in milliseconds. */
+/** The times of the replays that count towards the daily limit. `realNow` is in milliseconds. */
 export const recentReplays = ({ replays }: KeptDelivery, realNow: number): ReadonlyArray<number> =>
   replays.filter((replay) => replay > realNow - dayMs)
 
-/** The delivery of an event that is replayed now, with a new retry schedule. */
+/** The delivery after a replay was requested now. Its retry schedule starts over. */
 export const replayed = (delivery: KeptDelivery, at: number, realNow: number): KeptDelivery => ({
   ...delivery,
   version: delivery.version + 1,
@@ -216,10 +219,10 @@ export const replayed = (delivery: KeptDelivery, at: number, realNow: number): K
   replays: [...recentReplays(delivery, realNow), realNow]
 })
 
-/** How many replays of an event are allowed in a day (api.md, Fixed limits). */
+/** How many times an event may be replayed in a day (api.md, Fixed limits). */
 export const maxReplays = 5
 
-/** The delivery after it was cancelled. No attempt follows. */
+/** The delivery after it was cancelled. No further attempt is made. */
 export const cancelled = (delivery: KeptDelivery): KeptDelivery => finished(withNextStep(delivery), "cancelled")
 
 /** The delivery after its job was abandoned. */
@@ -231,7 +234,7 @@ const withNextStep = (delivery: KeptDelivery): KeptDelivery => ({
   schedule_step: delivery.schedule_step + 1
 })
 
-/** The delivery as the log lists it. */
+/** A delivery in the form in which the log lists it. */
 export const entryOf = (delivery: KeptDelivery): DeliveryEntry => ({
   event_id: delivery.event_id,
   event_type: delivery.event_type,
@@ -246,10 +249,10 @@ const bodyCharacters = 26
 export const idOf = (subscriptionId: SubscriptionId, eventId: string): string =>
   `${idPrefixOf(eventId)}${subscriptionId}`
 
-/** The prefix that the record IDs of all deliveries of an event share. */
+/** The common prefix of the record IDs of an event's deliveries. */
 export const idPrefixOf = (eventId: string): string => `${eventId.slice(-bodyCharacters)} `
 
-/** The stored record of this version. */
+/** The stored record of a version of a delivery. */
 export const toStored = (delivery: KeptDelivery, at: number): StoredRecord =>
   kind.record(delivery, {
     id: idOf(delivery.subscription_id, delivery.event_id),
@@ -259,10 +262,11 @@ export const toStored = (delivery: KeptDelivery, at: number): StoredRecord =>
   })
 
 /**
- * The lanes of one subscription. Each runs at most `limit` attempts at a time.
+ * The lanes of one subscription. Each lane runs at most `limit` attempts at a time.
  *
- * Once an endpoint is known to hang, its first attempts go to `trials`, a few at a time, and retries to `one_by_one`.
- * Attempts that a sandbox's clock jumped over are also made one by one, in the order in which they were due.
+ * Once an endpoint is known to hang, first attempts go to `trials`, which runs few at a time, and retries go to
+ * `one_by_one`. Attempts that a sandbox's clock jumped over are also made one by one, in the order in which they were
+ * due.
  */
 const lanes = {
   fresh: { name: "fresh", limit: 8, urgent: true },
@@ -278,22 +282,26 @@ interface Recipient {
   readonly environment: Environment
 }
 
-/** A sandbox attempt that is overdue by more than this counts as jumped over by the clock. */
+/** The clock jumped over a sandbox attempt if the attempt is overdue by more than this. */
 const jumpedMs = 5 * minuteMs
 
 /**
- * The job of a delivery's next scheduled attempt. Fresh events do not wait behind retries.
+ * The job for a delivery's next scheduled attempt. New events do not wait behind retries.
  *
- * While a sandbox's clock advances, `now` is the clock's target: attempts that are due before it count as jumped over.
+ * While a sandbox's clock advances, `now` is the clock's target: the clock is about to jump over attempts that are due
+ * before it.
  */
 export const attemptJob = (delivery: KeptDelivery, endpoint: Recipient, now: number): NewJob =>
   jobOf(delivery, delivery.schedule_step, "scheduled", laneOf(delivery, endpoint, now))
 
-/** The job of a test's or a manual replay's attempt. It goes with fresh events, because someone is waiting for it. */
+/**
+ * The job for the attempt of a test or a manual replay. It shares the lane of new events, because someone is waiting
+ * for it.
+ */
 export const manualJob = (delivery: KeptDelivery): NewJob =>
   jobOf(delivery, delivery.schedule_step, "manual", lanes.fresh)
 
-/** The lane of an attempt, given a time that the clock has reached or will jump to. */
+/** The lane for an attempt. `now` is a time that the clock has reached or will jump to. */
 const laneOf = (
   { retries, next_attempt_at }: KeptDelivery,
   { hangs, environment }: Recipient,
@@ -306,10 +314,10 @@ const laneOf = (
 }
 
 /**
- * The job of a scheduled attempt, moved to the lane where it belongs now; null if it is already there. The lane changes
- * when the endpoint starts or stops hanging, or when the clock jumps over the attempt.
+ * The job of a scheduled attempt, moved to the lane where it belongs now; null if it is already there. It belongs in
+ * another lane when the endpoint starts or stops hanging, or when the clock jumps over the attempt.
  *
- * An attempt that is only some minutes late was not jumped over. In a sandbox, attempts in the `one_by_one` lane stay
+ * An attempt that is only a few minutes late was not jumped over. In a sandbox, attempts in the `one_by_one` lane stay
  * there.
  */
 export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Recipient, now: number): NewJob | null => {
@@ -320,7 +328,7 @@ export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Reci
   return job.lane === undefined || job.lane.name === lane.name ? null : { ...partsOf(job), lane }
 }
 
-/** The job of the same attempt at a later time. Nothing was sent. */
+/** The same attempt's job at a later time, after an attempt that sent nothing. */
 export const laterJob = (job: ClaimedJob, payload: JobPayload.Payloads["deliver"], due_at: number): NewJob =>
   JobPayload.make("deliver", payload, { ...partsOf(job), due_at })
 
@@ -333,7 +341,7 @@ const partsOf = (job: ClaimedJob): NewJob => ({
 })
 
 /**
- * The job of an attempt in a sandbox's replay. These attempts run one after another, so that they arrive in the
+ * The job for an attempt in a sandbox's replay. These attempts run one after another, so that they arrive in the
  * replay's order.
  *
  * With `schedule_step: null` the attempt is made outside the schedule, whatever the state of the delivery.
@@ -358,10 +366,10 @@ const laneFor = (subscriptionId: SubscriptionId, lane: JobLane): JobLane => ({
   name: `${subscriptionId} ${lane.name}`
 })
 
-/** The job that cancels the open deliveries of a subscription for which delivery was turned off at `due_at`. */
+/** The job that cancels a subscription's open deliveries, after its delivery was turned off at `due_at`. */
 export const cancelJob = (subscription_id: SubscriptionId, due_at: number): NewJob =>
   JobPayload.make("cancel_deliveries", { subscription_id }, { due_at, ordered: false })
 
-/** The job that drops a subscription if it is still unfinished at `due_at`. In a sandbox the job is ordered. */
+/** The job that drops a subscription if it is still unfinished at `due_at`. In a sandbox, the job is ordered. */
 export const dropJob = (subscription_id: SubscriptionId, due_at: number, ordered: boolean): NewJob =>
   JobPayload.make("drop_subscription", { subscription_id }, { due_at, ordered })

@@ -8,18 +8,19 @@ import { fromMillis, minuteMs, Timestamp, toMillis } from "../../wire/Timestamp.
 import * as Delivery from "./Delivery.ts"
 
 /*
- * A subscription's endpoint, as stored: the subscription contains the event types, the URL and the secrets, and the
- * health how the endpoint has answered. All attempts to an endpoint share these two records, and each may change them.
+ * A subscription's endpoint is stored as two records. The subscription contains the event types, the URL and the
+ * secrets; the health says how the endpoint has answered. All attempts to an endpoint share these two records, and each
+ * may change them.
  */
 
-/** A signing secret at rest. */
+/** A signing secret as stored. */
 export const KeptSecret = Schema.Struct({
   sealed: Schema.String,
   /** When the secret stops signing, in milliseconds of workspace time; null for the newest secret. */
   expires_at: Schema.NullOr(Schema.Int),
   /**
-   * The `Idempotency-Key` of the rotation that made the secret. If the rotation's answer was lost, a retry shows the
-   * same secret.
+   * The `Idempotency-Key` of the rotation that made the secret. If the answer to the rotation was lost, a retry shows
+   * the same secret.
    */
   key: Schema.NullOr(Schema.String)
 })
@@ -32,17 +33,22 @@ export const KeptSubscription = Schema.Struct({
   environment: Environment,
   url: Schema.String,
   /**
-   * `unfinished` until the host has been looked up; `dropped` if the subscription was not finished in time, or its host
-   * is not public.
+   * `unfinished` until the host has been looked up; `dropped` if the subscription was not finished in time, or if its
+   * host is not public.
    */
   status: Schema.Literals(["unfinished", "active", "disabled", "dropped"]),
   event_types: Schema.Array(Schema.String),
   delivery_enabled: Schema.Boolean,
-  /** Whether the endpoint hangs: it accepts attempts and lets them time out. Then only a few attempts run at a time. */
+  /**
+   * Whether the endpoint hangs, which means that it accepts attempts and lets them time out. Only a few attempts then
+   * run at a time.
+   */
   hangs: Schema.Boolean,
   /** The secrets, newest first. */
   secrets: Schema.Array(KeptSecret),
-  /** A rotation that has begun: its secret, and the deadline for finishing it. */
+  /**
+   * The rotation in progress, with its secret and the deadline for finishing it; null if no rotation is in progress.
+   */
   rotation: Schema.NullOr(
     Schema.Struct({ key: Schema.NullOr(Schema.String), sealed: Schema.String, until: Schema.Int })
   ),
@@ -51,7 +57,9 @@ export const KeptSubscription = Schema.Struct({
 })
 export type KeptSubscription = typeof KeptSubscription.Type
 
-/** Subscriptions in storage, by ID. Lists find the active ones, and those that their owner can see. */
+/**
+ * The kind of stored subscriptions, by ID. Lists find active subscriptions, and subscriptions that their owner can see.
+ */
 export const subscriptionKind: Kind.Kind<"subscription", KeptSubscription> = Kind.make({
   name: "subscription",
   schema: KeptSubscription,
@@ -64,7 +72,9 @@ export const subscriptionKind: Kind.Kind<"subscription", KeptSubscription> = Kin
   })
 })
 
-/** The purpose with which a subscription's secrets are sealed, so that they can be opened for no other subscription. */
+/**
+ * The purpose for which a subscription's secrets are sealed. With it, they cannot be opened for another subscription.
+ */
 export const purposeOfSecrets = (workspaceId: WorkspaceId, id: SubscriptionId): string =>
   `signing secret ${workspaceId} ${id}`
 
@@ -88,8 +98,8 @@ const secretsIn = (workspaceId: WorkspaceId, subscription: KeptSubscription): Ki
 }
 
 /**
- * The next version, with these changes. A reset sets the clock back, so this keeps `updated_at` from being before
- * `created_at`.
+ * Makes the next version with these changes. A reset sets the clock back, so this keeps `updated_at` from being earlier
+ * than `created_at`.
  */
 export const changed = (
   subscription: KeptSubscription,
@@ -106,13 +116,13 @@ export const changed = (
 export const receives = (subscription: KeptSubscription): boolean =>
   subscription.status === "active" && subscription.delivery_enabled
 
-/** The stored record of the subscription. */
+/** The stored record of a subscription. */
 export const subscriptionToStored = (subscription: KeptSubscription): StoredRecord => {
   const { id, version, created_at, updated_at } = subscription
   return subscriptionKind.record(subscription, { id, version, created_at, updated_at })
 }
 
-/** The parent of active subscriptions, so that they can be listed without reading the others. */
+/** The parent of active subscriptions. With it, they are listed without reading other subscriptions. */
 export const activeParent = "active"
 
 /** The status label of subscriptions that their owner can see. */
@@ -120,7 +130,7 @@ export const listedLabel = "listed"
 
 const isListed = ({ status }: KeptSubscription): boolean => status === "active" || status === "disabled"
 
-/** The secrets that are valid at a moment, newest first. */
+/** The secrets that are valid at a given time, newest first. */
 export const validSecrets = (subscription: KeptSubscription, at: number): ReadonlyArray<KeptSecret> =>
   subscription.secrets.filter(({ expires_at }) => expires_at === null || at < expires_at)
 
@@ -140,21 +150,23 @@ export const KeptHealth = Schema.Struct({
   subscription_id: SubscriptionId,
   version: Schema.Int,
   last_attempt: Schema.NullOr(LastAttempt),
-  /** When the latest successful attempt was made, in milliseconds of workspace time; null if none was. */
+  /**
+   * When the latest successful attempt was made, in milliseconds of workspace time; null if no attempt has succeeded.
+   */
   succeeded_at: Schema.NullOr(Schema.Int),
   /**
-   * When the first failure after the latest success occurred, in milliseconds of workspace time; null if there was
-   * none.
+   * When the first failure after the latest success occurred, in milliseconds of workspace time; null if there was no
+   * such failure.
    */
   failing_since: Schema.NullOr(Schema.Int),
-  /** How many attempts in a row have hung, counting back from the one that ended last. */
+  /** How many consecutive attempts have hung, counting back from the one that ended last. */
   hung: Schema.Int,
-  /** When the tests of the last minute were queued, in milliseconds of real time. */
+  /** The times of the tests in the last minute, in milliseconds of real time. */
   tests: Schema.Array(Schema.Int)
 })
 export type KeptHealth = typeof KeptHealth.Type
 
-/** Endpoints' health in storage, by the IDs of their subscriptions. */
+/** The kind of stored endpoint health, by subscription ID. */
 export const healthKind = Kind.make({ name: "endpoint_health", schema: KeptHealth })
 
 /** An endpoint's health before its first attempt. Version 0 means that it is not stored yet. */
@@ -168,12 +180,12 @@ export const unknownHealth = (subscription_id: SubscriptionId): KeptHealth => ({
   tests: []
 })
 
-/** The health after an attempt. Attempts may end in a different order than they were made. */
+/** The health after an attempt. Attempts may end in a different order than they began. */
 export const attemptedHealth = (health: KeptHealth, outcome: Delivery.AttemptOutcome): KeptHealth => {
   const { attempted_at: at, confirmed } = outcome
   const newest = health.last_attempt
   const attempted_at = fromMillis(at)
-  // The timestamps can be compared as text.
+  // The timestamps have a fixed format, so they can be compared as text.
   const isNewest = newest === null || attempted_at >= newest.attempted_at
   return {
     ...health,
@@ -191,15 +203,15 @@ export const attemptedHealth = (health: KeptHealth, outcome: Delivery.AttemptOut
   }
 }
 
-/** An endpoint counts as hanging after this many attempts in a row have hung. */
+/** An endpoint counts as hanging after this many consecutive attempts have hung. */
 const hangsAfter = 3
 
-/** Since when an endpoint has been failing, given a failed attempt that was made at `at`. */
+/** Since when an endpoint has been failing, after a failed attempt that was made at `at`. */
 const failingFrom = ({ succeeded_at, failing_since }: KeptHealth, at: number): number | null =>
   succeeded_at !== null && at < succeeded_at ? failing_since : Math.min(at, failing_since ?? at)
 
 /**
- * Since when an endpoint has been failing, given a successful attempt that was made at `at`; null unless a later
+ * Since when an endpoint has been failing, after a successful attempt that was made at `at`; null unless a later
  * failure is known.
  */
 const failingAfter = ({ last_attempt, failing_since }: KeptHealth, at: number): number | null => {
@@ -209,19 +221,20 @@ const failingAfter = ({ last_attempt, failing_since }: KeptHealth, at: number): 
 }
 
 /**
- * Whether to turn delivery off: an attempt has failed, and none has succeeded in the five days since the first failure.
+ * Whether to turn delivery off: an attempt has failed, and no attempt has succeeded in the five days since the first
+ * failure.
  */
 export const isShutOff = (health: KeptHealth, at: number): boolean =>
   health.failing_since !== null && at - health.failing_since >= Delivery.shutOffAfterMs
 
-/** The health of an endpoint for which delivery is turned on again, without its earlier failures. */
+/** The health of an endpoint after its delivery was turned on again. Earlier failures are forgotten. */
 export const resetHealth = (health: KeptHealth): KeptHealth => ({
   ...health,
   version: health.version + 1,
   failing_since: null
 })
 
-/** The times of the tests that count against the limit per minute. `realNow` is in milliseconds. */
+/** The times of the tests that count towards the limit per minute. `realNow` is in milliseconds. */
 export const recentTests = (health: KeptHealth, realNow: number): ReadonlyArray<number> =>
   health.tests.filter((test) => test > realNow - minuteMs)
 
@@ -233,13 +246,13 @@ export const testedHealth = (health: KeptHealth, realNow: number): KeptHealth =>
 })
 
 /**
- * The stored record of the health. Its `created_at` is that of the subscription, so that updates do not move it in an
- * index.
+ * The stored record of an endpoint's health. It has the subscription's `created_at`, so that updates do not move it in
+ * an index.
  */
 export const healthToStored = (health: KeptHealth, { created_at }: KeptSubscription, at: number): StoredRecord =>
   healthKind.record(health, { id: health.subscription_id, version: health.version, created_at, updated_at: at })
 
-/** The subscription and the health that all attempts to one endpoint share. */
+/** The subscription and the health of one endpoint, which all attempts to it share. */
 export interface Endpoint {
   readonly subscription: KeptSubscription
   readonly health: KeptHealth
@@ -247,28 +260,28 @@ export interface Endpoint {
 
 /** An attempt that has ended. */
 export interface EndedAttempt {
-  /** The step of the delivery's schedule; null for an attempt outside the schedule. */
+  /** The step in the delivery's schedule; null for an attempt outside the schedule. */
   readonly schedule_step: number | null
-  /** The delivery in its newest version that is known. */
+  /** The newest known version of the delivery. */
   readonly delivery: Delivery.KeptDelivery
   readonly outcome: Delivery.AttemptOutcome
-  /** When the attempt's job was started, in milliseconds of workspace time. */
+  /** When the attempt's job began, in milliseconds of workspace time. */
   readonly now: number
 }
 
-/** What a batch of attempts changes. */
+/** The changes that a batch of attempts makes. */
 export interface AttemptChanges extends Pick<Change, "writes" | "jobs"> {
-  /** The endpoint once these changes are stored. */
+  /** The endpoint after these changes are stored. */
   readonly endpoint: Endpoint
 }
 
-/** What one attempt changes. */
+/** The changes that one attempt makes. */
 interface Step extends Endpoint {
   readonly delivery: Delivery.KeptDelivery
   readonly jobs: ReadonlyArray<NewJob>
 }
 
-/** Applies one attempt to the state that earlier attempts have left (api.md, Retry schedule). */
+/** Applies one attempt to the state that earlier attempts left (api.md, Retry schedule). */
 const step = (
   { subscription, health: before }: Endpoint,
   { schedule_step, delivery, outcome, now }: EndedAttempt
@@ -278,10 +291,10 @@ const step = (
   // After five days of failures, delivery is turned off and all open deliveries are cancelled.
   const turnsOff = !outcome.confirmed && receives(subscription) && isShutOff(health, outcome.attempted_at)
   const hangs = health.hung >= hangsAfter
-  // `updated_at` stays the same, because the owner sees no difference.
+  // `updated_at` stays the same, because the owner sees no change.
   const known = subscription.hangs === hangs ? subscription : changed(subscription, { hangs }, subscription.updated_at)
   const after = turnsOff ? changed(known, { delivery_enabled: false }, ended_at) : known
-  // An attempt outside the schedule, or one whose delivery was cancelled in the meantime, is only recorded.
+  // If the attempt is outside the schedule, or its delivery was cancelled in the meantime, it is only recorded.
   const isNext = Delivery.isOpen(delivery) && delivery.schedule_step === schedule_step
   const next = isNext ? Delivery.attempted(delivery, outcome) : Delivery.withAttempt(delivery, outcome)
   // If delivery was turned off, now or during the attempt, no further attempt follows.
@@ -298,7 +311,7 @@ const step = (
 
 /**
  * Applies the attempts to one endpoint, one after another. The result is the same as if each were committed separately,
- * but each record is written only once.
+ * except that each record is written only once.
  *
  * `stored` is the endpoint as stored. Every written record has the next version.
  */

@@ -27,14 +27,14 @@ export const EventSubscription = Schema.Struct({
 }).annotate({ identifier: "EventSubscription" })
 export type EventSubscription = typeof EventSubscription.Type
 
-/** How many active subscriptions a workspace can have (api.md, Creating a subscription). */
+/** The maximum number of active subscriptions in a workspace (api.md, Creating a subscription). */
 export const maxActive = 10
-/** How long an older secret keeps signing along with the new one (api.md, Secret rotation). */
+/** How long an older secret keeps signing alongside the new secret (api.md, Secret rotation). */
 const overlapMs = dayMs
-/** An unfinished creation or rotation is dropped after this time (api.md, Fixed limits). */
+/** How long a creation or rotation may stay unfinished before it is dropped (api.md, Fixed limits). */
 export const unfinishedMs = 10 * minuteMs
 
-/** A new, unfinished subscription. It receives nothing until it is active. */
+/** Makes a new, unfinished subscription. It receives nothing until it is active. */
 export const createUnfinished = (options: {
   readonly id: SubscriptionId
   readonly environment: Environment
@@ -57,10 +57,13 @@ export const createUnfinished = (options: {
   updated_at: options.at
 })
 
-/** How many secrets can sign at the same time. A further rotation must wait until the oldest secret has expired. */
+/**
+ * The maximum number of secrets that sign at the same time. Another rotation must wait until the oldest secret has
+ * expired.
+ */
 export const maxSecrets = 10
 
-/** Finishes a rotation: its secret becomes the newest one, and the older ones keep signing for a day. */
+/** Finishes a rotation: its secret becomes the newest, and older secrets keep signing for a day. */
 export const rotated = (subscription: KeptSubscription, at: number): KeptSubscription => {
   if (subscription.rotation === null) return subscription
   const older = validSecrets(subscription, at).map(
@@ -71,13 +74,16 @@ export const rotated = (subscription: KeptSubscription, at: number): KeptSubscri
   return changed(subscription, { secrets: [newest, ...older], rotation: null }, at)
 }
 
-/** The rotation that is in progress at a moment. No other rotation can begin before it has finished or expired. */
+/**
+ * The rotation that is in progress at a given time; null if there is none. Another rotation can begin only after it has
+ * finished or expired.
+ */
 export const openRotation = ({ rotation }: KeptSubscription, at: number): KeptSubscription["rotation"] =>
   rotation !== null && at < rotation.until ? rotation : null
 
 /**
- * A subscription after its sandbox was reset. The clock is back at real time, so pending deadlines have no meaning: an
- * unfinished subscription is dropped, a rotation and older secrets end, and delivery is on.
+ * A subscription after its sandbox was reset. The clock is back at real time, so pending deadlines are meaningless. An
+ * unfinished subscription is dropped, a rotation ends, older secrets expire, and delivery is on.
  */
 export const restarted = (subscription: KeptSubscription, at: number): KeptSubscription => {
   if (subscription.status === "unfinished") return changed(subscription, { status: "dropped" }, at)
@@ -85,7 +91,7 @@ export const restarted = (subscription: KeptSubscription, at: number): KeptSubsc
   return changed(subscription, { secrets, rotation: null, delivery_enabled: true, hangs: false }, at)
 }
 
-/** The subscription as its owner sees it. A secret is shown only in the answer to the call that created it. */
+/** A subscription as its owner sees it. A secret is shown only in the answer to the call that created it. */
 export const viewOf = (
   subscription: KeptSubscription,
   signing_secret: string | null,
@@ -110,8 +116,8 @@ export const viewOf = (
 const choosableTypes = new Set(choosable)
 
 /**
- * Checks the chosen event types: at least one, all known, none twice. Each problem has its entry's path. Entries that
- * are not text are ignored.
+ * Checks the chosen event types: at least one, all known, and none twice. Each mistake has its entry's path. Entries
+ * that are not text are ignored.
  */
 export const checkEventTypes = (eventTypes: ReadonlyArray<unknown>): WrongFields => {
   if (eventTypes.length === 0)

@@ -13,7 +13,7 @@ export const SubscriptionHealth = Schema.Struct({
 }).annotate({ identifier: "SubscriptionHealth" })
 export type SubscriptionHealth = typeof SubscriptionHealth.Type
 
-/** The health as the subscription's owner sees it. */
+/** A subscription's health as its owner sees it. */
 export const viewOf = (subscription: KeptSubscription, health: KeptHealth): SubscriptionHealth => ({
   subscription_id: subscription.id,
   ...stateOf(subscription, health),
@@ -42,7 +42,7 @@ const stateOf = (
   return { state: "failing", reason: reasonOf(last_attempt.response_status_code) }
 }
 
-/** Why an attempt failed, judging by the status of the endpoint's answer. */
+/** Explains why an attempt failed, based on the status of the endpoint's answer. */
 const reasonOf = (responseStatusCode: number | null): string => {
   if (responseStatusCode === null) return "The latest attempt got no HTTP answer."
   const isSuccess = responseStatusCode >= 200 && responseStatusCode < 300

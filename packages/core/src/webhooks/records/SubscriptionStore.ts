@@ -9,13 +9,11 @@ import * as Signature from "../Signature.ts"
 import * as Endpoint from "./Endpoint.ts"
 import { maxActive } from "./EventSubscription.ts"
 
-/*
- * A workspace's subscriptions, and their signing secrets in the form in which owners get them.
- */
+/* Reads a workspace's subscriptions, and makes and opens their signing secrets. */
 
 type StorageService = Storage["Service"]
 
-/** Reads a subscription that its owner can see. Fails with `not_found` if there is none. */
+/** Reads a subscription that its owner can see. Fails with `not_found` if no such subscription exists. */
 export const findSubscription = Effect.fnUntraced(function* (
   storage: StorageService,
   workspaceId: WorkspaceId,
@@ -27,16 +25,16 @@ export const findSubscription = Effect.fnUntraced(function* (
 })
 
 /**
- * The active subscriptions of a workspace, oldest first; at most ten.
+ * Lists a workspace's active subscriptions, oldest first; at most ten.
  *
- * They are listed under a parent of their own, so that disabled subscriptions cost nothing when this list is read,
- * which happens whenever the recipients of events have changed.
+ * They have a separate parent, so that disabled subscriptions do not make this list slower. It is read whenever the
+ * recipients of events have changed.
  */
 export const activeSubscriptions = Effect.fnUntraced(function* (storage: StorageService, workspace_id: WorkspaceId) {
   const active: Array<Endpoint.KeptSubscription> = []
   let after: string | null = null
   do {
-    // A page may be short, but it skips nothing.
+    // A page may be short, but the next page continues exactly after it.
     const page: RecordPage = yield* storage.page({
       workspace_id,
       kind: Endpoint.subscriptionKind.name,
@@ -51,7 +49,7 @@ export const activeSubscriptions = Effect.fnUntraced(function* (storage: Storage
   return active
 })
 
-/** Creates a secret, sealed for its subscription in this workspace. */
+/** Creates a secret that is sealed for its subscription in this workspace. */
 export const makeSecret = Effect.fnUntraced(function* (
   random: SecureRandom.SecureRandom["Service"],
   seal: Seal["Service"],
@@ -64,7 +62,7 @@ export const makeSecret = Effect.fnUntraced(function* (
   )
 })
 
-/** Unseals the newest secret, to show it once. If that fails, the seal keys in the settings are wrong. */
+/** Opens the newest secret, to show it once. Failing to open it means that the seal keys in the settings are wrong. */
 export const openNewestSecret = Effect.fnUntraced(function* (
   seal: Seal["Service"],
   workspaceId: WorkspaceId,

@@ -14,8 +14,8 @@ interface SubscriptionPlace {
 }
 
 /**
- * Cancels a subscription's open deliveries, in batches. With `created_before`, deliveries created later stay. Times are
- * milliseconds of workspace time.
+ * Cancels a subscription's open deliveries, in batches. With `created_before`, cancels only deliveries created before
+ * that time. Times are milliseconds of workspace time.
  */
 export const cancelOpen = Effect.fnUntraced(function* (
   storage: Storage["Service"],
@@ -46,8 +46,8 @@ export const cancelOpen = Effect.fnUntraced(function* (
 })
 
 /**
- * Cancels the deliveries on a page. If an attempt has written one of them first, conflicts, and the page must be read
- * again.
+ * Cancels the deliveries on a page. If an attempt has written one of them first, this conflicts, and the page must be
+ * read again.
  */
 const cancelPage = Effect.fnUntraced(function* (storage: Storage["Service"], query: RecordQuery, at: number) {
   const page = yield* storage.page(query)

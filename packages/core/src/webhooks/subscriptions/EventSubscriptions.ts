@@ -35,11 +35,12 @@ export class EventSubscriptions extends Context.Service<
   EventSubscriptions,
   {
     /**
-     * Creates a subscription in two steps: stores it as unfinished, with its secret, and then looks up its host.
+     * Creates a subscription in two steps. The first step stores it as unfinished, with its secret; the second looks up
+     * its host.
      *
      * Fails with `service_unavailable` if the lookup fails temporarily. A retry with the same key within ten minutes
-     * finishes with the same secret; a later one fails with `conflict` (`use_new_request_key`). Also fails with
-     * `conflict` if the workspace has ten active subscriptions.
+     * finishes the creation with the same secret; a later retry fails with `conflict` (`use_new_request_key`). Also
+     * fails with `conflict` if the workspace already has ten active subscriptions.
      */
     readonly create: (
       call: Call,
@@ -49,22 +50,22 @@ export class EventSubscriptions extends Context.Service<
       call: Call,
       input: ListInput
     ) => Effect.Effect<Json.Json<SubscriptionPage>, Refused<"invalid_cursor">>
-    /** Checks the URL and the event types in an input that has malformed fields. */
+    /** Checks the URL and the event types of an input in which other fields are malformed. */
     readonly validateRest: (
       input: unknown,
       refused: ReadonlyArray<ApiError.FieldError>
     ) => Effect.Effect<ApiError.WrongFields>
-    /** Changes the URL or the event types. Sending a URL turns delivery back on if it was turned off. */
+    /** Changes the URL or the event types. Setting a URL turns delivery back on if it was turned off. */
     readonly update: (
       call: Call,
       input: UpdateInput
     ) => Effect.Effect<View, Refused<"invalid_input" | "not_found" | "conflict" | "service_unavailable">>
-    /** Disables a subscription and cancels its open deliveries. A second call changes nothing. */
+    /** Disables a subscription and cancels its open deliveries. Disabling it again changes nothing. */
     readonly disable: (call: Call, id: string) => Effect.Effect<View, Refused<"not_found">>
     /**
      * Creates a new secret in two steps, as `create` does. The old secret keeps signing for a day.
      *
-     * Fails with `conflict` while another rotation is in progress, and if this rotation was not finished within ten
+     * Fails with `conflict` while another rotation is in progress, or if this rotation was not finished within ten
      * minutes.
      */
     readonly rotate: (
@@ -140,13 +141,13 @@ const makeList = Effect.gen(function* () {
   })
 })
 
-/** Finds a subscription that can be changed. An unfinished one counts as not found. */
+/** Finds a subscription that can be changed. An unfinished subscription counts as not found. */
 const find = Effect.fnUntraced(function* (storage: Storage["Service"], workspaceId: WorkspaceId, id: string) {
   const subscription = yield* findSubscription(storage, workspaceId, id)
   return subscription.status === "unfinished" ? yield* ApiError.make("not_found") : subscription
 })
 
-/** The methods by which owners change subscriptions. */
+/** Makes the methods with which owners change subscriptions. */
 const makeChanges = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -185,7 +186,7 @@ const makeChanges = Effect.gen(function* () {
     const subscription = yield* find(storage, workspace.id, id)
     if (subscription.status === "disabled") return Json.encode(Subscription.viewOf(subscription, null, now))
     const disabled = Endpoint.changed(subscription, { status: "disabled", rotation: null }, now)
-    // If this host dies, the job does the rest. Otherwise the answer waits until everything is cancelled.
+    // If this host dies, the job cancels the rest. Otherwise the answer waits until all open deliveries are cancelled.
     const jobs = [cancelJob(subscription.id, now)]
     yield* commitAt({ storage, workspaces }, call.moment, { writes: [Endpoint.subscriptionToStored(disabled)], jobs })
     yield* cancelOpen(storage, { workspace_id: workspace.id, subscription_id: subscription.id }, now)
@@ -207,7 +208,8 @@ const drop = Effect.fnUntraced(function* (storage: Storage["Service"], job: Clai
 })
 
 /**
- * Handles the job that cancels deliveries older than the turn-off. Newer ones stay, because delivery may be on again.
+ * Handles the job that cancels the deliveries that were created before delivery was turned off. Newer deliveries stay,
+ * because delivery may be on again.
  */
 const cancelAll = Effect.fnUntraced(function* (storage: Storage["Service"], job: ClaimedJob, at: number) {
   const { subscription_id } = JobPayload.read(job, "cancel_deliveries")

@@ -8,22 +8,22 @@ import { activeSubscriptions } from "../records/SubscriptionStore.ts"
 
 type StorageService = Storage["Service"]
 
-/** The subscriptions that receive a workspace's events, as read at one version. */
+/** The subscriptions that receive a workspace's events, and the version at which they were read. */
 export interface Recipients {
   readonly subscriptions: ReadonlyArray<KeptSubscription>
-  /** What every change that is based on these recipients must expect. */
+  /** The expectation for every change that is based on these recipients. */
   readonly seen: Change.Expectation
 }
 
 /**
- * The version of a workspace's recipients. The record has no content; whatever changes the recipients raises its
- * version.
+ * The kind that counts versions of a workspace's recipients. Its record has no content; every change to the recipients
+ * raises its version.
  */
 export const kind = Kind.make({ name: "recipients", schema: Schema.Struct({}), survives_reset: true })
 
 /** Reads the subscriptions that receive a workspace's events now. */
 export const load = Effect.fnUntraced(function* (storage: StorageService, workspaceId: WorkspaceId) {
-  // The version is read first. If the subscriptions change while they are read, it is already outdated.
+  // The version is read first. If the subscriptions change while they are read, this version is already outdated.
   const version = yield* newest(storage, workspaceId)
   const active = yield* activeSubscriptions(storage, workspaceId)
   const recipients: Recipients = {
@@ -33,7 +33,7 @@ export const load = Effect.fnUntraced(function* (storage: StorageService, worksp
   return recipients
 })
 
-/** The record that every change to a subscription also writes. It invalidates every cache of the recipients. */
+/** The record that every change to a subscription also writes. It invalidates all caches of the recipients. */
 export const nextVersion = (
   storage: StorageService,
   workspaceId: WorkspaceId,
@@ -43,7 +43,7 @@ export const nextVersion = (
     kind.record({}, { id: workspaceId, version: version + 1, created_at: at, updated_at: at })
   )
 
-/** Whether a change already writes the recipients' version. */
+/** Whether a change already raises the version of the recipients. */
 export const writesRecipients = ({ writes }: Change.Change): boolean =>
   writes.some((record) => record.kind === kind.name)
 

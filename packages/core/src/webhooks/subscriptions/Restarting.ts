@@ -8,9 +8,10 @@ import { restarted } from "../records/EventSubscription.ts"
 type StorageService = Storage["Service"]
 
 /**
- * Restarts a sandbox's subscriptions after a reset, which has erased their deliveries.
+ * Restarts a sandbox's subscriptions after a reset has erased their deliveries.
  *
- * Each change expects what the reset expects, so no process restarts them after another process has finished the reset.
+ * Each change has the same expectations as the reset, so a slow process cannot restart them after another process has
+ * finished the reset.
  */
 export const restartSubscriptions = Effect.fnUntraced(function* (
   storage: StorageService,

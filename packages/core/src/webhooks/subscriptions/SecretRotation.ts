@@ -13,7 +13,10 @@ import { withSecret } from "./SubscriptionCreation.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
 import * as TwoStepCalls from "./TwoStepCalls.ts"
 
-/** Rotates secrets in two steps: stores the new secret, which signs nothing yet, and then looks up the host. */
+/**
+ * Makes the method that rotates secrets in two steps. The first step stores the new secret, which does not sign yet;
+ * the second looks up the host.
+ */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -25,11 +28,11 @@ export const make = Effect.gen(function* () {
     const { workspace, now } = call.moment
     const key = call.idempotency_key
     if (subscription.status !== "active") return yield* Refusals.notActive
-    // The first call has finished, and only its answer was lost.
+    // The first call has finished, and only its answer did not arrive.
     if (key !== null && subscription.secrets[0]?.key === key)
       return yield* withSecret(seal, workspace.id, subscription, now)
     const open = Subscription.openRotation(subscription, now)
-    // Only the key that began the rotation can finish it. Calls with other keys must wait.
+    // Only a call with the key that began the rotation can finish it. Calls with other keys must wait.
     if (open !== null && open.key !== key) return yield* Refusals.rotating
     const known = yield* TwoStepCalls.load(storage, call, TwoStepCalls.rotationId(subscription.id, key))
     if (open === null && known.begun.subscription_id !== null) return yield* Refusals.tooLate
@@ -50,7 +53,7 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** Makes the first step: stores the secret, which signs nothing yet. */
+/** Makes the function for the first step: it stores the new secret, which does not sign yet. */
 const makeBegin = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces

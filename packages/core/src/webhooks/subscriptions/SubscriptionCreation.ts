@@ -21,7 +21,10 @@ import * as Refusals from "./SubscriptionRefusals.ts"
 import type { CreateInput } from "./SubscriptionViews.ts"
 import * as TwoStepCalls from "./TwoStepCalls.ts"
 
-/** Creates subscriptions in two steps: stores an unfinished one with its secret, and then looks up its host. */
+/**
+ * Makes the method that creates subscriptions in two steps. The first step stores an unfinished subscription with its
+ * secret; the second looks up its host.
+ */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -43,7 +46,7 @@ export const make = Effect.gen(function* () {
     ) {
       return yield* otherInput
     }
-    // The first call has finished, and only its answer was lost.
+    // The first call has finished, and only its answer did not arrive.
     if (subscription.status === "active") return yield* withSecret(seal, workspace.id, subscription, now)
     if (subscription.status !== "unfinished" || now >= begun.until) return yield* Refusals.tooLate
     // Looks up the URL as the caller sent it, because normalizing it could hide the reason to refuse it.
@@ -62,7 +65,7 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** Makes the first step. The subscription receives nothing yet, and no list shows it. */
+/** Makes the function for the first step. The subscription receives nothing yet, and is not listed. */
 const makeBegin = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -92,7 +95,7 @@ const makeBegin = Effect.gen(function* () {
   })
 })
 
-/** The answer that shows a subscription's secret. */
+/** Makes the answer that shows a subscription's secret. */
 export const withSecret = Effect.fnUntraced(function* (
   seal: Seal["Service"],
   workspaceId: WorkspaceId,
@@ -107,7 +110,9 @@ const checkCap = Effect.fnUntraced(function* (storage: Storage["Service"], works
   if (active.length >= Subscription.maxActive) return yield* Refusals.capReached
 })
 
-/** Reserves a place among the active subscriptions. If two calls compete, one of them conflicts and counts again. */
+/**
+ * Reserves a place among the active subscriptions. If two calls compete for it, one of them conflicts and counts again.
+ */
 const reservePlace = Effect.fnUntraced(function* (storage: Storage["Service"], workspaceId: WorkspaceId, at: number) {
   const taken = yield* Recipients.nextVersion(storage, workspaceId, at)
   yield* checkCap(storage, workspaceId)

@@ -3,7 +3,7 @@ import * as ApiError from "../../wire/ApiError.ts"
 import * as Subscription from "../records/EventSubscription.ts"
 import type { WebhookSender } from "../WebhookSender.ts"
 
-/** Fails if the program sends no webhooks, and logs for the operator what is missing. */
+/** Fails if the program sends no webhooks, and logs what the operator must provide. */
 export const requireSender = ({ off }: Pick<WebhookSender["Service"], "off">) =>
   off === undefined
     ? Effect.void
@@ -15,11 +15,11 @@ export const requireSender = ({ off }: Pick<WebhookSender["Service"], "off">) =>
         })
       )
 
-/** The option that an embedder must pass to send webhooks. */
+/** Tells an embedder which option to pass so that webhooks are sent. */
 export const webhooksOption =
   "Pass the `webhooks` option to `embed`, such as NodeWebhookSender.layer() from @quotewire/http."
 
-/** The refusal of a creation or rotation that is retried after its ten minutes have passed. */
+/** The error for a creation or rotation that is retried after more than ten minutes. */
 export const tooLate = Effect.fail(
   ApiError.make("conflict", {
     message: "The first call with this Idempotency-Key was not finished within ten minutes.",
@@ -27,7 +27,7 @@ export const tooLate = Effect.fail(
   })
 )
 
-/** The refusal of a further active subscription beyond the maximum. */
+/** The error for an active subscription beyond the maximum. */
 export const capReached = Effect.fail(
   ApiError.make("conflict", {
     message: `You already have the maximum of ${Subscription.maxActive} active subscriptions; disable one first.`,
@@ -35,7 +35,7 @@ export const capReached = Effect.fail(
   })
 )
 
-/** The refusal of a rotation while another one is in progress. */
+/** The error for a rotation while another rotation is in progress. */
 export const rotating = Effect.fail(
   ApiError.make("conflict", {
     message: "A rotation of this subscription's signing secret is still in progress.",
@@ -43,7 +43,7 @@ export const rotating = Effect.fail(
   })
 )
 
-/** The refusal of a rotation while too many older secrets still sign. */
+/** The error for a rotation while the maximum number of secrets still sign. */
 export const tooManySecrets = Effect.fail(
   ApiError.make("conflict", {
     message: `The subscription already has the maximum of ${Subscription.maxSecrets} signing secrets; the oldest expires within a day.`,
@@ -51,20 +51,21 @@ export const tooManySecrets = Effect.fail(
   })
 )
 
-/** The refusal of a call that needs an active subscription. */
+/** The error for a call that needs an active subscription. */
 export const notActive = Effect.fail(
   ApiError.make("conflict", { message: "The subscription is disabled.", retry_action: "none" })
 )
 
 /**
- * A wrong URL. The message is the same for unknown and for private hosts, so that it cannot be used to scan networks.
+ * The error for a wrong URL. It has the same message for unknown and private hosts, so that nobody can use it to scan
+ * networks.
  */
 export const wrongUrl: ApiError.FieldError = {
   path: "url",
   message: "Must be the https address of a public host in its normalized form, without a user, password or fragment."
 }
 
-/** The refusal of a call because the URL's host cannot be looked up at the moment. */
+/** The error for a URL whose host cannot be looked up at the moment. */
 export const nameServerDown = Effect.fail(
   ApiError.make("service_unavailable", {
     message: "The host name in the url does not resolve right now.",

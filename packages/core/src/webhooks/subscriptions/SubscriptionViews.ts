@@ -7,7 +7,7 @@ import { EventSubscription } from "../records/EventSubscription.ts"
 const Url = textUpTo(2_048).annotate({ description: "Public https address" })
 const EventTypes = Schema.Array(TypeName).check(Schema.isMaxLength(50))
 
-/** The input for creating a subscription: where to send events, and which. */
+/** The input for creating a subscription: where to send events, and which events to send. */
 export const CreateInput = Schema.Struct({
   url: Url,
   event_types: EventTypes.annotateKey({ description: "The types of events to send" })
@@ -19,7 +19,7 @@ const nothingToChange = ["url", "event_types"].map((field) => ({
   issue: "Send url, event_types or both: there is nothing to change"
 }))
 
-/** The input for changing a subscription: at least one change. */
+/** The input for changing a subscription. It contains at least one change. */
 export const UpdateInput = Schema.Struct({
   id: Schema.String.annotateKey({ description: "The subscription, `sub_…`" }),
   url: Schema.optionalKey(Url),
@@ -27,7 +27,7 @@ export const UpdateInput = Schema.Struct({
 }).check(
   Schema.makeFilter(
     ({ url, event_types }) => (url === undefined && event_types === undefined ? nothingToChange : undefined),
-    // The ID, and at least one more field.
+    // The ID and at least one other field.
     { toJsonSchema: () => ({ minProperties: 2 }) }
   )
 )

@@ -5,16 +5,16 @@ import * as Kind from "../../storage/Kind.ts"
 import type { Storage } from "../../storage/Storage.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
 
-/** A two-step call that has made its first step, stored under its key. A retry finishes the same work. */
+/** The first step of a two-step call, stored under the call's key. A retry continues from it. */
 const FirstStep = Schema.Struct({
-  /** The subscription; null if the second step was refused, so that the key can be used again. */
+  /** The subscription; null if the second step was refused. The key can then be used again. */
   subscription_id: Schema.NullOr(SubscriptionId),
   /** The deadline for finishing the call, in milliseconds of workspace time. */
   until: Schema.Int
 })
 export type FirstStep = typeof FirstStep.Type
 
-/** Two-step calls in storage. */
+/** The kind of stored two-step calls. */
 export const kind = Kind.make({
   name: "two_step_call",
   schema: FirstStep,
@@ -28,7 +28,7 @@ export const creationId = (key: string | null): string => `create ${key}`
 /** The record ID of a call that rotates a secret. */
 export const rotationId = (id: SubscriptionId, key: string | null): string => `rotate ${id} ${key}`
 
-/** The state of a two-step call, and the version of its record; 0 if nothing is stored. */
+/** The state of a two-step call, and the version of its record; version 0 means that nothing is stored. */
 export interface TwoStepCall {
   readonly id: string
   readonly version: number
@@ -53,9 +53,9 @@ export const begin = (before: TwoStepCall, begun: FirstStep): TwoStepCall => ({
   begun
 })
 
-/** The state of a call after its second step was refused: the key can be used again. */
+/** The state of a call after its second step was refused. Its key can be used again. */
 export const released = (before: TwoStepCall): TwoStepCall => begin(before, nothing)
 
-/** The stored record of this state. */
+/** The stored record of a call's state. */
 export const toStored = ({ id, version, begun }: TwoStepCall, now: number): StoredRecord =>
   kind.record(begun, { id, version, created_at: now, updated_at: now })
