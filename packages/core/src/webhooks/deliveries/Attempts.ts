@@ -147,9 +147,7 @@ const readingSubscriptions = (storage: StorageService) => {
     })
 }
 
-/**
- * The maximum number of cached keys. Every attempt needs a key, and opening a sealed secret costs more than signing.
- */
+/** The maximum number of cached keys. Without the cache, opening the sealed secret would cost more than signing. */
 const maxOpened = 10_000
 
 /** The key of an opened secret, and the subscription for which the secret was sealed. */
@@ -272,9 +270,7 @@ type Refused = VersionConflict | LeaseLost | StorageUnavailable
 
 /** The maximum number of results in one change. */
 const maxBatch = 32
-/**
- * The maximum number of waiting results. It is more than the sum of an endpoint's lane limits, so it is never reached.
- */
+/** The maximum number of waiting results. An endpoint's lanes together have fewer, so it is never reached. */
 const maxWaiting = 1_000
 /** The longest that a result waits: a job's lease. After that, the job comes due again. */
 const maxWaitMs = 30_000
@@ -332,10 +328,7 @@ export const makeWriter = Effect.fnUntraced(function* (
 /** The name of the queue for an endpoint. */
 const endpointKeyOf = ({ job, subscription_id }: AttemptResult): string => `${job.workspace_id} ${subscription_id}`
 
-/**
- * Whether another process has written to the same endpoint at the same time. The results themselves are then not the
- * problem.
- */
+/** Whether another process has just written to the same endpoint, so that the results themselves may be valid. */
 const isRace = (error: Refused): boolean => error._tag === "VersionConflict" && error.kind !== "delivery"
 
 /** Whether a single result may be the cause of the rejection. It is not if storage is unavailable. */
