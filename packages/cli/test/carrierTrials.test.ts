@@ -182,7 +182,7 @@ describe("carriers test", () => {
       2,
       /--carrier must be one of naic:12345, naic:99999, naic:88888\.\n$/
     ],
-    ["several carriers with a connection", [module], 2, /Choose it with --carrier\.\n$/],
+    ["several carriers with a connection", [module], 2, /Choose the carrier with --carrier\.\n$/],
     ["a faulty plan", [file("plan.json", { carrier: secret })], 1, /The rate plan has errors\./],
     [
       "facts that are not an object",
@@ -237,7 +237,7 @@ describe("carriers ask", () => {
         const { err, how } = yield* runInProcess(["carriers", "ask", module, ...one], {})
         assert.deepStrictEqual(
           [how, err],
-          ["wrong usage", "quotewire: Use --record together with --cassette, the file to write."]
+          ["wrong usage", "quotewire: Use --record and --cassette together: --cassette names the file to write."]
         )
       }
       const kept = file("kept-ask.cassette.json", "a good cassette")
@@ -256,7 +256,7 @@ describe("carriers ask", () => {
     Effect.gen(function* () {
       const { code, stderr } = yield* run(["carriers", "ask", module])
       assert.strictEqual(code, 2)
-      assert.match(stderr, /Choose one with --carrier\.\n$/)
+      assert.match(stderr, /Choose a carrier with --carrier\.\n$/)
       const { stdout } = yield* run(["carriers", "ask", "--help"])
       assert.include(stdout, "required if the file has several carriers")
     })
@@ -270,7 +270,7 @@ describe("carriers ask", () => {
         [code, stderr],
         [
           1,
-          "quotewire: The connection lacks producer_code. Set QUOTEWIRE_CONNECTION_PRODUCER_CODE, or pass all of its values on standard input.\n"
+          "quotewire: The connection lacks producer_code. Set QUOTEWIRE_CONNECTION_PRODUCER_CODE, or pass all values of the connection on standard input.\n"
         ]
       )
     })

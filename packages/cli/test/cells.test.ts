@@ -60,28 +60,32 @@ describe("the cells file", () => {
     ["is not JSON", "{ name: 1", "must be JSON: "],
     ["is not a list", JSON.stringify({ name: "a", url: secret }), "a JSON list such as"],
     ["is empty", "[]", "a JSON list such as"],
-    ["has an invalid name", JSON.stringify([{ name: "Zq7xSecretZq7x", url: secret }]), "of cell 1, name must be"],
-    ["has an invalid url", JSON.stringify([{ name: "a", url: "Zq7xSecretZq7x" }]), "of cell 1, url must be"],
+    ["has an invalid name", JSON.stringify([{ name: "Zq7xSecretZq7x", url: secret }]), "in cell 1, name must have"],
+    ["has an invalid url", JSON.stringify([{ name: "a", url: "Zq7xSecretZq7x" }]), "in cell 1, url must be"],
     [
       "has an invalid schema",
       JSON.stringify([{ name: "a", url: secret, schema: "Zq7xSecretZq7x" }]),
-      "of cell 1, schema must be"
+      "in cell 1, schema must have"
     ],
     [
       "has an invalid moves_to",
       JSON.stringify([{ name: "a", url: secret, moves_to: "Zq7xSecretZq7x" }]),
-      "of cell 1, moves_to must be"
+      "in cell 1, moves_to must be"
     ],
     [
       "moves a cell to its own database",
       JSON.stringify([{ name: "a", url: secret, moves_to: secret }]),
-      "of cell 1, moves_to must be"
+      "in cell 1, moves_to must be"
     ],
-    ["has an unknown field", JSON.stringify([{ name: "a", url: secret, Zq7xSecretZq7x: "a" }]), "of cell 1, only name"],
+    [
+      "has an unknown field",
+      JSON.stringify([{ name: "a", url: secret, Zq7xSecretZq7x: "a" }]),
+      "in cell 1, the fields must be name"
+    ],
     [
       "has two cells with one name",
       JSON.stringify([1, 2].map(() => ({ name: "a", url: secret }))),
-      "each cell needs a different name"
+      "each cell must have a different name"
     ]
   ] as const)("is refused if it %s, and its content is not repeated", ([, text, says]) =>
     Effect.gen(function* () {

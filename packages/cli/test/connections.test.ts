@@ -125,14 +125,14 @@ describe("quotewire connections", () => {
       const known = "Known: naic:12345, naic:99999."
       const wrong: ReadonlyArray<readonly [ReadonlyArray<string>, string, string | RegExp]> = [
         [place, "", "producer_code: This field is required. api_key: This field is required."],
-        [place, `{"producer_code":"1","api_key":"${secret}"`, "Standard input must be JSON, or lines NAME=value."],
-        [place, secret, "Standard input must be JSON, or lines NAME=value: line 1 is neither."],
-        [place, `=${secret}`, "Standard input must be JSON, or lines NAME=value: line 1 is neither."],
+        [place, `{"producer_code":"1","api_key":"${secret}"`, "Standard input must be JSON or NAME=value lines."],
+        [place, secret, "Standard input must be JSON or NAME=value lines, but line 1 is neither."],
+        [place, `=${secret}`, "Standard input must be JSON or NAME=value lines, but line 1 is neither."],
         [place, `${good}\napi_key=2`, "Standard input must give each name once: line 3 repeats one."],
         [place, `api_key=${secret.repeat(20_000)}`, "Standard input must have at most 262144 bytes."],
         [place, `${good}\n${secret}=1`, /^The values: Every name .* Known: producer_code, api_key\.$/],
         [at(secret), good, `--carrier: There is no such carrier. ${known}`],
-        [[...place, ...nobody], good, /--organization .* must be given once/],
+        [[...place, ...nobody], good, /--organization .* must be set once/],
         [[...place.slice(2), ...nobody], good, "No such organization."],
         [[...place, secret], "", /^Too many arguments/],
         [[...place, `api_key=${secret}`], "", /^Too many arguments/],
@@ -181,7 +181,7 @@ describe("quotewire connections", () => {
         const missing = yield* runInProcess(["connections", command, ...args], {
           QUOTEWIRE_DATABASE_URL: "postgres://quotewire@127.0.0.1:1/none"
         })
-        assert.match(missing.err, /^Set QUOTEWIRE_SEAL_KEYS \(or --seal-keys\); make /)
+        assert.match(missing.err, /^Set QUOTEWIRE_SEAL_KEYS \(or --seal-keys\); create /)
         assert.deepStrictEqual([wrong.how, missing.how], ["failed", "wrong usage"])
       }
     })

@@ -156,7 +156,7 @@ describe("quotewire dev --data", () => {
         yield* Effect.scoped(Effect.flatMap(sandbox(folder), ({ child }) => stop(child)))
         const file = join(folder, "sandbox.json")
         const content = JSON.parse(readFileSync(file, "utf8"))
-        const refusal = `quotewire: sandbox.json in ${folder} does not have the keys of the database there: restore it, or remove the folder to start over.\n`
+        const refusal = `quotewire: sandbox.json in ${folder} does not have the keys of the database there: restore sandbox.json, or remove the folder to start over.\n`
         const refused = run(["dev", "--port", "0", "--data", folder])
         rmSync(file)
         assert.strictEqual((yield* refused).stderr, refusal)

@@ -54,12 +54,12 @@ describe("quotewire cells move", () => {
       yield* killWhileCopying(env)
       assert.match(
         yield* done(["cells", "list"], env),
-        /^home .*Ready\. A move was stopped: run quotewire cells move home again, or with --undo\. It makes its server keep \d+/
+        /^home .*Ready\. A move was stopped: run quotewire cells move home again, or with --undo\. Its replication slot retains \d+/
       )
       const checked = yield* runInProcess(["cells", "check"], env)
       assert.deepStrictEqual(
         [checked.how, checked.err],
-        ["failed", "quotewire: A stopped move makes its server keep WAL."]
+        ["failed", "quotewire: A stopped move retains WAL on its server: resume or undo the move."]
       )
       assert.match(
         yield* done(["cells", "move", "home"], env),

@@ -15,7 +15,7 @@ const saidTo = (args: ReadonlyArray<string>, env: Record<string, string> = {}) =
 
 const database = "QUOTEWIRE_DATABASE_URL (or --database-url, or --cells for several databases)"
 const seal = "QUOTEWIRE_SEAL_KEYS (or --seal-keys)"
-const make = "make a seal key with: openssl rand -base64 32"
+const make = "create a seal key with: openssl rand -base64 32"
 const organization = "--organization (or QUOTEWIRE_ORGANIZATION)"
 
 describe("missing settings", () => {

@@ -117,7 +117,7 @@ describe("a profile", () => {
       const unnamed = yield* runInProcess(list, elsewhere)
       assert.match(unnamed.err, /^Set QUOTEWIRE_API_KEY/)
       const named = yield* runInProcess([...list, "--profile", "default"], elsewhere)
-      assert.match(named.err, /^--profile cannot be used with a --base-url/)
+      assert.match(named.err, /^--profile cannot be used with a different --base-url/)
       assert.deepStrictEqual(seen, [])
       const own = unknownKey("sandbox")
       yield* runInProcess(list, { ...elsewhere, QUOTEWIRE_API_KEY: own })

@@ -53,11 +53,11 @@ describe("quotewire recoveries", () => {
       const { owner, subscription } = yield* start
       const run = (...args: ReadonlyArray<string>) => runInProcess(["recoveries", ...args], owner)
       const { out } = yield* run("preview", subscription, "--per-minute", "1")
-      assert.match(out, /^3 deliveries match; sending them takes 180 s at 1 a minute\. Nothing was sent\.$/)
+      assert.match(out, /^3 deliveries match; sending them takes 180 s at 1 per minute\. Nothing was sent\.$/)
       const later = yield* run("preview", subscription, "--after", "2999-01-01T00:00:00Z")
       assert.match(later.out, /^0 deliveries match/)
       const started = yield* run("start", subscription, "--per-minute", "1")
-      assert.match(started.out, /^rcv_\w+ {2}running {2}\d of 3 sent again {2}1 a minute/)
+      assert.match(started.out, /^rcv_\w+ {2}running {2}\d of 3 sent again {2}1 per minute/)
       const [id = ""] = started.out.split("  ")
       assert.match((yield* run("pause", subscription, id)).out, new RegExp(`^${id} {2}paused\\b`))
       assert.match((yield* run("show", subscription, id)).out, new RegExp(`^${id} {2}paused\\b`))
@@ -114,7 +114,7 @@ describe("an operator without database access", () => {
       assert.match(found.out, /completed \(quotes_ready\) {2}3 quotes {2}renters, sandbox {2}org_\w+ {2}qreq_\w+$/)
       assert.strictEqual((yield* runInProcess(["requests", "find", "--status", "failed"], operator)).out, "")
       const [id = ""] = /qreq_\w+/.exec(found.out) ?? []
-      assert.match((yield* runInProcess(["status"], operator)).out, /^No due job waits\./)
+      assert.match((yield* runInProcess(["status"], operator)).out, /^No jobs are overdue\./)
 
       const place = ["--organization", organization, "--environment", "sandbox"]
       for (const [shared, env, args] of [

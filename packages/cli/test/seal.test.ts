@@ -74,7 +74,7 @@ describe("quotewire seal", () => {
         const early = yield* seal(["rotate"])
         assert.match(
           early.err,
-          /^quotewire: No host has started with \S{8} as its newest seal key: start every host with it/
+          /^quotewire: No host has started with \S{8} as its newest seal key: start every host with this key/
         )
         yield* startOn(url, new_key, old_key)
         const [newest, old] = statusOf(yield* seal(["status", "--json"])).keys
@@ -164,7 +164,7 @@ describe("quotewire seal", () => {
       yield* Effect.promise(() => locking.query("rollback"))
       const { err, how, out } = yield* Fiber.join(running)
       assert.strictEqual(how, "done", err)
-      assert.match(err, /^quotewire: Pass 1: \d+ of \d+ workspaces, \d+ read; [1-9]\d* resealed, \d+ a second\.$/m)
+      assert.match(err, /^quotewire: Pass 1: \d+ of \d+ workspaces, \d+ read; [1-9]\d* resealed, \d+ per second\.$/m)
       assert.match(out, /^Resealed: [1-9]\d*, in \d+ pass/)
       for (const secret of [old_key, new_key]) assert.notInclude(out + err, secret)
     })
@@ -176,7 +176,7 @@ describe("quotewire seal", () => {
       yield* startOn(url, new_key, old_key)
       const [, old] = statusOf(yield* seal(["status", "--json"])).keys
       const missing = yield* seal(["status"], [new_key])
-      assert.match(missing.out, new RegExp(`\n- {2}${old?.key_name} .* missing in the settings: put it back`))
+      assert.match(missing.out, new RegExp(`\n- {2}${old?.key_name} .* missing from the settings: put this key back`))
       const givenUp = yield* seal(["give-up", `${old?.key_name}`], [new_key])
       assert.match(givenUp.out, /is given up/)
       const alone = yield* startOn(url, new_key)

@@ -106,7 +106,7 @@ describe("quotewire serve", () => {
         assert.strictEqual(missing.code, 2)
         assert.match(
           missing.stderr,
-          /^Set QUOTEWIRE_SEAL_KEYS \(or --seal-keys\); make a seal key with: openssl rand -base64 32\. /
+          /^Set QUOTEWIRE_SEAL_KEYS \(or --seal-keys\); create a seal key with: openssl rand -base64 32\. /
         )
         yield* serving({ ...env, QUOTEWIRE_SEAL_KEYS: `${newKey},${env.QUOTEWIRE_SEAL_KEYS}` })
       })

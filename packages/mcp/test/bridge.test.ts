@@ -178,7 +178,7 @@ describe("a stdio bridge to a host", () => {
         const { error, id } = JSON.parse(text ?? "")
         assert.deepStrictEqual(
           [id, error],
-          [1, { code: -32000, message: "The host sends too many requests, or one that cannot be answered." }]
+          [1, { code: -32000, message: "The host sent too many requests, or a request that cannot be answered." }]
         )
         assert.isAtMost(sent.length, 16)
         assert.isBelow(sent.join("").length, 16 * 1_024)

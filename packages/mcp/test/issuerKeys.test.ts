@@ -122,14 +122,14 @@ describe("the issuer's keys", () => {
   )
 
   it.effect.each<readonly [string, (url: string) => Promise<Response>, string]>([
-    ["that is too large", async () => new Response(`{"keys":["${"x".repeat(300_000)}"]}`), "longer than 262144 bytes"],
+    ["that is too large", async () => new Response(`{"keys":["${"x".repeat(300_000)}"]}`), "more than 262144 bytes"],
     [
       "to which the issuer redirects",
       async (url) =>
         url.startsWith(other)
           ? Response.json(moved)
           : Response.json(moved, { status: 302, headers: { location: other } }),
-      "had the status 302"
+      "has the status 302"
     ],
     [
       "of another issuer",
@@ -139,12 +139,12 @@ describe("the issuer's keys", () => {
     [
       "over plain http",
       async () => Response.json({ issuer: Issuer.issuerUrl, jwks_uri: "http://other.example/keys" }),
-      "no https address"
+      "not an https address"
     ],
     [
       "of a host whose name only looks local",
       async () => Response.json({ issuer: Issuer.issuerUrl, jwks_uri: "http://127.other.example/keys" }),
-      "no https address"
+      "not an https address"
     ],
     ["that is not JSON", async () => new Response("<html>"), "not the expected JSON"],
     [
@@ -170,7 +170,7 @@ const statusOf = (made: Effect.Effect<string>) =>
   Effect.flatMap(made, (token) => Effect.map(sendWith(token), ({ status }) => status))
 
 const notPublished = "An access token is signed with a key that the OAuth issuer does not publish"
-const severalFit = "Several keys of the OAuth issuer fit an access token, so none is used"
+const severalFit = "Several keys of the OAuth issuer match an access token, so the token is refused"
 
 describe("a token that the issuer's keys do not verify", () => {
   it.effect("is logged as a warning with its cause, an unpublished key, once a minute", () =>
@@ -251,7 +251,7 @@ describe("a token that the issuer's keys do not verify", () => {
             }
             const gone = {
               text: "The keys of the OAuth issuer could not be loaded",
-              reason: "the answer had the status 404."
+              reason: "the answer has the status 404."
             }
             assert.deepStrictEqual(causesOf(logged), [gone])
             yield* answerWith(null)

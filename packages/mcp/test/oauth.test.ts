@@ -74,7 +74,7 @@ describe("an issuer's token", () => {
           ["not valid", Effect.succeed(`${unsigned[0]}.${unsigned[1]}.${"A".repeat(86)}`)],
           ["too long", Effect.succeed(`${unsigned[0]}.${"A".repeat(9_000)}.${unsigned[2]}`)],
           ["does not publish", token({}, { kid: "k99" })],
-          ["bound to a key", token({ cnf: { jkt: "x" } })]
+          ["bound to a client's key", token({ cnf: { jkt: "x" } })]
         ]
         for (const [reason, made] of cases) {
           const { body, headers, status } = yield* sendWith(yield* made)

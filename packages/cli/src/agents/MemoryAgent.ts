@@ -53,7 +53,7 @@ const makeSandbox = Effect.fnUntraced(function* (key: string | null) {
     if (kind === undefined)
       return yield* new WrongUsage({
         message:
-          "The sandbox in memory accepts only sandbox keys, such as sandbox_server_…; use --base-url for a live key."
+          "The in-memory sandbox accepts only sandbox keys, such as sandbox_server_…. To use a live key, set --base-url to its host."
       })
     yield* Effect.orDie(access.createKey({ organization_id: organization.id, environment: "sandbox", kind, key }))
   }

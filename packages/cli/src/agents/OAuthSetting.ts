@@ -6,7 +6,7 @@ import { settingError, textSetting } from "../settings/Settings.ts"
 /** The OAuth issuer whose tokens the agent endpoint accepts. */
 export const oauth = textSetting(
   "oauth",
-  "Issuer of access tokens for the agent endpoint, as JSON; none by default"
+  "OAuth issuer of the access tokens for the agent endpoint, as JSON; none by default"
 ).pipe(
   Flag.filterMap(
     (json) => Result.getSuccess(OAuth.fromJson(json)),

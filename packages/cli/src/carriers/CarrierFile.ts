@@ -72,5 +72,5 @@ export const transport = ({ carrier_transport = CarrierTransports.layer() }: Con
 export const one = (config: Config, id: string | undefined) =>
   Effect.flatMap(chosen(config, id), ([first, ...others]) => {
     if (first !== undefined && others.length === 0) return Effect.succeed(first)
-    return refused("The file has several carriers. Choose one with --carrier.")
+    return refused("The file has several carriers. Choose a carrier with --carrier.")
   })

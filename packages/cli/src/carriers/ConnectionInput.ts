@@ -31,7 +31,7 @@ const fromVariable = (name: string) =>
 
 const fromStandardInput = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
   const text = yield* StandardInput.read(
-    `Type a line NAME=value for each of ${names.join(", ")}, then Ctrl-D. What you type is visible.`
+    `Type a NAME=value line for each of ${names.join(", ")}, then Ctrl-D. Your input is visible.`
   )
   return yield* Effect.fromResult(text.trimStart().startsWith("{") ? fromJson(text) : fromLines(text))
 })
@@ -39,7 +39,7 @@ const fromStandardInput = Effect.fnUntraced(function* (names: ReadonlyArray<stri
 const fromJson = (text: string): Result.Result<unknown, CommandFailed> =>
   Result.try({
     try: (): unknown => JSON.parse(text),
-    catch: () => StandardInput.unreadable("must be JSON, or lines NAME=value")
+    catch: () => StandardInput.unreadable("must be JSON or NAME=value lines")
   })
 
 const fromLines = (text: string): Result.Result<unknown, CommandFailed> => {
@@ -49,7 +49,7 @@ const fromLines = (text: string): Result.Result<unknown, CommandFailed> => {
     const at = line.indexOf("=")
     const name = line.slice(0, Math.max(0, at)).trim()
     if (name === "")
-      return Result.fail(StandardInput.unreadable(`must be JSON, or lines NAME=value: line ${index + 1} is neither`))
+      return Result.fail(StandardInput.unreadable(`must be JSON or NAME=value lines, but line ${index + 1} is neither`))
     if (values.has(name))
       return Result.fail(StandardInput.unreadable(`must give each name once: line ${index + 1} repeats one`))
     values.set(name, line.slice(at + 1))

@@ -22,7 +22,7 @@ export const lineOf = (progress: PgCells.MoveProgress): string | null => {
       return `Copying: ${sizeOf(copied_bytes)} of ${sizeOf(total_bytes)}; ${tables} not complete.`
     }
     case "copying_again":
-      return "The new server has stopped, and has lost the copy of a table: copying everything again."
+      return "The new server stopped and lost its copy of a table: copying everything again."
     case "following":
       return `Following the changes: ${sizeOf(progress.lag_bytes)} behind.`
     case "released":
@@ -30,7 +30,7 @@ export const lineOf = (progress: PgCells.MoveProgress): string | null => {
     case "switched":
       return `Switched. The cell was paused for ${progress.held_ms} ms.`
     case "unreachable":
-      return "The new server does not answer. Drop its subscription and schema by hand when it does."
+      return "The new server does not answer. When it answers again, drop its subscription and schema by hand."
     default:
       return null
   }
@@ -39,14 +39,14 @@ export const lineOf = (progress: PgCells.MoveProgress): string | null => {
 /** The last line that the command prints about a move, by outcome. */
 export const endings: { readonly [Outcome in PgCells.MoveOutcome]: string } = {
   moved: "Moved. In the cells file, set the cell's url to its new address, and remove moves_to.",
-  undone: "Undone. The cell is where it was.",
+  undone: "Undone. The cell is still in its old database.",
   kept_at_new:
-    "The cell is in its new database, without the last changes that the old server had committed but not sent. In the cells file, set the cell's url to this address, and never start the old server again.",
+    "The cell is in its new database, without the last changes that the old server had committed but not sent. In the cells file, set the cell's url to the address of its new database, and never start the old server again.",
   kept_at_old: "The cell is back in its old database, as it was at the switch. Never start the new server again.",
   nothing: "Nothing was changed: no move is in progress."
 }
 
-const keeps = ({ kept_bytes }: PgCells.MoveSlot) => `It makes its server keep ${sizeOf(kept_bytes)} of WAL.`
+const keeps = ({ kept_bytes }: PgCells.MoveSlot) => `Its replication slot retains ${sizeOf(kept_bytes)} of WAL.`
 
 const moveOf = (name: string, { is_running, phase, slot }: PgCells.MoveState): ReadonlyArray<string> => {
   if (phase === null) return []
@@ -59,7 +59,7 @@ const moveOf = (name: string, { is_running, phase, slot }: PgCells.MoveState): R
 }
 
 const slotOf = (slot: PgCells.MoveSlot): string =>
-  `No move uses the replication slot ${slot.name} of its server: drop it with pg_drop_replication_slot. ${keeps(slot)}`
+  `No move uses the replication slot ${slot.name} on the cell's server: drop the slot with pg_drop_replication_slot. ${keeps(slot)}`
 
 /** Describes a cell's moves in sentences; empty if nothing needs to be done. */
 export const sentencesOf = ({ move, name }: PgCells.CellReport): ReadonlyArray<string> =>

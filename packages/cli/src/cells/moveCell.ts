@@ -15,11 +15,13 @@ const moveFlags = {
   ),
   undo: Flag.Boolean("undo").pipe(
     Flag.withDefault(false),
-    Flag.withDescription("Undo a move that was stopped before the cell was in its new database")
+    Flag.withDescription("Undo a stopped move, if the cell has not switched to its new database")
   ),
   lost: Flag.Literals("lost", ["old", "new"]).pipe(
     Flag.optional,
-    Flag.withDescription("End a move whose old or new server is permanently lost: the cell continues on the other one")
+    Flag.withDescription(
+      "End a move whose old or new server is permanently lost: the cell continues on the other server"
+    )
   ),
   ...flags
 }

@@ -17,7 +17,7 @@ const fileArgument = Argument.String("file").pipe(Argument.withDescription("Rate
 // those errors.
 const config = Flag.String("config").pipe(
   Flag.optional,
-  Flag.withDescription("Configuration file with the ratings of your own lines; none by default")
+  Flag.withDescription("Configuration file with the ratings for your own lines; none by default")
 )
 
 const ratingsOf = (file: Option.Option<string>) =>
@@ -32,7 +32,7 @@ const check = Command.make("check", reportAllErrors({ file: fileArgument, config
     yield* Output.result(settings, { faults }, [...faults.map(lineOf), ...summaryOf(plan).map(rowOf)])
     if (faults.length > 0) return yield* new CommandFailed({ message: "The rate plan has errors." })
   })
-).pipe(Command.withDescription("Check a rate plan: its shape, every table, every worked example"))
+).pipe(Command.withDescription("Check a rate plan: its structure, every table, and every worked example"))
 
 const lineOf = ({ message, path }: RatePlan.Fault): string => (path === "" ? message : `${path}: ${message}`)
 

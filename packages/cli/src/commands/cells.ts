@@ -64,7 +64,7 @@ const check = Command.make("check", reportAllErrors(flags), (settings) =>
       return yield* new CommandFailed({ message: `Jobs are overdue in ${neglected.length} of ${report.length} cells.` })
     }
     if (report.some(MoveText.isStopped)) {
-      return yield* new CommandFailed({ message: "A stopped move makes its server keep WAL." })
+      return yield* new CommandFailed({ message: "A stopped move retains WAL on its server: resume or undo the move." })
     }
   })
 ).pipe(
@@ -110,6 +110,6 @@ const add = Command.make("add", reportAllErrors(addFlags), (settings) =>
 
 /** `quotewire cells` shows and moves a service's cells, the databases that its data is spread over. */
 export const cells = Command.make("cells").pipe(
-  Command.withDescription("Manage the cells of a service on several databases"),
+  Command.withDescription("Manage the cells of a service that uses several databases"),
   Command.withSubcommands([list, check, add, moveCell])
 )

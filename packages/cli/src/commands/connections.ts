@@ -83,7 +83,7 @@ const set = Command.make("set", reportAllErrors(place), (settings) =>
   )
 ).pipe(
   Command.withDescription(
-    "Set an organization's values for a carrier, from standard input (JSON, or lines NAME=value) or from the variables QUOTEWIRE_CONNECTION_…"
+    "Set an organization's values for a carrier, from standard input (JSON or NAME=value lines) or from the variables QUOTEWIRE_CONNECTION_…"
   )
 )
 

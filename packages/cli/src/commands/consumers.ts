@@ -71,7 +71,7 @@ const lineOf = ({ attempts, environment, error, event, organization_id, parked_a
     ...(retrying ? ["being retried"] : [])
   ].join("  ")
 
-const limit = Flag.Int("limit").pipe(Flag.withDefault(100), Flag.withDescription("At most this many; 100 by default"))
+const limit = Flag.Int("limit").pipe(Flag.withDefault(100), Flag.withDescription("How many to print, 100 by default"))
 
 const refused = ({ message }: { readonly message: string }) => Effect.fail(new CommandFailed({ message }))
 

@@ -19,7 +19,7 @@ const flags = {
   ),
   request: Flag.String("request").pipe(
     Flag.filterMap(Schema.decodeUnknownOption(Ids.QuoteRequestId), () => "--request must be an id such as qreq_01…"),
-    Flag.withDescription("The id, as a flag instead of the argument"),
+    Flag.withDescription("Id of the quote request to erase, instead of <id>"),
     Flag.optional
   ),
   receipt_stdin: Flag.Boolean("receipt-stdin").pipe(
@@ -34,7 +34,7 @@ const flags = {
       () => "--by must have 1 to 200 characters"
     ),
     Flag.withDescription(
-      "Who erases the data, or the ticket that requests it. This is stored, so do not name the person. Not needed with --dry-run"
+      "Who erases the data, or the ticket that requests the erasure. This text is stored, so do not name the person. Not needed with --dry-run"
     ),
     Flag.optional
   ),
@@ -86,9 +86,7 @@ const targetOf = Effect.fnUntraced(function* (settings: Target) {
   if (organization_id === undefined || environment === undefined) {
     return yield* new WrongUsage({ message: "--receipt-stdin needs --organization and --environment." })
   }
-  const consent_receipt_id = (yield* StandardInput.read(
-    "Type the receipt, then Ctrl-D. What you type is visible."
-  )).trim()
+  const consent_receipt_id = (yield* StandardInput.read("Type the receipt, then Ctrl-D. Your input is visible.")).trim()
   if (consent_receipt_id === "" || consent_receipt_id.length > 128) {
     return yield* StandardInput.unreadable("must be one receipt of 1 to 128 characters")
   }

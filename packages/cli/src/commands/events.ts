@@ -112,6 +112,6 @@ const resend = Command.make(
 
 /** `quotewire events` prints a host's events, and can resend an event. */
 export const events = Command.make("events").pipe(
-  Command.withDescription("Read the events of a host, and resend them"),
+  Command.withDescription("Read a host's events, and resend events"),
   Command.withSubcommands([tail, list, resend])
 )

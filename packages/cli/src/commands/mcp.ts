@@ -12,7 +12,7 @@ import * as Settings from "../settings/Settings.ts"
 /** The address of a running host to forward calls to. It is not the address of the host's agent endpoint. */
 const hostUrl = Settings.textSetting(
   "base-url",
-  "Address of a running host to forward calls to; by default, a sandbox in memory"
+  "Address of a running host to forward calls to; by default, an in-memory sandbox"
 ).pipe(
   Flag.filterMap(Bridge.readHost, () => Settings.settingError("base-url", Bridge.hostRule)),
   Flag.optional
@@ -33,7 +33,7 @@ interface McpSettings extends AgentSettings {
 /** `quotewire mcp` serves one agent, from a sandbox in this process or from a running host. */
 export const mcp = Command.make("mcp", reportAllErrors(flags), (settings) =>
   Effect.scoped(serve(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
-).pipe(Command.withDescription("Serve an agent (MCP) on standard input and output"))
+).pipe(Command.withDescription("Serve an agent (MCP) over standard input and output"))
 
 const serve = (settings: McpSettings) => {
   const key = Option.getOrNull(Option.map(settings.api_key, Redacted.value))

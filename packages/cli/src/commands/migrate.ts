@@ -11,11 +11,11 @@ import * as Output from "../terminal/Output.ts"
 const flags = {
   ...database,
   status: Flag.Boolean("status").pipe(
-    Flag.withDescription("Only show which migrations the schema has, and which ones are pending"),
+    Flag.withDescription("Only show which migrations the schema has, and which are pending"),
     Flag.withDefault(false)
   ),
   dry_run: Flag.Boolean("dry-run").pipe(
-    Flag.withDescription("Run the pending migrations and roll them back, to see whether they succeed"),
+    Flag.withDescription("Run the pending migrations and roll them back, to check that they succeed"),
     Flag.withDefault(false)
   ),
   json
@@ -87,6 +87,8 @@ const describe = ({ excludes_older, found, known, pending, serves_from }: PgStor
   if (serves_from > known) return `At migration ${found}, which needs a newer program: this one knows ${known}.`
   if (found > known) return `At migration ${found}. This program knows ${known}, and can use the schema.`
   if (found === known) return `Up to date, at migration ${found}.`
-  const older = excludes_older ? "They exclude the running hosts." : "Running hosts keep running."
+  const older = excludes_older
+    ? "Running hosts stop being ready when these migrations run."
+    : "Running hosts stay ready."
   return `At migration ${found} of ${known}. Pending: ${pending.join(", ")}.${found === 0 ? "" : ` ${older}`}`
 }

@@ -32,7 +32,7 @@ const daysFlag = Flag.Int("expires-in-days").pipe(
     () => `--expires-in-days must be a whole number from 1 to ${OperatorToken.maxDays}`
   ),
   Flag.withDefault(OperatorToken.defaultDays),
-  Flag.withDescription(`How many days it is valid; ${OperatorToken.defaultDays} by default`)
+  Flag.withDescription(`Number of days until the token expires; ${OperatorToken.defaultDays} by default`)
 )
 
 /** The fields of a token that are printed: its metadata, with times in RFC 3339 format. */

@@ -80,10 +80,10 @@ const list = Command.make(
       const { quote_requests } = yield* HostClient.call((signal) => client.list_quote_requests(input, { signal }))
       yield* Effect.forEach(quote_requests, (request) => Output.result(settings, request, [QuoteText.listed(request)]))
     })
-).pipe(Command.withDescription("List the quote requests of a host, newest first"))
+).pipe(Command.withDescription("List a host's quote requests, newest first"))
 
 /** `quotewire quotes` shows a host's quotes and quote requests, and waits for quotes. */
 export const quotes = Command.make("quotes").pipe(
-  Command.withDescription("Read the quotes of a host"),
+  Command.withDescription("Read a host's quotes"),
   Command.withSubcommands([list, show, wait])
 )

@@ -113,14 +113,14 @@ const list = Command.make(
 const find = Command.make(
   "find",
   reportAllErrors({
-    id: Listing.text("id", "Only requests with this text in the id, of four characters or more"),
+    id: Listing.text("id", "Only requests with this text in the id, four characters or more"),
     organization: Flag.optional(StorageSettings.organization),
     status: Listing.text("status", "Only requests with this status, such as failed"),
-    reason: Listing.text("reason", "Only requests with this reason of the status"),
+    reason: Listing.text("reason", "Only requests with this status reason"),
     line: Listing.text("line", "Only requests for this line, such as renters"),
     ended: Listing.text("ended", "Only requests that have ended: with_quotes or without_quotes"),
-    carrier: Listing.text("carrier", "Only requests with a result of this carrier, such as naic:10001"),
-    outcome: Listing.text("outcome", "Only with this outcome of a carrier, such as declined"),
+    carrier: Listing.text("carrier", "Only requests with a result from this carrier, such as naic:10001"),
+    outcome: Listing.text("outcome", "Only requests with this outcome from a carrier, such as declined"),
     since: Listing.text("since", "Only requests created at or after this time, such as 2026-11-20T08:00:00Z"),
     limit: Listing.limit,
     operator_token: OperatorSettings.operatorToken,
@@ -145,7 +145,7 @@ const find = Command.make(
       )
     })
 ).pipe(
-  Command.withDescription("Find quote requests in all organizations of a host, newest first, with an operator's token")
+  Command.withDescription("Find quote requests of all organizations on a host, newest first, with an operator's token")
 )
 
 const tail = Command.make("tail", reportAllErrors(HostClient.flags), (settings) =>
@@ -155,7 +155,7 @@ const tail = Command.make("tail", reportAllErrors(HostClient.flags), (settings) 
       StandardOutput.untilClosed
     )
   )
-).pipe(Command.withDescription("Print the calls of a host's request log as they arrive"))
+).pipe(Command.withDescription("Print the calls in a host's request log as they arrive"))
 
 /** `quotewire requests` shows what happened to a quote request, and the calls in a host's request log. */
 export const requests = Command.make("requests").pipe(

@@ -13,7 +13,7 @@ const flags = { ...database, seal_keys: sealKeys, json }
 const noteOf = ({ position, removable, sealed }: SealedRows.SealKeyStatus, isNewest: boolean): string => {
   if (isNewest) return "seals new rows"
   if (removable) return position === null ? "not in the settings" : "can be removed from the settings"
-  if (position === null) return "missing in the settings: put it back"
+  if (position === null) return "missing from the settings: put this key back"
   return sealed > 0 ? "in use: run quotewire seal rotate" : "in use: hosts still seal with it"
 }
 
@@ -47,7 +47,7 @@ const makePrinter = Effect.gen(function* () {
       printedAt = now
       const rate = Math.round((resealed * 1_000) / Math.max(1, now - begunAt))
       return Console.error(
-        `quotewire: Pass ${pass}: ${workspaces_done} of ${workspaces} workspaces, ${read} read; ${resealed} resealed, ${rate} a second.`
+        `quotewire: Pass ${pass}: ${workspaces_done} of ${workspaces} workspaces, ${read} read; ${resealed} resealed, ${rate} per second.`
       )
     })
 })
@@ -59,7 +59,7 @@ const summaryOf = ({ complete, left, passes, removable, resealed }: SealedRows.S
   ),
   ...(complete
     ? []
-    : ["Hosts still seal with an older key: start all of them with the newest one, and run this again."]),
+    : ["Hosts still seal with an older key: start all hosts with the newest key, and run this command again."]),
   ...(removable.length === 0
     ? []
     : [
@@ -83,7 +83,7 @@ const rotate = Command.make("rotate", reportAllErrors(flags), (settings) =>
   }).pipe(Database.withSealedRows(settings))
 ).pipe(
   Command.withDescription(
-    "Reseal with the newest key whatever older keys have sealed, while hosts run; resumes where it stopped"
+    "Reseal everything that older keys sealed with the newest key, while hosts run; resumes where it stopped"
   )
 )
 
@@ -107,7 +107,7 @@ const giveUp = Command.make(
           : `${key_name}  is given up: hosts now treat what it seals as lost. Restart every host.`
       )
     }).pipe(Database.withSealedRows(settings))
-).pipe(Command.withDescription("Give up a seal key that is permanently lost, so that hosts start without it"))
+).pipe(Command.withDescription("Give up a seal key that is permanently lost, so that hosts start without this key"))
 
 /** `quotewire seal` manages encrypted (sealed) data and its keys. */
 export const seal = Command.make("seal").pipe(

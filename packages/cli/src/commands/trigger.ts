@@ -19,14 +19,11 @@ const scenarioArgument = Argument.String("scenario").pipe(
   Argument.withDescription("Name of the scenario, such as quotes_ready")
 )
 
-const list = Flag.Boolean("list").pipe(
-  Flag.withDefault(false),
-  Flag.withDescription("Print the scenarios, and start nothing")
-)
+const list = Flag.Boolean("list").pipe(Flag.withDefault(false), Flag.withDescription("Only print the scenarios"))
 
 const lineFlag = Flag.String("line").pipe(
   Flag.optional,
-  Flag.withDescription("Insurance line; by default the first that plays the scenario")
+  Flag.withDescription("Insurance line; by default the first line that plays the scenario")
 )
 
 const unitSeconds = new Map([
@@ -48,7 +45,7 @@ const advance = Flag.String("advance").pipe(
   Flag.filterMap(readSeconds, () => "--advance must be a time such as 90s, 10m, 1h or 2d, at most 365d"),
   Flag.withMetavar("time"),
   Flag.withDescription(
-    "After the start, advance the sandbox clock by this time, such as 1h, so that everything due in it happens"
+    "After the start, advance the sandbox clock by this time, such as 1h, so that everything due by then happens"
   ),
   Flag.optional
 )
@@ -116,7 +113,7 @@ const applicationOf = Effect.fnUntraced(function* (settings: TriggerSettings, li
   const application = given ?? standard ?? (yield* ownExample(settings, line))
   if (application === undefined) {
     return yield* new WrongUsage({
-      message: `There is no example for ${line}: give an application with --facts, or the configuration that has the line with --config.`
+      message: `There is no example for ${line}: pass an application with --facts, or the configuration file that defines the line with --config.`
     })
   }
   return application
@@ -156,5 +153,5 @@ const run = Effect.fnUntraced(function* (settings: TriggerSettings) {
 
 /** `quotewire trigger` starts a quote request in a sandbox, which plays a scenario for it. */
 export const trigger = Command.make("trigger", reportAllErrors(flags), run).pipe(
-  Command.withDescription("Start a quote request in the sandbox that plays a scenario")
+  Command.withDescription("Start a sandbox quote request that plays a scenario")
 )

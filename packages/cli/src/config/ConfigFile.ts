@@ -71,7 +71,7 @@ const named = Effect.fnUntraced(function* (setting: string) {
   }
   if (yield* isFile(file)) return file
   return yield* refused(
-    `${settingError("config", "name a file that exists; a relative path begins in the current folder")}.`
+    `${settingError("config", "name a file that exists; relative paths start in the current folder")}.`
   )
 })
 
@@ -87,13 +87,13 @@ export const shownFrom =
 export const importFile = Effect.fnUntraced(function* (file: string, shown: (file: string) => string) {
   if (/\.[cm]?ts$/.test(file) && process.features.typescript === false) {
     return yield* refused(
-      `${shown(file)} cannot be loaded, because this Node does not run TypeScript: start it without options that turn that off, or write the configuration in JavaScript, as a .mjs file.`
+      `${shown(file)} cannot be loaded, because TypeScript is turned off in this Node process: start Node without the option that turns it off, or write the configuration in JavaScript, as a .mjs file.`
     )
   }
   const copies = secondCopies(file)
   if (copies.length > 0) {
     return yield* refused(
-      `${shown(file)} uses a different copy of ${copies.join(" and ")} than this command: install the command next to the file, with npm install @quotewire/cli, and run that one.`
+      `${shown(file)} uses a different copy of ${copies.join(" and ")} than this command: install the command next to the file, with npm install @quotewire/cli, and run that command.`
     )
   }
   const { href } = yield* Effect.orDie((yield* Path.Path).toFileUrl(file))

@@ -123,7 +123,7 @@ export const make = (count: number, workers: Workers): Supervisor => {
     restart: Effect.forEach(places, (place) => place.lock.withPermit(renew(place)), { discard: true }).pipe(
       Effect.andThen(Effect.logInfo("Replaced every process")),
       Effect.catch(({ message }) =>
-        Effect.logError(`The restart stopped; the remaining processes keep running: ${message}`)
+        Effect.logError(`The rolling restart stopped; the remaining processes keep running: ${message}`)
       )
     )
   }

@@ -41,7 +41,7 @@ const used = Effect.fnUntraced(function* (args: Param.ParsedArgs) {
   return yield* wrong(
     chosen === undefined
       ? Settings.settingError("profile", "be the name of a profile, as quotewire profiles list prints it")
-      : `--profile cannot be used with a --base-url (or ${Settings.variableOf("base-url")}) other than its own, because its key is sent only to its own host`
+      : `--profile cannot be used with a different --base-url (or ${Settings.variableOf("base-url")}), because a profile's key is sent only to the profile's host`
   )
 })
 

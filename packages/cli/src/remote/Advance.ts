@@ -23,7 +23,7 @@ interface Asked {
 const progressOf = ({ at_ms, from, to }: Asked, reached: number, nowMs: number): string => {
   const left = Math.max(0, to - reached)
   const pace = Math.round(Math.max(0, reached - from) / Math.max(1, (nowMs - at_ms) / 1_000))
-  return `The clock is still advancing: ${numeral(left)} ${left === 1 ? "second is" : "seconds are"} left, at ${numeral(pace)} a second so far.`
+  return `The clock is still advancing: ${numeral(left)} ${left === 1 ? "second is" : "seconds are"} left, at ${numeral(pace)} per second so far.`
 }
 
 /** Prints to standard error how much time is left, how fast it passes, and which carriers have not answered yet. */

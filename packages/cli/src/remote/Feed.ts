@@ -13,9 +13,7 @@ export type FeedEvent = AnswerOf<"list_events">["events"][number]
 export const sinceFlag = Flag.String("since").pipe(
   Flag.withDefault("now"),
   Flag.withMetavar("now|start|cursor"),
-  Flag.withDescription(
-    "Where to begin: now (the default), start (the oldest event that is kept), or after a next_cursor"
-  )
+  Flag.withDescription("Where to start: now (the default), start (the oldest stored event), or a next_cursor")
 )
 
 /** Where to begin listing the feed. */
@@ -26,7 +24,7 @@ export const listedSinceFlag = Flag.String("since").pipe(
   ),
   Flag.withDefault("start"),
   Flag.withMetavar("start|cursor"),
-  Flag.withDescription("Where to begin: start (the default), or after a next_cursor")
+  Flag.withDescription("Where to start: start (the default), or a next_cursor")
 )
 
 /** The event types to show; all types if none are given. */

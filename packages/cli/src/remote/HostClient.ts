@@ -81,10 +81,11 @@ const sentenceOf = (error: unknown): string | null => {
   if (error instanceof HostError) {
     return error.reason === "unreachable" ? `${error.message} Is ${Settings.nameOf("base-url")} right?` : error.message
   }
-  if (isApiError(error, "authentication_failed")) return `The host rejected the key of ${key}.`
-  if (isApiError(error, "forbidden")) return `The key of ${key} is not allowed to do this: use a server key.`
-  if (isApiError(error, "invalid_cursor")) return "--since must be now, start, or a cursor of this host and this key."
-  if (isApiError(error, "event_cursor_expired")) return "Events after --since are no longer kept: use --since start."
+  if (isApiError(error, "authentication_failed")) return `The host rejected the key from ${key}.`
+  if (isApiError(error, "forbidden")) return `The key from ${key} is not allowed to do this: use a server key.`
+  if (isApiError(error, "invalid_cursor"))
+    return "--since must be now, start, or a cursor that this host returned for this key."
+  if (isApiError(error, "event_cursor_expired")) return "Events after --since are no longer stored: use --since start."
   if (!isApiError(error)) return null
   const fields = (error.field_errors ?? []).map(
     ({ allowed_values = [], message, path }) =>

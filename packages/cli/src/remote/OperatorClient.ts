@@ -80,7 +80,7 @@ const textOf = async (response: Response): Promise<string> => {
   let bytes = 0
   for await (const part of response.body ?? []) {
     bytes += part.length
-    if (bytes > maxAnswerBytes) throw new RangeError("The answer is too large")
+    if (bytes > maxAnswerBytes) throw new RangeError("The host's answer is too large")
     text += decoder.decode(part, { stream: true })
   }
   return text + decoder.decode()
@@ -104,7 +104,7 @@ const refusalOf = (value: unknown): ApiError.ApiError | CommandFailed | null => 
   if (envelope === null) return null
   const { code, field_errors, message } = envelope.error
   if (code === "authentication_failed")
-    return failed(`The host rejected the token of ${Settings.nameOf("operator-token")}.`)
+    return failed(`The host rejected the token from ${Settings.nameOf("operator-token")}.`)
   if (code === "forbidden") return failed(`The host refused the call: ${message}`)
   return ApiError.make(code, { message, ...(field_errors !== null && { field_errors }) })
 }
@@ -112,7 +112,7 @@ const refusalOf = (value: unknown): ApiError.ApiError | CommandFailed | null => 
 const failed = (message: string) => new CommandFailed({ message })
 
 const foreign = ({ base_url }: OperatorHost) =>
-  failed(`The host at ${base_url} has no operators' API, or a different one: start it with --operators.`)
+  failed(`The host at ${base_url} has no operators' API that this command can use: start the host with --operators.`)
 
 /** Whether a failure is a refusal by the host. */
 export const isRefusal = (error: unknown): error is ApiError.ApiError => Predicate.hasProperty(error, "retry_action")

@@ -65,7 +65,7 @@ const createKeyIn = Effect.fnUntraced(function* (
   return { ...created, warnings }
 })
 
-const uncounted = "To count the carriers of your hosts, name their configuration file with --config."
+const uncounted = "To count your hosts' carriers, pass their configuration file with --config."
 
 /** Runs a program that needs only the service for connections, and the carriers in a configuration. */
 export const withConnections = <A>(

@@ -7,8 +7,7 @@ import { isDatabaseUrl } from "../settings/StorageSettings.ts"
 
 const decodeList = Schema.decodeUnknownOption(Schema.NonEmptyArray(Schema.Record(Schema.String, Schema.String)))
 
-const wrong = (what: string) =>
-  new WrongUsage({ message: `${settingError("cells", `name a file of cells: ${what}`)}.` })
+const wrong = (what: string) => new WrongUsage({ message: `${settingError("cells", `name a cells file: ${what}`)}.` })
 
 /**
  * Finds the mistake in one cell of the file; null if there is none. The error names the field but never repeats its
@@ -16,16 +15,16 @@ const wrong = (what: string) =>
  */
 const mistakeIn = ({ moves_to, name, schema, url, ...others }: Readonly<Record<string, string>>): string | null => {
   if (name === undefined || !PgCells.isCellName(name))
-    return "name must be lower-case letters, digits and hyphens, at most 40"
+    return "name must have at most 40 lower-case letters, digits and hyphens"
   if (url === undefined || !isDatabaseUrl(url))
     return "url must be an address such as postgres://user:password@host:5432/db"
   if (moves_to !== undefined && (!isDatabaseUrl(moves_to) || moves_to === url)) {
     return "moves_to must be the address of another database, such as postgres://user:password@host:5432/db"
   }
   if (schema !== undefined && !PgCells.isSchemaName(schema)) {
-    return "schema must be lower-case letters, digits and underscores, at most 50"
+    return "schema must have at most 50 lower-case letters, digits and underscores"
   }
-  return Object.keys(others).length > 0 ? "only name, url, schema and moves_to are known" : null
+  return Object.keys(others).length > 0 ? "the fields must be name, url, schema and moves_to" : null
 }
 
 const cellOf = ({ moves_to, name = "", schema, url = "" }: Readonly<Record<string, string>>): PgCells.CellOptions => ({
@@ -47,11 +46,11 @@ export const read = Effect.fnUntraced(function* (file: string) {
   if (Option.isNone(list)) return yield* wrong('a JSON list such as [{ "name": "eu-1", "url": "postgres://…" }]')
   for (const [place, cell] of list.value.entries()) {
     const mistake = mistakeIn(cell)
-    if (mistake !== null) return yield* wrong(`of cell ${place + 1}, ${mistake}`)
+    if (mistake !== null) return yield* wrong(`in cell ${place + 1}, ${mistake}`)
   }
   const cells = Array.map(list.value, cellOf)
   const names = cells.map(({ name }) => name)
-  if (new Set(names).size < names.length) return yield* wrong("each cell needs a different name")
+  if (new Set(names).size < names.length) return yield* wrong("each cell must have a different name")
   return cells
 })
 

@@ -12,10 +12,11 @@ import * as Service from "./Service.ts"
 
 const otherFile = (folder: string) =>
   new CommandFailed({
-    message: `sandbox.json in ${folder} does not have the keys of the database there: restore it, or remove the folder to start over.`
+    message: `sandbox.json in ${folder} does not have the keys of the database there: restore sandbox.json, or remove the folder to start over.`
   })
 
-const lost = (folder: string) => new CommandFailed({ message: `The database in ${folder} has failed.` })
+const lost = (folder: string) =>
+  new CommandFailed({ message: `The database in ${folder} has failed. Run the command again.` })
 
 const storageIn = (folder: string) =>
   Layer.build(postgres({ data: folder })).pipe(

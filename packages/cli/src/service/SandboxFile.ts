@@ -40,7 +40,7 @@ export const read = Effect.fnUntraced(function* (folder: string) {
   const content = decode(yield* JsonFile.read(path, path))
   if (Option.isNone(content)) {
     return yield* new CommandFailed({
-      message: `${path} is not the file that this command wrote: restore it, or remove ${folder} to start over.`
+      message: `${path} is not the file that this command wrote: restore the file, or remove ${folder} to start over.`
     })
   }
   return content

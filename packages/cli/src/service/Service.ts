@@ -77,7 +77,7 @@ export const wrongKeys = (refusal: SealKeysInUse.SealKeysRefused): CommandFailed
     message:
       refusal.reason === "guessable"
         ? refusal.message
-        : `${settingError("seal-keys", `include ${SealKeysInUse.missingText(refusal)}`)}: put it back after the newest one, and remove a key only after quotewire seal rotate.`
+        : `${settingError("seal-keys", `include ${SealKeysInUse.missingText(refusal)}`)}. List missing keys after the newest key, and remove a key only after quotewire seal rotate.`
   })
 
 const lostAtStart = new CommandFailed({ message: "Storage became unavailable during startup." })

@@ -30,8 +30,8 @@ export const line = (ready: Ready): string =>
 /** Describes where all data is stored. */
 const placeOf = (folder: string | null): string =>
   folder === null
-    ? "Everything is in memory, and lost at the end. To keep it: quotewire dev --data <folder>"
-    : `Everything is kept in ${folder}, its keys too. To start over, stop and remove that folder.`
+    ? "All data is in memory, and is lost when you stop. To keep the data: quotewire dev --data <folder>"
+    : `All data is in ${folder}, including the keys. To start over, stop and remove that folder.`
 
 /**
  * Formats a page for people: the address, the carriers, the keys, and a first call to paste. `paint` makes text bold.
@@ -61,7 +61,7 @@ ${paint("1. Start a quote request")}
 export QUOTEWIRE=${ready.base_url} KEY=${ready.keys.server}
 ${FirstCall.text("$QUOTEWIRE", "$KEY", ready.lines)}
 
-${paint("2. Advance the sandbox's clock")}, so that the carriers answer at once
+${paint("2. Advance the sandbox's clock")}, so that the carriers answer immediately
 curl -s $QUOTEWIRE/v1/sandbox/time -H "Authorization: Bearer $KEY" \\
   -H 'Content-Type: application/json' -H 'Idempotency-Key: one-minute' \\
   -d '{"seconds":60}'

@@ -57,7 +57,7 @@ export const print = Effect.fnUntraced(function* (timeline: WholeTimeline, setti
     `${quote_request_id}  ${line}, ${environment}: ${status} (${reason})`,
     ...(startedAt === undefined ? [] : [`Seconds since ${startedAt}:`, ...rowsOf(timeline.entries, startedAt)]),
     ...(incomplete.length > 0
-      ? [`Some entries are missing (${incomplete.join(", ")}): there were too many to look through.`]
+      ? [`Some entries are missing (${incomplete.join(", ")}): there were too many entries to search.`]
       : [])
   ])
 })

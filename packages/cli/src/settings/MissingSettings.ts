@@ -15,7 +15,7 @@ export const namesVariable =
 const hints: { readonly [flag: string]: { readonly instead?: string; readonly make?: string } } = {
   "database-url": { instead: "--cells for several databases" },
   "api-key": { make: "or save a key with: quotewire login" },
-  "seal-keys": { make: "make a seal key with: openssl rand -base64 32" }
+  "seal-keys": { make: "create a seal key with: openssl rand -base64 32" }
 }
 
 const conjunction = new Intl.ListFormat("en", { type: "conjunction" })

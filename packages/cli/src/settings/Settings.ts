@@ -124,7 +124,7 @@ export const callerKey = keyOf("API key to call the host with")
 /** The running host that a command calls. */
 export const calledUrl = baseAddress(
   "base-url",
-  "Address of the host; by default that of the profile, or http://127.0.0.1:8787, where quotewire dev listens"
+  "Address of the host; by default the profile's address, or http://127.0.0.1:8787, where quotewire dev listens"
 )
 
 /** The host that a command calls by default, which is the address of `quotewire dev`. */
@@ -135,7 +135,7 @@ export const isProfileName = (name: string): boolean =>
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) && !ApiKey.isWellFormed(name)
 
 /** The name of a profile. A profile is a key that `quotewire login` saved, with the address of its host. */
-export const profile = textSetting("profile", "Name of a profile; by default, the one named default").pipe(
+export const profile = textSetting("profile", "Name of a profile; by default, the profile named default").pipe(
   Flag.filter(isProfileName, () =>
     settingError("profile", "be a name of 1 to 64 letters, digits, dots, hyphens and underscores")
   )
@@ -188,7 +188,7 @@ export const webhookAllow = (fallback: string) =>
 export const signingSecret = secret("signing-secret", "Secret to sign events with, whsec_…").pipe(
   Flag.filter(
     (text) => Signature.isSecret(Redacted.value(text)),
-    () => settingError("signing-secret", "be whsec_ and 24 to 64 random bytes in base64, as listen prints it")
+    () => settingError("signing-secret", "be whsec_ and 24 to 64 random bytes in base64, as quotewire listen prints it")
   )
 )
 
@@ -207,7 +207,7 @@ export const webhookHeaderPrefix = textSetting(
 /** The folder in which `quotewire dev` stores all data. */
 export const data = textSetting(
   "data",
-  "Folder that keeps everything across restarts; by default, all is in memory"
+  "Folder that keeps all data across restarts; by default, all data is in memory"
 ).pipe(
   Flag.filter(
     (folder) => folder.trim() !== "",
@@ -227,7 +227,7 @@ export const limits = textSetting("limits", "Rate limits as JSON; omitted limits
   Flag.withDefault("{}"),
   Flag.filterMap(
     (text) => Result.getSuccess(Limits.readLimits(text)),
-    (text) => settingError("limits", `be JSON that names limits; ${wrongIn(text)}`)
+    (text) => settingError("limits", `be JSON that sets limits; ${wrongIn(text)}`)
   )
 )
 

@@ -85,13 +85,13 @@ export const sealKeys = secret(
     () =>
       settingError(
         "seal-keys",
-        "be keys of 32 bytes in base64, newest first, separated by commas; create one with openssl rand -base64 32"
+        "be keys of 32 bytes in base64, newest first, separated by commas; create a key with openssl rand -base64 32"
       )
   ),
   Flag.filter(
     (keys) => !keys.some(Seal.isGuessable),
     () =>
-      settingError("seal-keys", "be random, but one of these can be guessed; create one with openssl rand -base64 32")
+      settingError("seal-keys", "be random, but a given key can be guessed; create keys with openssl rand -base64 32")
   )
 )
 

@@ -6,15 +6,15 @@ import type { HelpDoc } from "effect/cli"
  */
 const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   create: [
-    { command: "quotewire create my-app", description: "Choose the parts of the project, then write it" },
+    { command: "quotewire create my-app", description: "Choose the project's parts, then write the project" },
     {
       command: "quotewire create my-app --in fastify --carrier json --receiver",
-      description: "Embed the service in Fastify, with a carrier and a receiver of webhooks"
+      description: "Embed the service in Fastify, with a carrier and a webhook receiver"
     }
   ],
   dev: [
     { command: "quotewire dev", description: "Serve a sandbox on http://127.0.0.1:8787" },
-    { command: "quotewire dev --data .quotewire", description: "Keep everything over restarts, the keys too" },
+    { command: "quotewire dev --data .quotewire", description: "Keep all data across restarts, including the keys" },
     { command: "quotewire dev --config quotewire.config.ts --port 9001", description: "With carriers of your own" }
   ],
   serve: [
@@ -23,8 +23,11 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   ],
   work: [{ command: "quotewire work", description: "Run jobs for hosts that serve with --no-worker" }],
   mcp: [
-    { command: "quotewire mcp", description: "Serve a sandbox in memory to a local agent" },
-    { command: "quotewire mcp --base-url https://quotes.example.com", description: "Forward its messages to a host" }
+    { command: "quotewire mcp", description: "Serve an in-memory sandbox to a local agent" },
+    {
+      command: "quotewire mcp --base-url https://quotes.example.com",
+      description: "Forward the agent's messages to a host"
+    }
   ],
   listen: [
     {
@@ -34,7 +37,10 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   ],
   trigger: [
     { command: "quotewire trigger --list --line renters", description: "List the scenarios of a line" },
-    { command: "quotewire trigger quotes_ready --line renters --advance 60s", description: "Play one to its end" }
+    {
+      command: "quotewire trigger quotes_ready --line renters --advance 60s",
+      description: "Play a scenario to its end"
+    }
   ],
   "events tail": [{ command: "quotewire events tail --types quote.created", description: "Follow new quotes" }],
   "events list": [
@@ -47,14 +53,20 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
     }
   ],
   "quotes list": [
-    { command: "quotewire quotes list --status completed --limit 20", description: "The newest that are final" }
+    {
+      command: "quotewire quotes list --status completed --limit 20",
+      description: "List the latest completed requests"
+    }
   ],
   "quotes show": [{ command: "quotewire quotes show qt_01m84v0ff8nrk5ty5ppekmrp7v" }],
   "quotes wait": [
     { command: "quotewire quotes wait qreq_01m84v0ff8nrk5ty5ppekmrp7v", description: "Wait until the request is final" }
   ],
   "requests list": [
-    { command: "quotewire requests list --quote-request qreq_01m84v0ff8nrk5ty5ppekmrp7v", description: "Its calls" }
+    {
+      command: "quotewire requests list --quote-request qreq_01m84v0ff8nrk5ty5ppekmrp7v",
+      description: "List the calls about a quote request"
+    }
   ],
   "requests show": [
     { command: "quotewire requests show qreq_01m84v0ff8nrk5ty5ppekmrp7v --bodies", description: "Show its timeline" },
@@ -77,7 +89,7 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   "operators create-token": [
     {
       command: 'quotewire operators create-token --name "Support desk" --scopes read,write',
-      description: "For all organizations, for 90 days"
+      description: "Create a token for all organizations that expires in 90 days"
     }
   ],
   "operators list": [{ command: "quotewire operators list" }],
@@ -86,18 +98,21 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   share: [
     {
       command: "quotewire share qreq_01m84v0ff8nrk5ty5ppekmrp7v --days 2",
-      description: "Show a request of yours to a partner for two days"
+      description: "Share one of your requests with a partner for two days"
     }
   ],
   "requests find": [
     {
       command: "quotewire requests find --ended without_quotes --since 2026-11-20T00:00:00Z",
-      description: "Which requests ended without a quote, in all organizations"
+      description: "Find requests of all organizations that ended without a quote"
     }
   ],
   audit: [
-    { command: "quotewire audit --base-url https://quotes.example.com --limit 50", description: "The last 50 calls" },
-    { command: "quotewire audit --operation erase_quote_request --json", description: "Who erased what, as JSON" }
+    {
+      command: "quotewire audit --base-url https://quotes.example.com --limit 50",
+      description: "Print the last 50 calls"
+    },
+    { command: "quotewire audit --operation erase_quote_request --json", description: "Print who erased what, as JSON" }
   ],
   "recoveries preview": [
     {
@@ -108,12 +123,12 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   "recoveries start": [
     {
       command: "quotewire recoveries start sub_01m84v0ff8nrk5ty5ppekmrp7v --per-minute 120",
-      description: "Send failed deliveries of your own subscription again"
+      description: "Resend failed deliveries of your own subscription"
     },
     {
       command:
         "quotewire recoveries start sub_01m84v0ff8nrk5ty5ppekmrp7v --organization org_01m84v0ff8nrk5ty5ppekmrp7v --environment live",
-      description: "The same for an organization, with an operator's token"
+      description: "Resend failed deliveries of an organization, with an operator's token"
     }
   ],
   "recoveries list": [{ command: "quotewire recoveries list sub_01m84v0ff8nrk5ty5ppekmrp7v" }],
@@ -173,16 +188,17 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   "carriers check": [{ command: "quotewire carriers check plan.json", description: "Find every error in a rate plan" }],
   "carriers test": [
     { command: "quotewire carriers test quotewire.config.ts --environment sandbox" },
-    { command: "quotewire carriers test quotewire.config.ts --cassette acme.json", description: "Without a network" }
+    {
+      command: "quotewire carriers test quotewire.config.ts --cassette acme.json",
+      description: "Test with a cassette, without a network"
+    }
   ],
   "carriers ask": [
     { command: "quotewire carriers ask quotewire.config.ts --carrier naic:12345 --environment sandbox" }
   ],
   "seal status": [{ command: "quotewire seal status", description: "Show which seal keys are still in use" }],
   "seal rotate": [{ command: "quotewire seal rotate", description: "Seal everything with the newest key" }],
-  "seal give-up": [
-    { command: "quotewire seal give-up b2xkIGtl", description: "Start hosts without a key that is lost" }
-  ],
+  "seal give-up": [{ command: "quotewire seal give-up b2xkIGtl", description: "Let hosts start without a lost key" }],
   "carriers status": [{ command: "quotewire carriers status --carrier naic:12345" }],
   "carriers reset": [{ command: "quotewire carriers reset naic:12345 --line renters" }],
   erase: [

@@ -78,5 +78,5 @@ const wrongValue = ({ expected, kind, option }: CliError.InvalidValue): string =
   const name = kind === "flag" ? `--${option}` : `<${option}>`
   if (expected.startsWith(`${name} `)) return expected
   if (option === "completions") return "--completions must be bash, zsh, fish or powershell"
-  return kind === "flag" ? settingError(option, "be given once, with a valid value") : `${name} is not valid`
+  return kind === "flag" ? settingError(option, "be set once, to a valid value") : `${name} is not valid`
 }

@@ -14,7 +14,7 @@ import { word } from "../settings/Settings.ts"
 /** The file with the applications. */
 export const facts = Flag.String("facts").pipe(
   Flag.optional,
-  Flag.withDescription("JSON file with an application for each line; by default the example of each line")
+  Flag.withDescription("JSON file with an application for each line; by default each line's example")
 )
 
 /** The environment in which the carrier is asked. */
@@ -54,7 +54,7 @@ export const connectionOf = Effect.fnUntraced(function* (
   if (missing.length > 0 && !hasCassette) {
     const variables = missing.map(ConnectionInput.variable).join(", ")
     return yield* new CommandFailed({
-      message: `The connection lacks ${missing.join(", ")}. Set ${variables}, or pass all of its values on standard input.`
+      message: `The connection lacks ${missing.join(", ")}. Set ${variables}, or pass all values of the connection on standard input.`
     })
   }
   return { connection: read }
@@ -67,7 +67,7 @@ export const expectOneConnection = (carriers: ReadonlyArray<Carrier.CarrierAdapt
   carriers.length > 1 && carriers.some(({ connection }) => connection !== undefined)
     ? Effect.fail(
         new WrongUsage({
-          message: "A carrier needs a connection, so only one carrier can run. Choose it with --carrier."
+          message: "A carrier needs a connection, so only one carrier can run. Choose the carrier with --carrier."
         })
       )
     : Effect.void

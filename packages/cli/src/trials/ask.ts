@@ -12,7 +12,7 @@ import * as Recording from "./Recording.ts"
 import * as Trial from "./Trial.ts"
 
 const lineFlag = Flag.String("line").pipe(
-  Flag.withDescription("Insurance line; by default the carrier's only one"),
+  Flag.withDescription("Insurance line; by default the carrier's only line"),
   Flag.optional
 )
 
@@ -36,10 +36,10 @@ const linesOf = ({ answer, duration_ms, http, http_left_out }: CarrierContract.A
   ]
 }
 
-const cassetteFlag = Recording.cassetteFlag("File that --record writes to")
+const cassetteFlag = Recording.cassetteFlag("File that --record writes")
 
 const recordFlag = Recording.recordFlag(
-  "Record the carrier's answers in --cassette if its reply is usable, without secrets and redacted values"
+  "Record the carrier's answers in --cassette if the reply is usable, without secrets or redacted values"
 )
 
 interface RecordSettings {
@@ -51,7 +51,9 @@ interface RecordSettings {
 const fileOf = ({ cassette, record }: RecordSettings) =>
   record === Option.isSome(cassette)
     ? Effect.succeed(Option.getOrNull(cassette))
-    : Effect.fail(new WrongUsage({ message: "Use --record together with --cassette, the file to write." }))
+    : Effect.fail(
+        new WrongUsage({ message: "Use --record and --cassette together: --cassette names the file to write." })
+      )
 
 /** Describes why there is no usable answer. */
 const failureOf = ({ answer, http }: CarrierContract.Asked): string =>

@@ -12,11 +12,11 @@ import * as Recording from "./Recording.ts"
 import * as Trial from "./Trial.ts"
 
 const cassetteFlag = Recording.cassetteFlag(
-  "File with recorded answers of the carrier: nothing is sent. With --record, the file to write"
+  "File with the carrier's recorded answers, so that nothing is sent. With --record, the file to write"
 )
 
 const recordFlag = Recording.recordFlag(
-  "Ask the carrier, and record its answers in --cassette if all cases pass, without secrets and redacted values"
+  "Ask the carrier, and record its answers in --cassette if all cases pass, without secrets or redacted values"
 )
 
 interface Settings {
@@ -100,7 +100,7 @@ export const test = Command.make(
   "test",
   reportAllErrors({
     file: CarrierFile.fileArgument,
-    carrier: CarrierFile.carrierFlag("by default every carrier of the file"),
+    carrier: CarrierFile.carrierFlag("by default every carrier in the file"),
     facts: Trial.facts,
     environment: Trial.environment,
     cassette: cassetteFlag,
@@ -116,7 +116,9 @@ export const test = Command.make(
       const carriers = yield* CarrierFile.chosen(config, Option.getOrUndefined(settings.carrier))
       yield* Trial.expectOneConnection(carriers)
       if (carriers.length > 1 && Option.isSome(settings.cassette)) {
-        return yield* new WrongUsage({ message: "A cassette holds one carrier. Choose one with --carrier." })
+        return yield* new WrongUsage({
+          message: "A cassette holds the answers of one carrier. Choose the carrier with --carrier."
+        })
       }
       const facts = yield* Trial.factsOf(settings.facts)
       const given = {

@@ -48,7 +48,7 @@ describe("quotewire trigger", () => {
       const args = ["trigger", "quotes_ready", "--line", "renters", "--advance", "1h"]
       const played = yield* runInProcess(args, { ...env, QUOTEWIRE_BASE_URL: between })
       assert.strictEqual(played.how, "done", played.err)
-      assert.match(played.err, /^The clock is still advancing: 3,600 seconds are left, at 0 a second so far\./)
+      assert.match(played.err, /^The clock is still advancing: 3,600 seconds are left, at 0 per second so far\./)
       assert.include(played.out, "completed (quotes_ready)")
     })
   )
@@ -185,7 +185,7 @@ describe("quotewire events", () => {
       const wrong = yield* runInProcess(["events", "list", "--since", "yesterday"], env)
       assert.deepStrictEqual(
         [wrong.how, wrong.err],
-        ["failed", "quotewire: --since must be now, start, or a cursor of this host and this key."]
+        ["failed", "quotewire: --since must be now, start, or a cursor that this host returned for this key."]
       )
       const now = yield* runInProcess(["events", "list", "--since", "now"], env)
       assert.strictEqual(now.how, "wrong usage")
@@ -276,7 +276,7 @@ describe("quotewire requests", () => {
       const stored = yield* runInProcess(["requests", "show", `qreq_${"0".repeat(26)}`], env)
       assert.strictEqual(
         stored.err,
-        "quotewire: For qreq_…: Set QUOTEWIRE_DATABASE_URL (or --database-url, or --cells for several databases) and QUOTEWIRE_SEAL_KEYS (or --seal-keys); make a seal key with: openssl rand -base64 32."
+        "quotewire: For qreq_…: Set QUOTEWIRE_DATABASE_URL (or --database-url, or --cells for several databases) and QUOTEWIRE_SEAL_KEYS (or --seal-keys); create a seal key with: openssl rand -base64 32."
       )
       const logged = yield* runInProcess(["requests", "show", `req_${"0".repeat(26)}`], {})
       assert.strictEqual(
@@ -311,8 +311,8 @@ describe("a command whose host does not answer", () => {
         { concurrency: 5 }
       )
       assert.deepStrictEqual(said, [
-        "quotewire: The host rejected the key of --api-key (or QUOTEWIRE_API_KEY, or the profile).",
-        "quotewire: The key of --api-key (or QUOTEWIRE_API_KEY, or the profile) is not allowed to do this: use a server key.",
+        "quotewire: The host rejected the key from --api-key (or QUOTEWIRE_API_KEY, or the profile).",
+        "quotewire: The key from --api-key (or QUOTEWIRE_API_KEY, or the profile) is not allowed to do this: use a server key.",
         `quotewire: The host at ${page.address} answered HTTP 200 with text/html instead of JSON.`,
         `quotewire: Cannot reach the host at ${gone.address} (ECONNREFUSED). Is --base-url (or QUOTEWIRE_BASE_URL) right?`,
         "Set QUOTEWIRE_API_KEY (or --api-key); or save a key with: quotewire login. See quotewire events list --help."

@@ -102,5 +102,5 @@ const missing = Page.page(
   503,
   "The console is missing",
   Page.html`<p>This host serves the console, but cannot find its files. If the program is bundled, copy the folder
-<code>node_modules/@quotewire/http/dist/console</code> beside it and name the copy in the option <code>console</code>.</p>`
+<code>node_modules/@quotewire/http/dist/console</code> next to the program, and set <code>folder</code> in the <code>console</code> option to the copy.</p>`
 )

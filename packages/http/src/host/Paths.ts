@@ -50,7 +50,7 @@ export const elsewhere: Target = { path: "", query: "", mount_path: "" }
 
 /** The rule for a base path, as the second half of a sentence. The sentence begins with the setting's name. */
 const basePathRule =
-  "must be a path that begins with /, without query, fragment and empty segments, and with a percent sign written as %25"
+  "must be a path that begins with /, without a query, fragment or empty segments, and with percent signs written as %25"
 
 /**
  * Parses a base path such as `/api/insurance/`. The result is percent-encoded and has no trailing slash. For the root

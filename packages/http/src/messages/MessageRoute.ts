@@ -156,7 +156,7 @@ const postHandler = <R>({ answer, request_headers }: MessageEndpoint<R>, gate: G
   })
 }
 
-const forbiddenOrigin = ApiError.make("forbidden", { message: "Pages of this origin may not call this endpoint." })
+const forbiddenOrigin = ApiError.make("forbidden", { message: "Pages from this origin may not call this endpoint." })
 
 const none: Readonly<Record<string, string>> = {}
 

@@ -76,7 +76,7 @@ export class CannotListen extends Data.TaggedError("CannotListen")<{
   /** Creates the error with the reason why a server cannot listen. The message does not repeat the configured host. */
   static of(port: number, error: Error): CannotListen {
     const code = Predicate.hasProperty(error, "code") ? String(error.code) : error.name
-    const reason = reasons[code] ?? "the system refuses it"
+    const reason = reasons[code] ?? "the operating system refused"
     return new CannotListen({ port, code, message: `Cannot listen on port ${port}: ${reason} (${code}).` })
   }
 }
@@ -84,9 +84,9 @@ export class CannotListen extends Data.TaggedError("CannotListen")<{
 const reasons: { readonly [code: string]: string } = {
   EADDRINUSE: "the port is in use",
   EACCES: "this user may not use the port",
-  EADDRNOTAVAIL: "the host is not an address of this machine",
+  EADDRNOTAVAIL: "the host is not an address on this machine",
   ENOTFOUND: "the host name does not exist",
-  EAI_AGAIN: "the host name cannot be looked up now"
+  EAI_AGAIN: "the host name cannot be resolved right now"
 }
 
 /** Binds a server to its address until the scope closes. The server answers nothing until a handler is attached. */

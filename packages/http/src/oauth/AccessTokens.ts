@@ -89,7 +89,7 @@ const grantOf = Effect.fnUntraced(function* (settings: OAuthSettings, payload: J
   return grant
 })
 
-const noOrganization = "The access token does not name an organization of this host."
+const noOrganization = "The access token does not name an organization on this host."
 
 const organizationOf = (rule: OrganizationRule, payload: JWTPayload): Ids.OrganizationId | null => {
   if ("organization_id" in rule) return rule.organization_id

@@ -101,7 +101,7 @@ const load = Effect.fnUntraced(
     return yield* Effect.try({
       // A key of an unknown kind, for example for a newer algorithm, must not make the others unusable.
       try: () => createLocalJWKSet({ keys: keys.filter(isKey) }),
-      catch: () => unloadable("they are not a key set.")
+      catch: () => unloadable("the answer is not a key set.")
     })
   },
   Effect.timeoutOrElse({
@@ -139,8 +139,8 @@ const discover = Effect.fnUntraced(function* (issuer: string) {
     "Unloadable",
     () => read(`${origin}/.well-known/oauth-authorization-server${path}`, Metadata)
   )
-  if (metadata.issuer !== issuer) return yield* unloadable("its metadata names a different issuer.")
-  if (!isSafeAddress(metadata.jwks_uri)) return yield* unloadable("its metadata has no https address for them.")
+  if (metadata.issuer !== issuer) return yield* unloadable("the metadata names a different issuer.")
+  if (!isSafeAddress(metadata.jwks_uri)) return yield* unloadable("jwks_uri in the metadata is not an https address.")
   return metadata.jwks_uri
 })
 
@@ -149,17 +149,17 @@ const read = <A>(url: string, schema: Schema.Decoder<A>): Effect.Effect<A, Unloa
   Effect.gen(function* () {
     const client = yield* HttpClient.HttpClient
     const { status, stream } = yield* client.execute(HttpClientRequest.get(url, { acceptJson: true }))
-    if (status !== 200) return yield* unloadable(`the answer had the status ${status}.`)
+    if (status !== 200) return yield* unloadable(`the answer has the status ${status}.`)
     const chunks: Array<Uint8Array> = []
     let size = 0
     yield* Stream.runForEach(stream, (chunk) => {
       size += chunk.length
       chunks.push(chunk)
-      return size > maxBytes ? Effect.fail(unloadable(`the answer was longer than ${maxBytes} bytes.`)) : Effect.void
+      return size > maxBytes ? Effect.fail(unloadable(`the answer has more than ${maxBytes} bytes.`)) : Effect.void
     })
     const text = new TextDecoder().decode(Bytes.concat(chunks))
     return yield* Effect.mapError(Schema.decodeUnknownEffect(Schema.fromJsonString(schema))(text), () =>
-      unloadable("the answer was not the expected JSON.")
+      unloadable("the answer is not the expected JSON.")
     )
   }).pipe(
     Effect.catchTag("HttpClientError", () => Effect.fail(unloadable("the issuer could not be reached."))),

@@ -4,16 +4,16 @@ import { Clock, Effect } from "effect"
 const problems = {
   not_loaded: {
     text: "The keys of the OAuth issuer could not be loaded",
-    check: "Check that this host can reach the issuer, and that issuer and jwks_url are right."
+    check: "Check that this host can reach the issuer, and that issuer and jwks_url are correct."
   },
   not_published: {
     text: "An access token is signed with a key that the OAuth issuer does not publish",
     check:
-      "Check that the issuer publishes an RSA, EC or OKP key with this kid for this algorithm, and that issuer and jwks_url are right."
+      "Check that the issuer publishes an RSA, EC or OKP key with this kid for this algorithm, and that issuer and jwks_url are correct."
   },
   several_fit: {
-    text: "Several keys of the OAuth issuer fit an access token, so none is used",
-    check: "Check that the issuer puts a kid into its tokens, and that each key that it publishes has a different kid."
+    text: "Several keys of the OAuth issuer match an access token, so the token is refused",
+    check: "Check that the issuer's access tokens have a kid, and that every published key has a different kid."
   },
   not_usable: {
     text: "A key of the OAuth issuer cannot be used",

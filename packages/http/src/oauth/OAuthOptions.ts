@@ -36,7 +36,7 @@ const Text = Schema.String.check(
 )
 const Issuer = Schema.String.check(
   Schema.makeFilter(isIssuer, {
-    expected: "an https address without query and fragment, exactly as the issuer writes it in `iss`"
+    expected: "an https address without a query or fragment, exactly as in the issuer's `iss` claim"
   })
 )
 const KeysAddress = Schema.String.check(Schema.makeFilter(isSafeAddress, { expected: "an https address" }))
@@ -142,7 +142,7 @@ export const fromJson = (text: string): Result.Result<OAuthSettings, InvalidArgu
         const known = knownPart(path)
         return known === path
           ? `${under(path)}: ${message}`
-          : `${under(known)}: Has a field that is wrong or not known.`
+          : `${under(known)}: Has a field that is invalid or unknown.`
       })
   )
 

@@ -114,7 +114,10 @@ const verifyWith = (
       // The issuer restricts a token with `cnf` to one client, which must prove that it holds a key. This host does not
       // check such proofs, so it refuses the token.
       ({ payload }) => payload.cnf === undefined,
-      () => ApiError.make("authentication_failed", { message: "The access token is bound to a key of its client." })
+      () =>
+        ApiError.make("authentication_failed", {
+          message: "The access token is bound to a client's key, which this host does not support. Use a bearer token."
+        })
     ),
     Effect.map(({ payload }) => ({ payload, set, expires_at: (payload.exp ?? 0) * 1_000 + leewayMs }))
   )

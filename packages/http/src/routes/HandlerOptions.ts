@@ -146,17 +146,21 @@ const types: ReadonlyArray<readonly [name: string, is: (value: unknown) => boole
   ["docs_url", Predicate.isString, "an address, such as https://shop.example/docs"],
   ["cors_origins", isListOfText, origins],
   ["mcp_origins", isListOfText, origins],
-  ["mcp", Predicate.isFunction, "a function that makes the agent endpoint: mcp of @quotewire/mcp, without calling it"],
+  [
+    "mcp",
+    Predicate.isFunction,
+    "a function that creates the agent endpoint: pass mcp from @quotewire/mcp without calling it"
+  ],
   ["operators", Predicate.isBoolean, "true or false"],
-  ["console", isConsole, "true, false, or { folder } with the folder of its files"],
+  ["console", isConsole, "true, false, or { folder } with the folder of the console's files"],
   ["onAnswered", Predicate.isFunction, "a function"],
   ["address", Predicate.isFunction, "a function"],
-  ["limits", Allowance.isLimits, "limits with every limit of Allowance.standardLimits"]
+  ["limits", Allowance.isLimits, "an object with every limit in Allowance.standardLimits"]
 ]
 
 const checkTypes = (options: unknown): Result.Result<void, InvalidArgument> => {
   if (!Predicate.isReadonlyObject(options)) {
-    return refused("The options of a handler must be an object, such as { base_path: '/insurance' }.")
+    return refused("The handler options must be an object, such as { base_path: '/insurance' }.")
   }
   const wrong = types.find(([name, is]) => options[name] !== undefined && !is(options[name]))
   return wrong === undefined ? Result.void : refused(`${wrong[0]} must be ${wrong[2]}.`)
@@ -183,7 +187,7 @@ const keylessOf = ({ keyless, mcp }: HandlerOptions): Result.Result<Quotewire.Ke
   if (mcp === undefined) return refused("keyless needs mcp: only agents can call without a key.")
   return isKeyless(keyless)
     ? Result.succeed(keyless)
-    : refused('keyless must be { organization_id, environment }, and environment "sandbox" or "live" if it is given.')
+    : refused('keyless must be { organization_id, environment }. The environment is optional: "sandbox" or "live".')
 }
 
 const isKeyless = Schema.is(
@@ -236,4 +240,4 @@ export const placeOf = Effect.fnUntraced(function* ({ base_path, base_url: given
   } satisfies Place
 })
 
-const unknownAddress = `Links in answers begin with ${PublicUrl.defaultAddress}: set public_url of embed to the address at which callers reach the handler, with its path.`
+const unknownAddress = `Links in answers begin with ${PublicUrl.defaultAddress}: set embed's public_url option to the address at which callers reach the handler, including the path.`

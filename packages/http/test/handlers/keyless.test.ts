@@ -70,7 +70,7 @@ describe("agents without a key", () => {
       assert.throws(() => nodeHandler(quotewire, { keyless }), /keyless needs mcp/)
       // A JavaScript program can pass this.
       const wrong: object = { mcp, keyless: { ...keyless, environment: "test" } }
-      assert.throws(() => nodeHandler(quotewire, wrong), /environment "sandbox" or "live"/)
+      assert.throws(() => nodeHandler(quotewire, wrong), /is optional: "sandbox" or "live"/)
     }).pipe(Effect.scoped)
   )
 })

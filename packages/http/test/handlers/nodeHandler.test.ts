@@ -335,10 +335,10 @@ describe("nodeHandler", () => {
     [{ mcp_origins: ["*"] }, /^mcp_origins must/],
     [{ proxies: 0 }, /^proxies must be the number of proxies/],
     [{ proxies: "everyone" }, /^proxies must be the number of proxies/],
-    [JSON.parse("null"), /^The options of a handler must be an object/],
+    [JSON.parse("null"), /^The handler options must be an object/],
     [JSON.parse('{"base_path":5}'), /^base_path must be a path, such as \/insurance\.$/],
     [JSON.parse('{"base_url":5}'), /^base_url must be an address/],
-    [JSON.parse('{"mcp":5}'), /^mcp must be a function .*: mcp of @quotewire\/mcp, without calling it\.$/],
+    [JSON.parse('{"mcp":5}'), /^mcp must be a function .*: pass mcp from @quotewire\/mcp without calling it\.$/],
     [
       JSON.parse('{"cors_origins":"https://shop.example"}'),
       /^cors_origins must be a list of origins, such as \["https/
@@ -346,7 +346,7 @@ describe("nodeHandler", () => {
     [JSON.parse('{"mcp_origins":[5]}'), /^mcp_origins must be a list of origins/],
     [JSON.parse('{"onAnswered":5}'), /^onAnswered must be a function\.$/],
     [JSON.parse('{"address":5}'), /^address must be a function\.$/],
-    [JSON.parse('{"limits":5}'), /^limits must be limits with every/],
+    [JSON.parse('{"limits":5}'), /^limits must be an object with every/],
     [{ oauth: { issuer: "https://login.example", environment: "live" } }, /^oauth needs mcp/],
     [{ mcp, oauth: { issuer: "login.example", environment: "live" } }, /^oauth\.issuer: Must be an https address/],
     [{ proxies: 1, proxy_header: JSON.parse('"x-real-ip"') }, /^proxy_header must be x-forwarded-for or forwarded\.$/]

@@ -143,7 +143,7 @@ describe("webHandler", () => {
       const handle = webHandler(quotewire)
       const answer = yield* Effect.promise(() => handle(new Request("https://evil.example/v1/quotes/quote_1")))
       assert.notInclude(yield* textOf(answer), "evil.example")
-      assert.include(logged.join("\n"), "set public_url of embed")
+      assert.include(logged.join("\n"), "set embed's public_url option")
     })
   )
 

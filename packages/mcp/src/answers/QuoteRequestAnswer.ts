@@ -203,7 +203,7 @@ const questionOf = (request: QuoteRequest): ReadonlyArray<string> => {
   return [
     `Ask the person: ${joinFirst(asked, "; ")}`,
     "With the answer, call start_quote_request again: the same facts, the answer added, and a new request_key. This request takes no answer.",
-    "Do not call get_quote_request in a loop: while status is action_required it answers at once, and nothing changes until the person acts.",
+    "Do not call get_quote_request in a loop: while status is action_required it answers immediately, and nothing changes until the person acts.",
     ...(isAwaited && deadline_at !== null
       ? [`Other carriers may still make offers: to see them, read it once more after ${deadline_at}.`]
       : [])

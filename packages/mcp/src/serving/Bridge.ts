@@ -20,7 +20,7 @@ export interface Settings {
  * "must".
  */
 export const hostRule =
-  "be the address of the host, such as https://quotes.example.com, without /v1/mcp, query, user or password"
+  "be the host's address, such as https://quotes.example.com, without /v1/mcp, a query, a user or a password"
 
 /** Reads a host's address and removes trailing slashes. `None` if it breaks `hostRule`. */
 export const readHost = (text: string): Option.Option<string> =>
@@ -128,7 +128,8 @@ const textOf = <E, R>(stream: Stream.Stream<Uint8Array, E, R>): Effect.Effect<st
 class Unusable extends Data.TaggedError("Unusable")<{ readonly message: string }> {}
 
 const tooLarge = () => new Unusable({ message: "The host's answer is larger than 32 MiB." })
-const tooMany = () => new Unusable({ message: "The host sends too many requests, or one that cannot be answered." })
+const tooMany = () =>
+  new Unusable({ message: "The host sent too many requests, or a request that cannot be answered." })
 
 /**
  * Reads events until one of them answers the message, and returns that event's text; null if none does. Meanwhile,

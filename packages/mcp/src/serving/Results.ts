@@ -47,7 +47,7 @@ export const make = (info: object) => {
   /** The result of a call that cannot ask the person questions. */
   const calledWithoutQuestion = (era: Protocol.Era) => (result: ToolResult | Form.Question) =>
     "form" in result
-      ? Effect.die("A tool asked the person in a call that cannot ask")
+      ? Effect.die("A tool asked the person a question in a call that cannot show one")
       : Effect.succeed(called(result, era))
   return { complete, called, asked, calledWithoutQuestion }
 }

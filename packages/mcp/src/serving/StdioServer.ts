@@ -53,7 +53,7 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
         )
       )
       yield* Effect.raceFirst(Fiber.join(writing), reading)
-    }).pipe(Effect.catchTag("PlatformError", (error) => Effect.logDebug("The pipe broke", error)))
+    }).pipe(Effect.catchTag("PlatformError", (error) => Effect.logDebug("Standard input or output closed", error)))
   )
 
 /** Creates `line`, which starts the calls of a line, and `idle`, which waits until no call is running. */
@@ -132,7 +132,7 @@ const keyOf = (id: unknown): string => JSON.stringify(id) ?? ""
 
 const unreadableLine: JsonRpc.ErrorAnswer = {
   id: null,
-  error: { code: JsonRpc.codes.parse_error, message: "A line must be JSON in UTF-8, of at most 256 KiB." }
+  error: { code: JsonRpc.codes.parse_error, message: "A line must be JSON in UTF-8, with at most 256 KiB." }
 }
 
 const inUse: JsonRpc.RpcError = {

@@ -121,7 +121,9 @@ const maxSeconds = 100 * longestStep
 export const secondsOf = (name: string, duration: Duration.Input): number => {
   const seconds = Option.match(Duration.fromInput(duration), { onNone: () => Number.NaN, onSome: Duration.toSeconds })
   if (Number.isInteger(seconds) && seconds >= 1 && seconds <= maxSeconds) return seconds
-  throw new RangeError(`${name} must be whole seconds, at least one and at most a hundred years, such as "90 seconds".`)
+  throw new RangeError(
+    `${name} must be a whole number of seconds, from one second to a hundred years, such as "90 seconds".`
+  )
 }
 
 /** Advances in steps until the work ends, and returns its result. */
@@ -131,7 +133,7 @@ export const advanceUntil = async <A>(
   { at_most = "1 day", step = "1 second" }: AdvanceUntilOptions = {}
 ): Promise<A> => {
   if (!Predicate.isPromiseLike(work)) {
-    throw new TypeError("The work must be a promise: call your async function, and pass what it returns.")
+    throw new TypeError("The work must be a promise: call your async function, and pass the promise that it returns.")
   }
   let ended = false
   const end = () => {
@@ -149,7 +151,7 @@ export const advanceUntil = async <A>(
   await turn()
   if (ended) return work
   throw new Error(
-    `The work has not ended, although the clock has moved by ${Duration.format(Duration.fromInputUnsafe(at_most))}. Does it wait for something that does not depend on the clock?`
+    `The work has not ended, although the clock has moved by ${Duration.format(Duration.fromInputUnsafe(at_most))}. Check whether the work waits for something that does not depend on the clock.`
   )
 }
 

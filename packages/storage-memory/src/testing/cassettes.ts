@@ -34,7 +34,7 @@ export const transportOf = (
     const adapter = carriers.find(({ carrier }) => carrier.id === carrier_id)
     if (adapter === undefined) {
       throw new Error(
-        `cassettes: ${carrier_id} is not one of your carriers. Name one of them, and pass that carrier in carriers.`
+        `cassettes: ${carrier_id} is not one of your carriers. Use the id of a carrier that you pass in the \`carriers\` option.`
       )
     }
     const cassette = Cassette.parse(json)

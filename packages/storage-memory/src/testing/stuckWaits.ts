@@ -41,4 +41,4 @@ export const rejectStuckWaits = <OwnLine extends AnyLine>(
 const lookEveryMs = 1_000
 
 const advice =
-  "Your code waits for quotes, but the clock of the sandbox stands still. Move it while your code runs: await world.advanceUntil(yourCode(world.client))."
+  "Your code waits for quotes, but nothing advances the sandbox's clock. Advance the clock while your code runs: await world.advanceUntil(yourCode(world.client))."

@@ -137,7 +137,7 @@ describe("a sandbox's clock", () => {
       "101000 days",
       JSON.parse('"1 fortnight"')
     ] as const) {
-      assert.match(await messageOf(world.advance(wrong)), /^duration must be whole seconds/)
+      assert.match(await messageOf(world.advance(wrong)), /^duration must be a whole number of seconds/)
     }
     assert.match(await messageOf(world.advanceUntil(Promise.resolve(), { step: 0 })), /^step/)
     assert.match(
@@ -157,7 +157,7 @@ describe("a sandbox's clock", () => {
     await using world = await sandbox()
     const work: Promise<number> = JSON.parse("{}")
     const outcome = await world.advanceUntil(work).catch((error) => error)
-    assert.include(String(outcome), "call your async function, and pass what it returns")
+    assert.include(String(outcome), "call your async function, and pass the promise that it returns")
   })
 
   it("starts only at a valid date", async () => {
@@ -291,7 +291,7 @@ describe("a sandbox", () => {
       application
     })
     await world.advance("1 minute")
-    assert.include(world.missing_from_cassettes()[0] ?? "", "Record it again")
+    assert.include(world.missing_from_cassettes()[0] ?? "", "Record the cassette again")
   })
 
   it("rejects a cassette for an unknown carrier, and an invalid configuration", async () => {

@@ -29,12 +29,12 @@ const { flags } = OwnerOrOperator
 
 const choice = {
   statuses: Listing.text("statuses", "Only deliveries in these states, comma-separated; failed,cancelled by default"),
-  types: Listing.text("types", "Only deliveries of these types of event, comma-separated; all by default"),
+  types: Listing.text("types", "Only deliveries of these event types, comma-separated; all by default"),
   after: Listing.text("after", "Only deliveries created at or after this time, such as 2026-11-20T08:00:00Z"),
   before: Listing.text("before", "Only deliveries created before this time; until now by default"),
   per_minute: Flag.Int("per-minute").pipe(
     Flag.optional,
-    Flag.withDescription("How many deliveries to send in a minute; 60 by default")
+    Flag.withDescription("How many deliveries to send per minute; 60 by default")
   )
 }
 
@@ -60,7 +60,7 @@ const lineOf = (of: RecoveryCalls.Recovery): string =>
     of.reason === null ? of.state : `${of.state} (${of.reason})`,
     `${of.resent} of ${of.matched} sent again`,
     ...(of.skipped === 0 ? [] : [`${of.skipped} skipped`]),
-    `${of.per_minute} a minute`,
+    `${of.per_minute} per minute`,
     ...(of.left_seconds === 0 ? [] : [`about ${of.left_seconds} s left`]),
     `started ${of.created_at}`
   ].join("  ")
@@ -78,7 +78,7 @@ const preview = Command.make(
       const calls = yield* RecoveryCalls.of(settings, settings.subscription_id)
       const found = yield* calls.preview(choiceOf(settings))
       const matched = `${found.matched}${found.is_complete ? "" : " or more"} deliveries match`
-      const pace = `${found.takes_seconds} s at ${found.per_minute} a minute`
+      const pace = `${found.takes_seconds} s at ${found.per_minute} per minute`
       yield* Output.result(settings, found, [`${matched}; sending them takes ${pace}. Nothing was sent.`])
     })
 ).pipe(Command.withDescription("Count the deliveries that a recovery would send again, and how long it would take"))
@@ -132,6 +132,6 @@ export const recoveries = Command.make("recoveries").pipe(
     show,
     changing("pause", "Pause a recovery"),
     changing("resume", "Resume a paused recovery"),
-    changing("stop", "Stop a recovery for good")
+    changing("stop", "Stop a recovery permanently")
   ])
 )

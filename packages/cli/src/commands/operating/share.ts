@@ -27,7 +27,7 @@ const days = Flag.Int("days").pipe(
     () => "--days must be a whole number from 1 to 30"
   ),
   Flag.withDefault(7),
-  Flag.withDescription("After how many days the link expires: 1 to 30; 7 by default")
+  Flag.withDescription("Number of days until the link expires: 1 to 30; 7 by default")
 )
 
 /** `quotewire share` creates a link that shows one request or one endpoint to somebody without a key. */
@@ -43,6 +43,6 @@ export const share = Command.make(
       })
       const link: NewLink = yield* made
       const url = `${settings.base_url}/console/link/${shared_id}#${link.token}`
-      yield* Output.result(settings, { ...link, url }, [url, "", `It can be read until ${link.expires_at}.`])
+      yield* Output.result(settings, { ...link, url }, [url, "", `The link works until ${link.expires_at}.`])
     })
 ).pipe(Command.withDescription("Create a read-only link to one request or endpoint, valid until it expires"))

@@ -20,7 +20,7 @@ interface Report {
 }
 
 const linesOf = ({ backlog, cells, next_due_at, processes, waits_ms }: Report): ReadonlyArray<string> => [
-  waits_ms === 0 ? "No due job waits." : `The oldest due job has waited ${Math.ceil(waits_ms / 1_000)} s.`,
+  waits_ms === 0 ? "No jobs are overdue." : `The oldest due job has waited ${Math.ceil(waits_ms / 1_000)} s.`,
   ...(next_due_at === null ? [] : [`Next job: ${next_due_at}`]),
   ...(backlog ?? []).map(({ due, kind, oldest_due_at }) => `${kind}: ${due} due, the oldest since ${oldest_due_at}`),
   ...(processes ?? []).map(({ name, since }) => `Process ${name}, connected since ${since}`),
@@ -42,4 +42,4 @@ export const status = Command.make(
       const report = yield* OperatorClient.told<Report>(settings, "get_work", {})
       yield* Output.result(settings, report, linesOf(report))
     })
-).pipe(Command.withDescription("Check whether a host's due work gets done"))
+).pipe(Command.withDescription("Check whether a host runs its due jobs"))
