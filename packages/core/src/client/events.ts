@@ -11,7 +11,7 @@ const hourMs = 3_600_000
 /** The longest wait for new events, as a multiple of `poll_ms`. */
 const longestWaitFactor = 10
 
-/** Makes `events` from a function that reads one page. */
+/** Makes the `events` method from a function that reads one page. */
 export const makeEvents =
   (list: OperationMethods["list_events"], sleep: Sleep): Client["events"] =>
   ({ after = null, limit: asked = 100, poll_ms: poll = defaultPollMs, signal } = {}) => {
@@ -20,7 +20,7 @@ export const makeEvents =
     const signals = signal === undefined ? {} : { signal }
     let cursor = after
 
-    /** Reads the page after a cursor, and retries temporary errors for as long as they last. */
+    /** Reads the page after a cursor. Retries as long as the errors are temporary. */
     const pageAfter = async (place: string | null) => {
       for (let failures = 0; ; failures++) {
         try {
@@ -46,7 +46,8 @@ export const makeEvents =
           if (index === events.length - 1) cursor = next_cursor
           yield event
         }
-        // If a host returns the same page again, keep waiting longer instead of polling it in a tight loop.
+        // If a host returns the same page again, the wait keeps growing, so that the host is not polled in a tight
+        // loop.
         if (events.length > 0 && next_cursor !== before) waitMs = pollMs
         else {
           cursor = next_cursor

@@ -1,6 +1,6 @@
 /**
- * The client without the service, for programs that only call a host. It loads none of Effect, so such programs stay
- * small.
+ * The client without the service, for programs that only call a host. It does not load Effect, so that these programs
+ * stay small.
  */
 
 export type { Line as AnyLine } from "../lines/Line.ts"

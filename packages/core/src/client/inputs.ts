@@ -7,23 +7,24 @@ import type { operations } from "../operations.ts"
 import type { StartInput } from "../quoting/Start.ts"
 
 /*
- * The types of what a program passes to a client. They are derived from the schemas that check it at run time.
+ * The types of the inputs that a program passes to a client. They are derived from the schemas that check inputs at run
+ * time.
  */
 
-/** Any of the operations. */
+/** Any operation of the API. */
 export type AnyOperation = (typeof operations)[number]
 
 /** The operation with this name. */
 export type OperationNamed<Name extends AnyOperation["name"]> = Extract<AnyOperation, { readonly name: Name }>
 
-/** The names of the operations that need an `idempotency_key`. */
+/** The names of operations that need an `idempotency_key`. */
 export type KeyedOperation = Extract<AnyOperation, { readonly idempotent: true }>["name"]
 
 /** A field of an input. An optional field may also be `undefined`, which counts as absent. */
 type Field<A, K extends keyof A> =
   Record<never, never> extends Pick<A, K> ? Unbranded<A[K]> | undefined : Unbranded<A[K]>
 
-/** A value in which branded IDs are plain strings, as a program writes them. */
+/** A type in which branded IDs are plain strings, as a program writes them. */
 export type Unbranded<A> =
   A extends Brand.Brand<string>
     ? Brand.Brand.Unbranded<A>
@@ -34,10 +35,10 @@ export type Unbranded<A> =
         : { readonly [K in keyof A]: Field<A, K> }
 
 /**
- * The facts of a line, all optional at every depth. The compiler checks their names and values.
+ * The facts of a line, in which everything is optional at every depth. The compiler checks names and values.
  *
- * A start with missing facts is refused with `needs_information`, which lists them. So a program can send what it has,
- * and ask the person for the rest.
+ * A start with missing facts fails with `needs_information`, which lists them. A program can therefore send the facts
+ * that it has, and ask the person for the others.
  */
 type GivenFacts<A> = A extends Scalar | undefined
   ? A
@@ -45,17 +46,17 @@ type GivenFacts<A> = A extends Scalar | undefined
     ? ReadonlyArray<GivenFacts<Item>>
     : { readonly [K in keyof A]?: GivenFacts<A[K]> | undefined }
 
-/** The fields for a person's agreement to the disclosure, which only callers without a key send. */
+/** The fields for a person's agreement to the disclosure. Only callers without a key send them. */
 type KeylessField = "quote_disclosure_version" | "quote_disclosure_accepted"
 
-/** The field that only starts for lines with a credit disclosure have. */
+/** The field that a start lacks if none of the lines has a credit disclosure; `never` if one of them has. */
 type CreditField<OwnLine extends Line> = true extends OwnLine["has_credit_disclosure"]
   ? never
   : "credit_disclosure_receipt_id"
 
 /**
- * The input of a start for the lines with these names: one shape for each line, discriminated by `line`. A client has a
- * key, so a receipt of the person's consent is required (api.md, Start).
+ * The input of a start for lines with these names. It has one shape for each line, discriminated by `line`. A client
+ * has a key, so a receipt for the person's consent is required (api.md, Start).
  */
 export type StartOf<OwnLine extends Line, Name extends string = OwnLine["name"]> = OwnLine extends Line
   ? Name extends OwnLine["name"]
@@ -71,7 +72,7 @@ export type StartOf<OwnLine extends Line, Name extends string = OwnLine["name"]>
 /**
  * The input of an operation, as in `InputOf<"start_quote_request">`.
  *
- * For lines of your own, name them: `InputOf<"start_quote_request", typeof bicycle>`.
+ * For your own lines, add their types: `InputOf<"start_quote_request", typeof bicycle>`.
  */
 export type InputOf<
   Name extends AnyOperation["name"],

@@ -1,9 +1,9 @@
 import type { ApiError, ErrorCode } from "../wire/ApiError.ts"
 
-/** Marks the API's error classes, on their prototypes. Unlike `instanceof`, this works across copies of the library. */
+/** Marks the API's error class on its prototype. Unlike `instanceof`, this works with several copies of the library. */
 const mark = Symbol.for("@quotewire/ApiError")
 
-/** Whether an error is a refusal by the API; if you pass a `code`, whether it is the refusal with that code. */
+/** Whether an error is an API error. If you pass `code`, whether it is the API error with this code. */
 export const isApiError = <Code extends ErrorCode = ErrorCode>(
   error: unknown,
   code?: Code
@@ -14,6 +14,6 @@ export const isApiError = <Code extends ErrorCode = ErrorCode>(
   "code" in error &&
   (code === undefined || error.code === code)
 
-/** The fields that every refusal has, whether it comes from an embedded service or from a host. */
+/** The fields of every API error, whether it comes from an embedded service or from a host. */
 export type ApiErrorOf<Code extends ErrorCode = ErrorCode> = Error &
   Pick<ApiError<Code>, "code" | "status" | "field_errors" | "retry_action" | "retry_after_seconds">

@@ -14,7 +14,10 @@ export interface Transport {
   readonly sleep: Sleep
 }
 
-/** Makes a client that calls through a transport: that of `embed` stays in the process, that of `connect` uses HTTP. */
+/**
+ * Makes a client that calls through a transport. The transport of `embed` stays in the process; the transport of
+ * `connect` uses HTTP.
+ */
 export const makeClient = <OwnLine extends Line = StandardLine>({
   call,
   names,
@@ -24,7 +27,7 @@ export const makeClient = <OwnLine extends Line = StandardLine>({
     (name: AnyOperation["name"]) =>
     (input: unknown, options: CallOptions = {}) =>
       call(name, input, options)
-  // The cast is safe: each name gets the method that calls the operation of that name.
+  // The cast is safe: each operation's name is mapped to the method that calls this operation.
   const methods = Object.fromEntries(names.map((name) => [name, methodOf(name)])) as Omit<
     RemoteClient<OwnLine>,
     "wait_for_quotes" | "events"

@@ -2,10 +2,11 @@ const firstMs = 500
 const longestMs = 8_000
 
 /**
- * How long to wait before a failed call is retried, in milliseconds; null if it must not be retried.
+ * How long to wait before retrying a failed call, in milliseconds; null if the call must not be retried.
  *
  * The error's `retry_action` decides: `retry` and `wait` allow a retry. The pause doubles with each failure, from half
- * a second to eight, and is at least `retry_after_seconds`. `failures` counts the failures in a row before this one.
+ * a second to eight seconds, and is at least `retry_after_seconds`. `failures` is the number of consecutive failures
+ * before this one.
  */
 export const retryPause = (error: unknown, failures: number): number | null => {
   if (typeof error !== "object" || error === null || !("retry_action" in error)) return null

@@ -8,16 +8,16 @@ type Answer = AnswerOf<"get_quote_request">
 const defaultTimeoutMs = 120_000
 const dayMs = 86_400_000
 
-/** The longest that one read waits (api.md, Waiting). */
+/** The longest wait of a single read, in seconds (api.md, Waiting). */
 const waitSeconds = 20
 
 /**
- * The pause after a read without a change. A host that is shutting down answers immediately, and must not be polled in
- * a tight loop.
+ * The pause after a read that returned no change. A host that is shutting down answers immediately, and must not be
+ * polled in a tight loop.
  */
 const unchangedPauseMs = 500
 
-/** Makes `wait_for_quotes` from a function that reads a quote request. */
+/** Makes the `wait_for_quotes` method from a function that reads a quote request. */
 export const makeWaitForQuotes =
   (get: OperationMethods["get_quote_request"], sleep: Sleep): Client["wait_for_quotes"] =>
   async (id, options = {}) => {
@@ -31,9 +31,9 @@ export const makeWaitForQuotes =
       () => timer.abort(timedOut),
       () => {}
     )
-    /** The latest answer, which a timeout resolves with. */
+    /** The latest answer. If the time is up, the wait resolves with it. */
     let newest: Answer | null = null
-    /** What a timeout rejects with if there is no answer. */
+    /** The error with which the wait rejects if the time is up without an answer. */
     let failure: unknown = timedOut
     try {
       for (let failures = 0; ; ) {

@@ -1,14 +1,12 @@
 import { Cause, Effect, Predicate } from "effect"
 
-/*
- * Calls to code outside the core, and what may be logged about its errors.
- */
+/* Calls code outside the core, and limits what is logged about its errors. */
 
 /**
- * The loggable part of an error from code outside the core, such as a carrier's adapter.
+ * The part of an error from code outside the core, such as a carrier's adapter, that may be logged.
  *
  * The name, the code and the stack frames say what went wrong and where. The message is omitted, because such code
- * handles facts and secrets, and its messages may repeat them.
+ * handles facts and secrets, which its messages may repeat.
  */
 class Fault extends Error {}
 
@@ -16,7 +14,7 @@ class Fault extends Error {}
 const maxCauses = 5
 const maxFrames = 10
 
-/** The error without messages. For a thrown value that is not an error, only its type is kept. Never throws. */
+/** An error without messages. If the thrown value is not an error, only its type is kept. Never throws. */
 export const redacted = (thrown: unknown): Error =>
   readable(
     () => faultOf(thrown, maxCauses),
@@ -29,7 +27,7 @@ export const classOf = (thrown: unknown): string => {
   return [name, ...codes.slice(0, 1)].join(" ")
 }
 
-/** The name of an error, and its own code and those of its causes. Never throws. */
+/** The name of an error, and the codes of the error and its causes. Never throws. */
 export const nameAndCodesOf = (thrown: unknown): { readonly name: string; readonly codes: ReadonlyArray<string> } =>
   readable(
     () => ({ name: nameOf(thrown), codes: causesOf(thrown, maxCauses).flatMap((cause) => codeOf(cause) ?? []) }),
@@ -37,7 +35,8 @@ export const nameAndCodesOf = (thrown: unknown): { readonly name: string; readon
   )
 
 /**
- * Reads from a thrown value. It is foreign, so its getters may throw as well; then returns the result of `otherwise`.
+ * Reads a thrown value. Its getters may throw too, because it comes from other code; the result is then that of
+ * `otherwise`.
  */
 const readable = <A>(read: () => A, otherwise: () => A): A => {
   try {
@@ -52,13 +51,13 @@ const causesOf = (thrown: unknown, causes: number): ReadonlyArray<unknown> =>
     ? [thrown, ...causesOf(thrown.cause, causes - 1)]
     : [thrown]
 
-/** Logs that code outside the core failed and where, but not its error messages. */
+/** Logs that code outside the core failed, and where. Its error messages are not logged. */
 export const log = (message: string, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   Effect.logWarning(message, Cause.die(redacted(Cause.squash(cause))))
 
 /**
- * Logs that the embedding program's own code failed and where. Error messages are included, because the program
- * controls what they contain. Messages and the list of causes are cut to length.
+ * Logs that the embedding program's own code failed, and where. Error messages are logged, because the program controls
+ * what they contain. Messages and the list of causes are cut to length.
  */
 export const logWithMessages = (message: string, cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   const thrown = Cause.squash(cause)
@@ -71,7 +70,7 @@ export const logWithMessages = (message: string, cause: Cause.Cause<unknown>): E
 
 const maxMessageCharacters = 1_000
 
-/** The message of a thrown value, or the value itself if it is a primitive such as text or a number. */
+/** The message of a thrown value. A primitive, such as a string or a number, is its own message. */
 const ownMessage = (thrown: unknown): string => {
   const told =
     thrown instanceof Error ? thrown.message : Predicate.hasProperty(thrown, "message") ? thrown.message : thrown
@@ -79,11 +78,11 @@ const ownMessage = (thrown: unknown): string => {
   return text.length > maxMessageCharacters ? `${text.slice(0, maxMessageCharacters).toWellFormed()}…` : text
 }
 
-/** Runs a call to code outside the core, and removes the messages from its defects, so that they can be logged. */
+/** Calls code outside the core. If it dies, removes the messages from the defect, so that the defect can be logged. */
 export const redactDefects = <A, E, R>(call: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.catchDefect(Effect.suspend(call), (defect) => Effect.die(redacted(defect)))
 
-/** The same as `redactDefects`, for a synchronous call: what it throws is redacted. */
+/** Like `redactDefects`, but for a synchronous call. Redacts what the call throws. */
 export const redactThrown = <A>(call: () => A): A => {
   try {
     return call()
@@ -95,15 +94,15 @@ export const redactThrown = <A>(call: () => A): A => {
 /**
  * Calls a function of the embedding program, such as `on_expired`, and handles its failure.
  *
- * It does not wait for a promise. If the function throws or its promise rejects, the error goes to `failed`, because an
- * unhandled rejection would end the process.
+ * It does not wait for a returned promise. If the function throws or its promise rejects, it passes the error to
+ * `failed`, because an unhandled rejection would end the process.
  */
 export const callHook = (hook: () => unknown, failed: (thrown: unknown) => Effect.Effect<void>): Effect.Effect<void> =>
   Effect.suspend(() => {
     try {
       const returned = hook()
       if (!Predicate.isPromiseLike(returned)) return Effect.void
-      // Attached here and not in the fiber, because the fiber starts only after Node has reported the rejection.
+      // Attached here instead of in the fiber, which starts only after Node has already reported the rejection.
       const settled = Promise.resolve(returned).then(
         () => Effect.void,
         (thrown) => failed(thrown)
@@ -131,7 +130,7 @@ const faultOf = (thrown: unknown, causes: number, messageOf = (_: unknown) => le
 
 const leftOut = "message omitted"
 
-// Only names and codes that look like program words are logged. Anything else could contain facts.
+// Matches names and codes that look like identifiers. Nothing else is logged, because it could contain facts.
 const word = /^[A-Za-z_$][\w$./-]{0,63}$/
 const upper = /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$|^E[A-Z\d]{2,31}$/
 
@@ -150,11 +149,11 @@ const isInsideEffect = /[\\/]node_modules[\\/]effect[\\/]/
 const frame = /^\s*at (?:.*\()?([^()]+:\d+:\d+)\)?$/
 
 /**
- * The stack frames, `file:line:column`, except those inside Effect. The stack begins with the message, which may have
- * several lines.
+ * The stack frames as `file:line:column`, without frames inside Effect. The stack begins with the message, which may
+ * have several lines.
  */
 const framesOf = ({ message, stack }: Error): ReadonlyArray<string> => {
-  // Some programs replace the stack with something that is not text.
+  // Some programs replace the stack with a value that is not text.
   if (typeof stack !== "string") return []
   const start = stack.indexOf(message)
   const lines = (start < 0 ? stack : stack.slice(start + message.length)).split("\n")

@@ -1,12 +1,12 @@
 import { Effect, RcMap, type Scope, Semaphore } from "effect"
 
 /**
- * Runs steps with the same name one after another, in the order of their calls. Steps with other names run
+ * Runs steps with the same name one after another, in the order of the calls. Steps with different names run
  * concurrently.
  */
 export type KeyedMutex<Name> = <A, E, R>(name: Name, step: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
-/** Makes a mutex for this process. A name that is not in use takes no memory. */
+/** Makes a mutex for this process. A name takes memory only while it is in use. */
 export const makeKeyedMutex = <Name>(): Effect.Effect<KeyedMutex<Name>, never, Scope.Scope> =>
   Effect.map(
     RcMap.make({ lookup: (_: Name) => Semaphore.make(1) }),

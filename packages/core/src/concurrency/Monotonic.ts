@@ -6,9 +6,9 @@ export const millisOf = (clock: Clock.Clock): number => Number(clock.monotonicTi
 /** Monotonic time in milliseconds, for measuring durations: it does not jump when the machine's wall clock is set. */
 export const millis: Effect.Effect<number> = Effect.map(Clock.Clock, millisOf)
 
-/** How much time has passed since a moment of the clock's monotonic time, in whole milliseconds. */
+/** How much time has passed since `beganMs` in the clock's monotonic time, in whole milliseconds. */
 export const sinceOf = (clock: Clock.Clock, beganMs: number): number => Math.round(millisOf(clock) - beganMs)
 
-/** How much time has passed since a moment of monotonic time, in whole milliseconds. */
+/** How much time has passed since `beganMs` in monotonic time, in whole milliseconds. */
 export const since = (beganMs: number): Effect.Effect<number> =>
   Effect.map(Clock.Clock, (clock) => sinceOf(clock, beganMs))

@@ -1,7 +1,10 @@
 import { Context, type Effect } from "effect"
 
-/** The slot of a running job. A runner has a limited number of slots, so a job frees its slot during outside calls. */
+/**
+ * The slot of a running job. A runner has a limited number of slots, so a job frees its slot while it calls another
+ * system.
+ */
 export const Slot = Context.Reference<{
-  /** Makes an outside call without holding a slot, so that a slow carrier delays no other work. */
+  /** Makes such a call without holding a slot, so that a slow carrier does not delay other work. */
   readonly yieldDuring: <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }>("@quotewire/core/Slot", { defaultValue: () => ({ yieldDuring: (call) => call }) })

@@ -1,10 +1,10 @@
 import { Effect } from "effect"
 
 /**
- * Runs a round again and again, forever.
+ * Runs a round over and over, forever.
  *
- * If a round fails or dies, this logs that with `name`, and the next round starts after the pause, in milliseconds. So
- * no single failure silently stops a background task. Interruption ends it.
+ * If a round fails or dies, this logs the failure with `name`, and the next round starts after the pause, in
+ * milliseconds. A single failure therefore cannot silently stop a background task. Interruption ends it.
  */
 export const repeatForever = <E, R>(
   name: string,

@@ -11,15 +11,15 @@ import { type FieldError, limitFields } from "../wire/FieldError.ts"
 import * as Input from "../wire/Input.ts"
 import type { Config } from "./Config.ts"
 
-/** A configuration that cannot be used. The message names every fault with its path, and never repeats a value. */
+/** An invalid configuration. The message lists every mistake with its path, and never repeats a value. */
 export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{ readonly message: string }> {}
 
 const idsOf = Function.memoize((carriers: ReadonlyArray<FictionalCarrier>) => new Set(carriers.map(({ id }) => id)))
 
-/** Finds the faults in an option's value, with their paths below the option. `config` is the whole configuration. */
+/** Finds the mistakes in an option's value, with paths relative to the option. `config` is the whole configuration. */
 export type OptionRule = (value: unknown, config: Given) => ReadonlyArray<FieldError>
 
-/** A configuration before it is checked. */
+/** A configuration that is not checked yet. */
 type Given = Readonly<Record<PropertyKey, unknown>>
 
 const findWrongLine = Input.findings(
@@ -50,7 +50,7 @@ const nameFaults = (names: ReadonlyArray<string | null>, position: number): Read
   return first === position ? [] : [{ path: "name", message: `Must differ from lines.${first}.name.` }]
 }
 
-/** The lines of a configuration, without entries that are not lines; the standard lines by default. */
+/** The lines in a configuration, without entries that are not lines; by default the standard lines. */
 const linesIn = ({ lines }: Given): LineSet => (Array.isArray(lines) ? linesOf(lines.filter(isLine)) : standard)
 
 const isRating = Schema.is(
@@ -110,7 +110,7 @@ const sandboxConnectionsRule: OptionRule = (value, { carriers }) => {
   if (!areConnections(value)) return findWrongConnections(value)
   const list: ReadonlyArray<unknown> = Array.isArray(carriers) ? carriers : []
   const adapters = list.filter(AdapterRules.isAdapter)
-  // If a carrier is not valid, it is unknown which connections it takes.
+  // If one carrier is invalid, it is unknown which connections the carriers need.
   if (adapters.length < list.length) return []
   return Object.entries(value).flatMap(([carrier_id, values]) =>
     Result.match(Connection.check(adapters, { carrier_id, environment: "sandbox", values }), {
@@ -120,26 +120,26 @@ const sandboxConnectionsRule: OptionRule = (value, { carriers }) => {
   )
 }
 
-/** Whether a fault is about an undefined value, such as one from an environment variable that is not set. */
+/** Whether a mistake is an undefined value, such as the value of an environment variable that is not set. */
 const isUnset = (values: Readonly<Record<string, unknown>>, { path }: FieldError): boolean =>
   Object.entries(values).some(([name, value]) => value === undefined && path === `values.${name}`)
 
 /**
- * A connection's fault, with its path in the option. A fault that is not about a value is reported for the whole
- * carrier.
+ * A connection's mistake, with its path in the option. A mistake that is not about a value is reported for the carrier
+ * as a whole.
  */
 const inConnection =
   (carrierId: string) =>
   (fault: FieldError): FieldError =>
     below(carrierId)({ ...fault, path: fault.path.replace(/^(carrier_id|environment|values)(\.|$)/, "") })
 
-/** A rule with a single message. */
+/** Makes a rule that has only one message. */
 export const must =
   (message: string, holds: (value: unknown) => boolean): OptionRule =>
   (value) =>
     holds(value) ? [] : [{ path: "", message }]
 
-/** A rule for an option that takes a layer. */
+/** Makes a rule for an option that takes a layer. */
 export const layerRule =
   (message: string): OptionRule =>
   (value) => {
@@ -149,7 +149,7 @@ export const layerRule =
 
 const recorded = Schema.optionalKey(Schema.Literals(["all", "failures", "none"]))
 
-/** One rule for each option. A missing rule does not compile. */
+/** One rule for each option. If a rule is missing, this does not compile. */
 export const configRules: { readonly [Option in keyof Config]-?: OptionRule } = {
   lines: linesRule,
   ratings: ratingsRule,
@@ -163,7 +163,7 @@ export const configRules: { readonly [Option in keyof Config]-?: OptionRule } = 
   on_carrier_exchange: must("Must be a function.", Predicate.isFunction)
 }
 
-/** Checks each option by its rule. Returns the error, or null if nothing is wrong. */
+/** Checks each option with its rule. Returns the error, or null if there is no mistake. */
 export const checkOptions = (
   value: unknown,
   rules: Readonly<Record<string, OptionRule>>,
@@ -173,7 +173,7 @@ export const checkOptions = (
   return faults.length === 0 ? null : new InvalidConfig({ message: messageOf(faults) })
 }
 
-/** Parses a configuration. Types are checked as well, because the compiler may never have seen the file. */
+/** Reads a configuration. It also checks types, because the configuration file may never have been compiled. */
 export const readConfig = (value: unknown): Result.Result<Config, InvalidConfig> =>
   isConfig(value)
     ? Result.succeed(value)
@@ -203,7 +203,7 @@ const below =
   (place: string) =>
   (fault: FieldError): FieldError => ({ ...fault, path: fault.path === "" ? place : `${place}.${fault.path}` })
 
-/** The message of the error. One fault is on the same line; several faults have a line each. */
+/** The error's message. A single mistake is on the same line; several mistakes have a line each. */
 const messageOf = (faults: ReadonlyArray<FieldError>): string => {
   const sentences = limitFields({ found: faults, more: 0 }, "error").map(sentenceOf)
   return `The configuration is not valid:${sentences.length === 1 ? " " : "\n  "}${sentences.join("\n  ")}`

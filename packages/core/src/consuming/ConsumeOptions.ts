@@ -8,85 +8,88 @@ import * as Input from "../wire/Input.ts"
 import { dayMs, hourMs, secondMs } from "../wire/Timestamp.ts"
 import type { ParkedEvent } from "./ParkedEvent.ts"
 
-/** What a handler gets besides the event. */
+/** What a handler receives in addition to the event. */
 export interface EventContext {
   readonly organization_id: OrganizationId
   readonly environment: Environment
-  /** Counts the attempts of this event, from 1. An attempt during which the process died also counts. */
+  /** The number of this attempt at the event, from 1. An attempt during which the process died also counts. */
   readonly attempt: number
 }
 
-/** Handles one event. If the Effect fails, the event is retried; if it succeeds, the event is done. */
+/** Handles one event. If the Effect succeeds, the event is done; if it fails, the event is retried. */
 export type EffectEventHandler<E = unknown, R = never> = (
   event: Event,
   context: EventContext
 ) => Effect.Effect<unknown, E, R>
 
-/** Handles one event. If the promise rejects, the event is retried; if it resolves, the event is done. */
+/** Handles one event. If the promise resolves, the event is done; if it rejects, the event is retried. */
 export type EventHandler = (
   event: Event,
   context: EventContext & {
-    /** Aborts when the attempt is cut off: it timed out, the consumer is stopping, or another process takes over. */
+    /**
+     * Aborts when the attempt is cut off, because it timed out, the consumer is stopping, or another process has taken
+     * over.
+     */
     readonly signal: AbortSignal
   }
 ) => unknown
 
-/** Events that retention erased before they were handled. */
+/** Reports events that retention erased before they were handled. */
 export interface ExpiredEvents {
   readonly consumer: string
   readonly organization_id: OrganizationId
   readonly environment: Environment
-  /** How many events were erased, of all types. */
+  /** How many events were erased. Events of all types count. */
   readonly events: number
 }
 
 /** Options for a consumer. Times are milliseconds of real time. */
 export interface ConsumeOptions {
   /**
-   * Where a new name starts: at the present (default), or at the oldest event that is kept. A known name continues
-   * where it was.
+   * Where a consumer with a new name starts: at the end of the feed (`now`, the default), or at the oldest event that
+   * is still stored. A known name continues where it stopped.
    */
   readonly from?: "now" | "oldest"
-  /** Handles only the events of one environment; by default of both. */
+  /** Handles only events in one environment; by default in both. */
   readonly environment?: Environment
-  /** Handles only the events of one organization; by default of all that share the storage. */
+  /** Handles only events of one organization; by default of all organizations in the storage. */
   readonly organization_id?: string
   /** Handles only events of these types; by default of all types. */
   readonly types?: ReadonlyArray<EventType>
   /**
-   * How long one attempt may take; 30 seconds by default. After that, the attempt's signal aborts, and it counts as
+   * How long an attempt may take; 30 seconds by default. After that, its signal aborts and the attempt counts as
    * failed.
    */
   readonly timeout_ms?: number
   /**
-   * How often an event may fail before it is parked; 10 by default.
+   * How many attempts at an event may fail before the event is parked; 10 by default.
    *
    * An attempt during which the process died counts as failed. The death may have had another cause, so the event then
-   * gets one more attempt, even if this is 1.
+   * gets one more attempt, even if this option is 1.
    */
   readonly max_attempts?: number
   /** The pause after the first failure, 1 second by default. It doubles with each further failure. */
   readonly backoff_ms?: number
   /** The longest pause between two attempts; 1 minute by default. */
   readonly max_backoff_ms?: number
-  /** How long after a process dies another process takes over; 30 seconds by default. */
+  /** How long after a process has died another process takes over; 30 seconds by default. */
   readonly lease_ms?: number
-  /** How many workspaces this process handles concurrently; 8 by default. */
+  /** The maximum number of workspaces that this process handles concurrently; 8 by default. */
   readonly concurrency?: number
-  /** How long stopping waits for running handlers. Default: `embed`'s `grace_ms`, or 8 seconds with Effect. */
+  /** How long `stop` waits for running handlers. The default is the `grace_ms` of `embed`, or 8 seconds with Effect. */
   readonly grace_ms?: number
   /** Called when events were erased before they were handled. This is also logged. */
   readonly on_expired?: (expired: ExpiredEvents) => void
   /** Called when an event was parked after too many failures. This is also logged. */
   readonly on_parked?: (parked: ParkedEvent) => void
   /**
-   * Whether the log includes the messages of errors that the handler throws; true by default. If false, the log has
-   * only the error's class, code and location. Set it to false if your messages can contain facts about a person.
+   * Whether the log includes the messages of errors that the handler throws; true by default. If false, the log
+   * contains only an error's class, code and location. Use false if your messages can contain facts about a person.
    */
   readonly log_messages?: boolean
 }
 
-/** The name or options of a consumer are invalid. The message names each invalid one, and what to do. */
+/** A consumer's name or options are invalid. The message names each mistake, and what to do about it. */
 export class InvalidConsumer extends Data.TaggedError("InvalidConsumer")<{ readonly message: string }> {}
 
 /** A consumer's options, with all defaults filled in. */
@@ -95,7 +98,7 @@ export interface ConsumeSettings {
   readonly from: "now" | "oldest"
   readonly environment: Environment | null
   readonly organization_id: string | null
-  /** The types to handle; null for all. */
+  /** The event types to handle; null for all types. */
   readonly types: ReadonlySet<string> | null
   readonly timeout_ms: number
   readonly max_attempts: number
@@ -111,7 +114,10 @@ export interface ConsumeSettings {
 
 const whole = (minimum: number, maximum: number) => Schema.optionalKey(Input.wholeNumber(minimum, maximum))
 
-/** The event types that a feed can contain. Purchases do not happen yet, and test events go only to webhooks. */
+/**
+ * The event types that can appear in a feed. Events about purchases are only reserved, and test events go only to
+ * webhooks.
+ */
 const feedTypes = types.filter((type) => !type.startsWith("purchase.") && type !== "webhook.test")
 
 const Options = Schema.Struct({
@@ -135,7 +141,7 @@ const wrongTypes = Input.findings(Options)
 
 const noSuchOption = `There is no such option. The options are ${Object.keys(Options.fields).join(", ")}.`
 
-/** The faults of the options. An undefined option counts as absent. */
+/** Finds the mistakes in the options. An undefined option counts as absent. */
 const wrongOptions = (options: unknown): ReadonlyArray<FieldError> => {
   if (!Predicate.isReadonlyObject(options)) return wrongTypes(options)
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
@@ -145,7 +151,7 @@ const wrongOptions = (options: unknown): ReadonlyArray<FieldError> => {
 
 const nameForm = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
-/** A consumer's settings, or the faults of its name, handler and options. */
+/** A consumer's settings, or the mistakes in its name, handler and options. */
 export const settingsOf = (
   name: string,
   handler: unknown,
@@ -166,7 +172,7 @@ const faultOf = (name: string, handler: unknown, options: ConsumeOptions): strin
 
 const isName = (name: unknown): boolean => typeof name === "string" && nameForm.test(name)
 
-/** The error for a name that no consumer can have; null if the name is valid. */
+/** The error for an invalid consumer name; null if the name is valid. */
 export const wrongName = (name: string): InvalidConsumer | null =>
   isName(name) ? null : new InvalidConsumer({ message: nameRule })
 

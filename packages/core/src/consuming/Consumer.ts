@@ -7,24 +7,27 @@ import { secondMs } from "../wire/Timestamp.ts"
  * The progress of a consumer in one workspace, and how it changes with each event, failure and claim.
  */
 
-/** A consumer in one workspace: its position in the feed, its next attempt, and the process that holds it. */
+/** A consumer in one workspace: its position in the feed, its next attempt, and the process that holds its lease. */
 export const Consumer = Schema.Struct({
   name: Schema.String,
   version: Schema.Int,
   created_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
-  /** Every event up to this number is done: handled, parked, or of a type that the consumer does not handle. */
+  /** All events up to this number are done: handled, parked, or of a type that the consumer does not handle. */
   position: Schema.Int,
-  /** The workspace's `erased_count` when the position was set: how many resets had erased its events by then. */
+  /**
+   * The workspace's `erased_count` when the position was set, which is the number of resets that had erased its events
+   * by then.
+   */
   erased_count: Schema.Int,
-  /** How often the event after the position failed, or may have failed because a process died. */
+  /** How many attempts at the next event have failed, including attempts during which a process died. */
   failures: Schema.Int,
-  /** How many processes have died while they ran the event after the position alone. */
+  /** How many processes have died while they ran the next event and no other. */
   deaths: Schema.Int,
-  /** The number of the event that currently runs alone in its process; null if none does. */
+  /** The number of the event that runs alone in its process now; null if no event runs alone. */
   alone: Schema.NullOr(Schema.Int),
   /**
-   * The events that may have been running when a process died: all up to this number, and when the death was noticed.
-   * Each of them runs alone from now on.
+   * The events that may have been running when a process died: all events up to `through`. `since` is when the death
+   * was noticed. From then on, each of these events runs alone.
    */
   suspects: Schema.NullOr(
     Schema.Struct({
@@ -35,7 +38,7 @@ export const Consumer = Schema.Struct({
   retry_at: Schema.NullOr(Schema.Int).annotate({
     description: "Milliseconds of real time: when the event after the position is tried again"
   }),
-  /** How many retries of parked events were requested, and how many of them are done. */
+  /** How many retries of parked events were requested, and how many of these are done. */
   retries_asked: Schema.Int,
   retries_done: Schema.Int,
   lease: Schema.NullOr(
@@ -47,31 +50,31 @@ export const Consumer = Schema.Struct({
 })
 export type Consumer = typeof Consumer.Type
 
-/** Consumers in storage, by name. They survive a reset, because feed numbers continue after it. */
+/** The kind of stored consumers, by name. They survive a reset, because feed numbers continue after a reset. */
 export const kind = Kind.make({ name: "consumer", schema: Consumer, survives_reset: true })
 
-/** When a name was first consumed, and whether its start is complete. */
+/** When a consumer's name was first used, and whether its start is complete. */
 export const ConsumerStart = Schema.Struct({
   started_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
-  /** Whether the name has its position in the feed of every workspace that existed when it was first consumed. */
+  /** Whether the consumer has a position in the feed of every workspace that existed when its name was first used. */
   is_complete: Schema.Boolean
 })
 export type ConsumerStart = typeof ConsumerStart.Type
 
 /**
- * The starts of consumers in the directory, by name. Workspaces that are created later are consumed from their first
- * event.
+ * The kind of stored starts of consumers, by name, in the directory. In a workspace that is created later, a consumer
+ * starts with the first event.
  */
 export const startKind = Kind.make({ name: "consumer_start", schema: ConsumerStart, survives_reset: true })
 
-/** How often a failing event is tried, and how long the consumer waits between attempts, in milliseconds. */
+/** How often a failing event is attempted, and how long the consumer waits between attempts, in milliseconds. */
 export interface RetryPolicy {
   readonly max_attempts: number
   readonly backoff_ms: number
   readonly max_backoff_ms: number
 }
 
-/** A consumer that is not stored yet. */
+/** Makes a consumer that is not stored yet. */
 export const create = (name: string, created_at: number, position: number, erased_count: number): Consumer => ({
   name,
   version: 0,
@@ -88,7 +91,7 @@ export const create = (name: string, created_at: number, position: number, erase
   lease: null
 })
 
-/** The stored record of this version. */
+/** The stored record of a version of a consumer. */
 export const toStored = (consumer: Consumer, now: number): StoredRecord =>
   kind.record(consumer, {
     id: consumer.name,
@@ -97,10 +100,10 @@ export const toStored = (consumer: Consumer, now: number): StoredRecord =>
     updated_at: now
   })
 
-/** Whether a requested retry is not done yet. */
+/** Whether a retry was requested that is not done yet. */
 export const hasRetries = ({ retries_asked, retries_done }: Consumer): boolean => retries_asked > retries_done
 
-/** The next version, with one more retry requested. */
+/** The next version of the consumer, with another retry requested. */
 export const withRetry = (consumer: Consumer): Consumer => ({
   ...consumer,
   version: consumer.version + 1,
@@ -108,22 +111,25 @@ export const withRetry = (consumer: Consumer): Consumer => ({
 })
 
 /**
- * When a process may claim the consumer, in milliseconds of real time: no other process holds it, and its next attempt
- * is due.
+ * When a process can claim the consumer, in milliseconds of real time: no other process holds it then, and its next
+ * attempt is due.
  */
 export const claimableAt = (consumer: Consumer, holder: string): number =>
   Math.max(othersLease(consumer, holder)?.ends_at ?? 0, consumer.retry_at ?? 0)
 
 /**
- * Whether the last holder has died. Ask only when the consumer can be claimed: a living holder would have released it
- * by then.
+ * Whether the last holder has died. Valid only when the consumer can be claimed: by then, a living holder would have
+ * released it.
  */
 export const hasHolderDied = (consumer: Consumer, holder: string): boolean => othersLease(consumer, holder) !== null
 
-/** The lease, if another process holds it. A lease that this process could not release is still its own. */
+/**
+ * The consumer's lease if another process holds it; null otherwise. A lease that this process failed to release is
+ * still its own.
+ */
 const othersLease = ({ lease }: Consumer, holder: string) => (lease?.holder === holder ? null : lease)
 
-/** The consumer after a process has claimed it with a lease until `ends_at`. */
+/** The consumer after a process has claimed it. The lease ends at `ends_at`. */
 export const claimed = (consumer: Consumer, holder: string, ends_at: number): Consumer => ({
   ...consumer,
   version: consumer.version + 1,
@@ -135,9 +141,9 @@ export const claimed = (consumer: Consumer, holder: string, ends_at: number): Co
  * The consumer after the process that held it has died. `newest` is the number of the newest event that may have been
  * running.
  *
- * A process handles events of many workspaces, so at first nobody knows which one killed it. The events that may have
- * been running are suspects: each runs alone in its process, and counts as the cause only if that process dies. The
- * first death counts as a failed attempt at the next event, but parks nothing.
+ * A process handles events of many workspaces, so at first nobody knows which event killed it. All events that may have
+ * been running are suspects. Each suspect then runs alone in its process, and counts as the cause only if that process
+ * dies too. The first death counts as a failed attempt at the next event, but no event is parked because of it alone.
  */
 export const afterDeath = (consumer: Consumer, newest: number, since: number): Consumer => {
   const { alone, deaths, failures, suspects } = consumer
@@ -150,8 +156,8 @@ export const isSuspect = ({ suspects }: Consumer, number: number): boolean =>
   suspects !== null && number <= suspects.through
 
 /**
- * Clears the suspects if the event that killed the processes was found after the death that made them suspects, or if
- * all suspects are done.
+ * Clears the suspects once all of them are done. Also clears them if the event that kills processes was found after the
+ * death that made them suspects.
  */
 export const cleared = (consumer: Consumer, foundAt: number | null): Consumer => {
   const { position, suspects } = consumer
@@ -159,7 +165,7 @@ export const cleared = (consumer: Consumer, foundAt: number | null): Consumer =>
   return isOver ? { ...consumer, suspects: null } : consumer
 }
 
-/** The consumer after the event with this number is done. */
+/** The consumer after this event is done. */
 export const passed = (consumer: Consumer, number: number): Consumer => ({
   ...consumer,
   position: number,
@@ -175,21 +181,21 @@ export const failed = (consumer: Consumer, now: number, policy: RetryPolicy): Co
   return { ...consumer, failures, retry_at: now + backoffOf(failures, policy) }
 }
 
-/** The pause after this many failures in a row: it doubles with each, up to `max_backoff_ms`. */
+/** The pause after this many consecutive failures. It doubles with each failure, up to `max_backoff_ms`. */
 const backoffOf = (failures: number, { backoff_ms, max_backoff_ms }: RetryPolicy): number =>
   Math.min(max_backoff_ms, backoff_ms * 2 ** Math.min(failures - 1, 30))
 
-/** Whether the next event, which has just failed, is parked. */
+/** Whether to park the next event, which has just failed. */
 export const isExhausted = ({ failures }: Consumer, { max_attempts }: RetryPolicy): boolean => failures >= max_attempts
 
 /**
- * Whether the next event is parked without another attempt, because processes died while they handled it, at least one
- * of them while it handled nothing else. It takes two deaths, because a single one may have had another cause.
+ * Whether to park the next event without another attempt, because processes died while they handled it, and at least
+ * one of them handled nothing else. A single death is not enough, because it may have had another cause.
  */
 export const isExhaustedByDeaths = ({ deaths, failures }: Consumer, { max_attempts }: RetryPolicy): boolean =>
   deaths > 0 && failures >= Math.max(max_attempts, 2)
 
-/** Moves past events that were erased, because of their age or by a reset. */
+/** Moves the position past events that were erased, either by age or by a reset. */
 export const afterErased = (consumer: Consumer, erasedThrough: number, erased_count: number): Consumer =>
   erasedThrough > consumer.position
     ? { ...passed(consumer, erasedThrough), erased_count }
@@ -197,7 +203,7 @@ export const afterErased = (consumer: Consumer, erasedThrough: number, erased_co
       ? consumer
       : { ...consumer, erased_count }
 
-/** How many events one page has. The position is stored at least once per page. */
+/** The number of events on a page. The position is stored at least once per page. */
 export const pageEvents = 200
 /** The longest time between two writes of the position, in milliseconds. */
 export const storeEveryMs = secondMs

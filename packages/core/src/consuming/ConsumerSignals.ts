@@ -16,11 +16,11 @@ const lagSeconds = Metric.gauge("quotewire_consumer_lag_seconds", {
   description: "The age of the oldest event that this process has read and not handled yet, by consumer."
 })
 
-/** Counts an event that was parked. */
+/** Counts a parked event. */
 export const countParked = (consumer: string): Effect.Effect<void> =>
   Metric.update(Metric.withAttributes(parkedEvents, { consumer }), 1)
 
-/** How far a workspace's consumer was behind when this process last looked. */
+/** How far the consumer was behind in a workspace when this process last looked. */
 interface Seen {
   readonly lag_ms: number
   /** Milliseconds of real time. */
@@ -29,18 +29,18 @@ interface Seen {
 
 const maxWorkspaces = 1_000
 /**
- * After this time without a look at a workspace, its lag is dropped, because another process handles the workspace now.
- * Longer than any default pause.
+ * A workspace's lag is dropped if this process has not looked at it for this long, because another process handles the
+ * workspace now. This is longer than any default pause.
  */
 const forgottenAfterMs = 2 * minuteMs
 
-/** Keeps a consumer's greatest lag as a metric. */
+/** Keeps the greatest lag of a consumer as a metric. */
 export interface Lag {
-  /** Notes how far a workspace is behind, in milliseconds of its own time; 0 if nothing is left. */
+  /** Notes how far the consumer is behind in a workspace, in milliseconds of workspace time; 0 if no event is left. */
   readonly note: (workspace_id: WorkspaceId, lag_ms: number, now: number) => Effect.Effect<void>
 }
 
-/** Makes the lag metric of a consumer that has not read anything yet. */
+/** Makes the lag metric for a consumer that has not read anything yet. */
 export const makeLag = (consumer: string): Lag => {
   const workspaces = new BoundedMap<WorkspaceId, Seen>(maxWorkspaces)
   const gauge = Metric.withAttributes(lagSeconds, { consumer })

@@ -6,20 +6,20 @@ import * as ParkedEvent from "./ParkedEvent.ts"
 
 type StorageService = Storage["Service"]
 
-/** The consumer with this name in a workspace; null if it does not exist yet. */
+/** The consumer with this name in a workspace; null if it is not stored yet. */
 export const loadConsumer = (
   storage: StorageService,
   workspace_id: WorkspaceId,
   name: string
 ): Effect.Effect<Consumer.Consumer | null, StorageUnavailable> => readOne(storage, Consumer.kind, workspace_id, name)
 
-/** When a name was first consumed, with the version of the record; null if it never was. */
+/** When the name was first used, with the version of the record; null if it was never used. */
 export const loadStart = (storage: StorageService, name: string) =>
   Effect.map(storage.get({ workspace_id: directoryWorkspace, kind: Consumer.startKind.name, id: name }), (stored) =>
     Option.isNone(stored) ? null : { ...Consumer.startKind.value(stored.value), version: stored.value.version }
   )
 
-/** A parked event with its version; null if it was never parked. */
+/** A parked event with its version; null if the event was never parked. */
 export const loadParked = (storage: StorageService, workspace_id: WorkspaceId, name: string, eventId: EventId) =>
   Effect.map(
     storage.get({ workspace_id, kind: ParkedEvent.kind.name, id: ParkedEvent.idOf(name, eventId) }),

@@ -24,10 +24,10 @@ import * as Turns from "./Turns.ts"
 
 /** A consumer that runs in this process. */
 export interface Consumption {
-  /** Succeeds when the consumer has a position in every feed: from then on it misses no event. */
+  /** Succeeds once the consumer has a position in every feed. From then on, it misses no event. */
   readonly ready: Effect.Effect<void>
   /**
-   * Stops the consumer. Succeeds when the running handlers have ended or the grace period is over, and the positions
+   * Stops the consumer. Succeeds once the running handlers have ended or the grace period is over, and the positions
    * are stored.
    */
   readonly stop: Effect.Effect<void>
@@ -36,42 +36,43 @@ export interface Consumption {
 /**
  * Consumes the events of workspaces in this process (docs/guides/consume-events.md).
  *
- * Each event is handled at least once, and the events of a workspace in the order of its feed. Of all processes that
- * share the storage, only one at a time handles a workspace for a given name.
+ * Each event is handled at least once, and a workspace's events are handled in feed order. For a given consumer name,
+ * only one of the processes that share the storage handles a workspace at a time.
  */
 export class Consumers extends Context.Service<
   Consumers,
   {
     /**
-     * Starts a consumer, which runs until it is stopped or the scope closes.
+     * Starts a consumer that runs until it is stopped or the scope closes.
      *
-     * Refuses an invalid name, handler or option, and a name that this process already consumes.
+     * Fails if the name, the handler or an option is invalid, or if this process already has a consumer with this name.
      */
     readonly consume: <E, R>(
       name: string,
       handler: EffectEventHandler<E, R>,
       options?: ConsumeOptions
     ) => Effect.Effect<Consumption, InvalidConsumer, R | Scope.Scope>
-    /** Lists the consumers on this storage by name, with their progress and their numbers of parked events. */
+    /** Lists the storage's consumers by name, with their progress and the number of their parked events. */
     readonly list: (
       filter?: ConsumerStatus.ConsumerFilter
     ) => Effect.Effect<ReadonlyArray<ConsumerStatus.ConsumerStatus>, StorageUnavailable>
     /**
-     * Lists the parked events of a consumer, workspace by workspace, oldest first. Refuses an invalid name or limit.
+     * Lists a consumer's parked events, workspace by workspace, oldest first. Fails if the name or the limit is
+     * invalid.
      */
     readonly listParked: (
       name: string,
       filter?: ParkedEvent.ParkedEventFilter
     ) => Effect.Effect<ReadonlyArray<ParkedEvent.ParkedEvent>, InvalidConsumer | StorageUnavailable>
     /**
-     * Requests one more attempt at a parked event, by any process that consumes the name. `not_found` if the event is
+     * Requests another attempt at a parked event, in any process that runs the consumer. `not_found` if the event is
      * not parked.
      */
     readonly retryParked: (
       name: string,
       place: ParkedEvent.ParkedEventPlace
     ) => Effect.Effect<void, ApiError.ApiError<"not_found"> | StorageUnavailable>
-    /** Drops a parked event, so that it is never handled. `not_found` if the event is not parked. */
+    /** Drops a parked event, so that the consumer never handles it. `not_found` if the event is not parked. */
     readonly dropParked: (
       name: string,
       place: ParkedEvent.ParkedEventPlace
@@ -94,7 +95,7 @@ export class Consumers extends Context.Service<
   )
 }
 
-/** Starts consumers in this process, one for each name. */
+/** Makes a function that starts consumers in this process, at most one for each name. */
 const makeConsume = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const start = yield* makeStart
@@ -126,7 +127,7 @@ const makeConsume = Effect.gen(function* () {
   })
 })
 
-/** Starts a consumer in the scope, and returns a function that asks it to stop. */
+/** Makes a function that starts a consumer in the scope, and returns a function that asks the consumer to stop. */
 const makeStart = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -143,7 +144,7 @@ const makeStart = Effect.gen(function* () {
     let wakeAll = () => {}
     const fibers = yield* FiberSet.make()
     const fork = yield* FiberSet.runtime(fibers)()
-    // Registered here, so that it runs before the handlers are interrupted.
+    // Finalizers run in reverse order, so this one runs before the handlers are interrupted.
     yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(fibers), settings.grace_ms))
     const untilStopped = <E>(round: Effect.Effect<unknown, E>) =>
       Supervise.repeatForever(`The consumer ${settings.name}`, round, pauseMs)
@@ -174,5 +175,5 @@ const makeStart = Effect.gen(function* () {
   })
 })
 
-/** The pause after a failure, in milliseconds. */
+/** The pause after a failed round, in milliseconds. */
 const pauseMs = secondMs

@@ -8,26 +8,26 @@ import { eachWorkspacePage } from "./eachWorkspacePage.ts"
 import * as HandlerRuns from "./HandlerRuns.ts"
 import type { ConsumerContext } from "./WorkspaceContext.ts"
 
-/** Without a hint, every workspace is checked this often, but with a pause after each page of workspaces. */
+/** Without hints, every workspace is checked this often, plus a pause after each page of workspaces. */
 const pollEveryMs = 5 * secondMs
 const pagePauseMs = secondMs
 
 /** Runs a fiber for each workspace in which a consumer may have work. */
 export interface Dispatcher {
-  /** Checks a workspace for events: starts its fiber, or wakes the running one. */
+  /** Checks a workspace for events, by starting its fiber or waking the running one. */
   readonly dispatch: (id: WorkspaceId) => void
   /** Wakes all fibers. */
   readonly wakeAll: () => void
 }
 
-/** The running fiber of a workspace. */
+/** The running fiber for a workspace. */
 interface Running {
   readonly signal: Signal
   /** How many times the fiber was woken. */
   wake_ups: number
 }
 
-/** Makes a dispatcher without any fibers. A fiber ends when its workspace has no more events. */
+/** Makes a dispatcher that has no fibers yet. A fiber ends when its workspace has no more events. */
 export const make = (
   context: ConsumerContext,
   start: HandlerRuns.StartHandler,
@@ -82,7 +82,7 @@ export const make = (
   }
 }
 
-/** Dispatches a workspace when a hint names it, and all workspaces from time to time, until the scope closes. */
+/** Dispatches a workspace when a hint names it, and all workspaces regularly, until the scope closes. */
 export const dispatchForever = Effect.fnUntraced(function* (
   { storage, settings }: ConsumerContext,
   { dispatch }: Dispatcher
@@ -90,7 +90,7 @@ export const dispatchForever = Effect.fnUntraced(function* (
   const again = makeSignal()
   yield* storage.watch((hint) => {
     if (hint.about === "events") dispatch(hint.workspace_id)
-    // The hint says that hints may have been lost, or that a retry of a parked event was requested.
+    // Either hints may have been lost, or a retry of a parked event was requested.
     if (hint.about === "everything" || (hint.about === "record" && hint.id === settings.name)) again.wake()
   })
   let isHurried = true
@@ -99,7 +99,7 @@ export const dispatchForever = Effect.fnUntraced(function* (
       for (const id of page) dispatch(id)
       return isHurried ? Effect.yieldNow : Effect.sleep(pagePauseMs)
     })
-  // The workspaces in an unavailable cell are dispatched once the cell has recovered.
+  // Workspaces in an unavailable cell are dispatched once the cell is available again.
   const dispatchAll =
     storage.cells === undefined
       ? eachWorkspacePage(storage, dispatchPage)

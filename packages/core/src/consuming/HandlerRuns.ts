@@ -4,23 +4,23 @@ import * as Fault from "../concurrency/Fault.ts"
 import type { Event } from "../events/Event.ts"
 import type { ConsumeSettings, EffectEventHandler } from "./ConsumeOptions.ts"
 
-/** Starts the handler for one event. */
+/** Starts the handler for one event, in a fiber. */
 export type StartHandler = (...event: Parameters<EffectEventHandler>) => Fiber.Fiber<unknown, unknown>
 
 /** Passes the events of one workspace to the handler, one at a time. */
 export interface HandlerRuns {
   /**
-   * Makes one attempt. Returns null if it succeeds, otherwise the class of its error, or `timeout`. A failure is
-   * logged.
+   * Makes one attempt. Returns null if the attempt succeeds, and otherwise the class of its error or `timeout`. Logs a
+   * failure.
    */
   readonly make: (event: Event, attempt: number) => Effect.Effect<string | null>
-  /** Whether an attempt that was cut off is still running, because the handler ignores its signal. */
+  /** Whether an attempt that was cut off is still running, because its handler ignores the signal. */
   readonly isRunning: () => boolean
   /** Waits until no attempt is running. */
   readonly settled: Effect.Effect<void>
 }
 
-/** Makes the runs of the handler for one workspace. No attempt has begun. */
+/** Makes the handler's runs for one workspace. No attempt has begun yet. */
 export const make = (
   start: StartHandler,
   { log_messages, name, timeout_ms }: ConsumeSettings,
@@ -29,7 +29,7 @@ export const make = (
   let running: Fiber.Fiber<unknown, unknown> | null = null
   const about = { consumer: name, workspace_id }
 
-  /** Interrupts an attempt without waiting for it to end, because the handler may ignore the interruption. */
+  /** Interrupts an attempt without waiting until it has ended, because the handler may ignore the interruption. */
   const cutOff = (fiber: Fiber.Fiber<unknown, unknown>) => Effect.sync(() => fiber.interruptUnsafe())
 
   const finish = Effect.fnUntraced(function* (fiber: Fiber.Fiber<unknown, unknown>) {

@@ -2,24 +2,24 @@ import type * as Consumer from "./Consumer.ts"
 
 /** What a process knows about a consumer whose lease it holds. */
 export interface Held {
-  /** The current state. It may be ahead of what is stored. */
+  /** The current state, which may be ahead of storage. */
   readonly current: Consumer.Consumer
-  /** The state as this process last stored it. */
+  /** The state that this process last stored. */
   readonly stored: Consumer.Consumer
   /** The process that holds the lease. */
   readonly holder: string
-  /** When the lease expires, in milliseconds of real time; 0 once it is released. */
+  /** When the lease expires, in milliseconds of real time; 0 after it was released. */
   readonly ends_at: number
   /**
-   * Whether storage may have a newer version: from another writer, or from a write of this process whose outcome is
+   * Whether storage may have a newer version, from another writer or from a write by this process whose outcome is
    * unknown.
    */
   readonly isOutdated: boolean
-  /** Whether another process may hold the lease. Once true, it stays true. */
+  /** Whether another process may hold the lease. This never becomes false again. */
   readonly isLost: boolean
 }
 
-/** What is known right after a claim: the consumer as the claim stored it. */
+/** The knowledge right after a claim, which stored this consumer. */
 export const claimed = (consumer: Consumer.Consumer): Held => ({
   current: consumer,
   stored: consumer,
@@ -36,7 +36,7 @@ export const hasEnded = ({ ends_at, isLost }: Held, now: number): boolean => isL
 export const isUnstored = ({ current, stored }: Held): boolean =>
   current.position !== stored.position || current.retries_done !== stored.retries_done
 
-/** The next version to write: with a lease until `until`, or without a lease if that is null. */
+/** The next version to write, with a lease until `until`, or without a lease if `until` is null. */
 export const next = ({ current, holder }: Held, until: number | null): Consumer.Consumer => ({
   ...current,
   version: current.version + 1,
@@ -46,10 +46,10 @@ export const next = ({ current, holder }: Held, until: number | null): Consumer.
 /** Replaces the current state. */
 export const changed = (held: Held, current: Consumer.Consumer): Held => ({ ...held, current })
 
-/** The state while a write is in progress: its outcome is unknown until it returns. */
+/** The state while a write is in progress. The outcome of the write is unknown until it returns. */
 export const writing = (held: Held): Held => ({ ...held, isOutdated: true })
 
-/** The state after a write. Whatever was changed in the meantime is kept, and the next write stores it. */
+/** The state after a write. Changes that were made during the write are kept for the next write. */
 export const written = (held: Held, stored: Consumer.Consumer): Held => {
   const { lease, version } = stored
   return {
@@ -62,8 +62,8 @@ export const written = (held: Held, stored: Consumer.Consumer): Held => {
 }
 
 /**
- * The state after a read of what is stored; null if another process holds the lease. Only a request to retry parked
- * events changes the stored consumer without taking the lease.
+ * The state after the stored consumer was read; null if another process holds the lease. Without the lease, a consumer
+ * is changed only by requests to retry parked events.
  */
 export const reloaded = (held: Held, found: Consumer.Consumer | null): Held | null => {
   if (found?.lease?.holder !== held.holder) return null

@@ -9,26 +9,28 @@ import * as Held from "./Held.ts"
 
 type StorageService = Storage["Service"]
 
-/** Makes more records for the same change, based on what is stored now. */
+/** Makes further records for the same change, based on what is stored now. */
 type Records = Effect.Effect<ReadonlyArray<Change.StoredRecord>, StorageUnavailable>
 
-/** This process no longer holds the consumer: its lease has expired, and another process may have claimed it. */
+/**
+ * This process no longer holds the consumer. The lease has expired, and another process may have claimed the consumer.
+ */
 export class LeaseLost extends Data.TaggedError("LeaseLost") {}
 
-/** A workspace's consumer while this process holds its lease: the current state, and how to store it. */
+/** A workspace's consumer as long as this process holds its lease: the current state, and how to store it. */
 export interface HeldConsumer {
-  /** The current state. It may be ahead of what is stored. */
+  /** The current state, which may be ahead of storage. */
   readonly current: () => Consumer.Consumer
-  /** Replaces the state. The new state is stored with the next `store`, or within a second. */
+  /** Replaces the current state. The next `store` stores it, or `maintain` does so within a second. */
   readonly set: (consumer: Consumer.Consumer) => void
   /** Fails if the lease has expired or is lost. */
   readonly check: Effect.Effect<void, LeaseLost>
   /**
-   * Stores the state, and `records` in the same change. After a conflict, the records are made again. Waits while
-   * storage is unavailable.
+   * Stores the state, and the records in the same change. After a conflict, the records are made again. Waits as long
+   * as storage is unavailable.
    */
   readonly store: (records?: Records) => Effect.Effect<void, LeaseLost>
-  /** Stores the state every second and renews the lease. Fails when the lease is lost. */
+  /** Stores the state every second and renews the lease. Fails once the lease is lost. */
   readonly maintain: Effect.Effect<never, LeaseLost>
   /** Stores the state and releases the lease, if possible. */
   readonly release: Effect.Effect<void>
@@ -36,7 +38,7 @@ export interface HeldConsumer {
 
 const none: Records = Effect.succeed([])
 
-/** Makes a held consumer after a claim. `claimed` is the consumer as the claim stored it. */
+/** Makes a held consumer after a claim, which stored `claimed`. */
 export const make = (
   { clock, storage }: { readonly clock: Clock.Clock; readonly storage: StorageService },
   workspaceId: WorkspaceId,

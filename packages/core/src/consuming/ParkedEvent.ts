@@ -10,17 +10,20 @@ import { fromMillis, type Timestamp } from "../wire/Timestamp.ts"
 export const StoredParkedEvent = Schema.Struct({
   consumer: Schema.String,
   event: Event,
-  /** How often it failed. */
+  /** How many attempts have failed. */
   attempts: Schema.Int,
-  /** The kind of the last failure, such as `TypeError`; never its message. */
+  /** The class of the last error, such as `TypeError`; never its message. */
   error: Schema.String,
   parked_at: Schema.Int.annotate({ description: "Milliseconds of workspace time" }),
-  /** `running` while a requested retry is in progress. */
+  /** `running` while an attempt that was requested is in progress. */
   status: Schema.Literals(["parked", "retrying", "running", "handled", "dropped"])
 })
 export type StoredParkedEvent = typeof StoredParkedEvent.Type
 
-/** Parked events in storage, by consumer and event. Writing one wakes the consumer. They are kept as long as events. */
+/**
+ * The kind of stored parked events, by consumer and event. Writing one wakes the consumer. They are kept as long as
+ * events.
+ */
 export const kind = Kind.make({
   name: "parked_event",
   schema: StoredParkedEvent,
@@ -32,7 +35,7 @@ export const kind = Kind.make({
 /** The ID of a parked event's record. */
 export const idOf = (consumer: string, eventId: EventId): string => `${consumer} ${eventId}`
 
-/** The stored record of a version. */
+/** The stored record of a version of a parked event. */
 export const toStored = (parked: StoredParkedEvent, version: number, now: number): StoredRecord =>
   kind.record(parked, {
     id: idOf(parked.consumer, parked.event.id),
@@ -41,23 +44,23 @@ export const toStored = (parked: StoredParkedEvent, version: number, now: number
     updated_at: now
   })
 
-/** Identifies a parked event by its event and workspace. */
+/** Identifies a parked event by its workspace and event ID. */
 export interface ParkedEventPlace {
   readonly organization_id: OrganizationId
   readonly environment: Environment
   readonly event_id: EventId
 }
 
-/** An event that failed too often (a dead letter). The consumer continues without it. */
+/** An event that failed too often, as in a dead-letter queue. The consumer continues without it. */
 export interface ParkedEvent extends ParkedEventPlace {
   readonly event: Event
-  /** How often it failed. */
+  /** How many attempts have failed. */
   readonly attempts: number
-  /** The kind of the last failure, such as `TypeError`, `timeout` or `process_ended`; never its message. */
+  /** The class of the last error, such as `TypeError`, or `timeout` or `process_ended`; never a message. */
   readonly error: string
   /** When the event was parked, in workspace time. */
   readonly parked_at: Timestamp
-  /** Whether a retry is requested and has not ended yet. */
+  /** Whether a retry was requested and has not ended yet. */
   readonly retrying: boolean
 }
 
@@ -76,26 +79,26 @@ export const view = (
   retrying: isRetried({ status })
 })
 
-/** Which parked events to list. */
+/** Selects the parked events to list. */
 export interface ParkedEventFilter {
   readonly organization_id?: string
   readonly environment?: Environment
-  /** How many events to list at most: 100 by default, up to 1,000. */
+  /** The maximum number of events to list: 100 by default, 1,000 at most. */
   readonly limit?: number
 }
 
-/** The parked event after a retry. `error` is null if the retry succeeded. */
+/** A parked event after a retry. `error` is null if the retry succeeded. */
 export const retried = (parked: StoredParkedEvent, error: string | null): StoredParkedEvent =>
   error === null
     ? { ...parked, status: "handled" }
     : { ...parked, status: "parked", attempts: parked.attempts + 1, error }
 
-/** Whether the event must run alone in its process, because it may kill that process. */
+/** Whether a parked event must run alone in its process, because it may kill the process. */
 export const isSuspect = ({ error }: StoredParkedEvent): boolean => error === processEnded
 
 /**
- * The parked event after the process that retried it has died. If the event ran alone, it killed the process and is
- * parked again; if not, it is retried alone.
+ * A parked event after the process that retried it has died. If it ran alone, it killed the process and is parked
+ * again. Otherwise it is retried alone.
  */
 export const afterDeath = (parked: StoredParkedEvent): StoredParkedEvent => ({
   ...parked,
@@ -104,12 +107,12 @@ export const afterDeath = (parked: StoredParkedEvent): StoredParkedEvent => ({
   error: processEnded
 })
 
-/** The `error` of an event whose process ended while it ran. */
+/** The `error` of an event during which the process ended. */
 export const processEnded = "process_ended"
 
-/** Whether the event is waiting: for its retry, or for someone to retry or drop it. */
+/** Whether a parked event still waits for its retry, or for somebody to retry or drop it. */
 export const isOpen = ({ status }: StoredParkedEvent): boolean => status === "parked" || isRetried({ status })
 
-/** Whether a retry is requested and has not ended yet. */
+/** Whether a retry was requested and has not ended yet. */
 export const isRetried = ({ status }: Pick<StoredParkedEvent, "status">): boolean =>
   status === "retrying" || status === "running"

@@ -1,21 +1,26 @@
 import { Deferred, Effect, Semaphore } from "effect"
 
-/** Decides when this process's handlers run: together, or one alone to find out which event kills the process. */
+/**
+ * Decides when this process's handlers run: several together, or one alone, to find out which event kills the process.
+ */
 export interface Turns {
-  /** Runs a handler together with others, while none runs alone. */
+  /** Runs a handler together with others, unless a handler runs alone. */
   readonly together: <A, E, R>(handler: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** Waits until no handler runs, then runs one alone. Handlers that arrive in the meantime wait. */
+  /** Waits until no handler is running, and then runs a handler alone. Handlers that arrive in the meantime wait. */
   readonly alone: <A, E, R>(handler: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** When an event that kills processes was last found, in milliseconds of real time; null if none was. */
+  /** When an event that kills processes was last found, in milliseconds of real time; null if none has been found. */
   readonly killer_found_at: () => number | null
-  /** Notes when such an event was found. Events that may have run at the same time are no longer suspects. */
+  /**
+   * Notes that an event that kills processes was found. Events that may have run at the same time are then no longer
+   * suspects.
+   */
   readonly noteKiller: (at: number) => void
 }
 
-/** Makes the turns for this process. No handler is running. */
+/** Makes the turns for this process. No handler is running yet. */
 export const make = (): Turns => {
   const oneAlone = Semaphore.makeUnsafe(1)
-  /** How many handlers run together, and how many run alone or are waiting to. */
+  /** How many handlers run together, and how many run alone or wait to run alone. */
   let running = 0
   let solitary = 0
   let isEmpty: Deferred.Deferred<void> | null = null

@@ -7,7 +7,7 @@ import type { Lag } from "./ConsumerSignals.ts"
 import type { HandlerRuns } from "./HandlerRuns.ts"
 import type { Turns } from "./Turns.ts"
 
-/** What a running consumer uses in every workspace. */
+/** What a running consumer uses in all workspaces. */
 export interface ConsumerContext {
   readonly storage: Storage["Service"]
   readonly workspaces: Workspaces["Service"]
@@ -15,14 +15,14 @@ export interface ConsumerContext {
   readonly settings: ConsumeSettings
   /** Identifies this process in leases. */
   readonly holder: string
-  /** When the name was first consumed, in milliseconds of real time. */
+  /** When the consumer's name was first used, in milliseconds of real time. */
   readonly started_at: number
-  /** Limits how many workspaces read and handle events concurrently. */
+  /** Limits how many workspaces are handled concurrently. */
   readonly slots: Semaphore.Semaphore
   readonly isStopping: () => boolean
-  /** The turns that all consumers of this process share. */
+  /** The turns that all consumers in this process share. */
   readonly turns: Turns
-  /** How far this consumer is behind, for the metric. */
+  /** The metric of how far this consumer is behind. */
   readonly lag: Lag
 }
 
@@ -30,7 +30,7 @@ export interface ConsumerContext {
 export interface WorkspaceContext extends ConsumerContext {
   readonly workspace: Workspace
   readonly runs: HandlerRuns
-  /** Woken when there may be new events, and when the consumer stops. */
+  /** Wakes when there may be new events, and when the consumer stops. */
   readonly signal: Signal
 }
 

@@ -9,7 +9,7 @@ import * as HeldConsumer from "./HeldConsumer.ts"
 import { judgeRetry } from "./parking.ts"
 import type { WorkspaceContext } from "./WorkspaceContext.ts"
 
-/** The longest wait before the next turn, in milliseconds; null if no event is left. */
+/** How long to wait at most before the next turn, in milliseconds; null if no event is left. */
 export type NextTurn = { readonly wait_ms: number } | null
 
 /** A consumer that this process has claimed. */
@@ -22,12 +22,12 @@ const create = (
   { workspace }: Moment,
   { erased_through }: FeedPage
 ) => {
-  // Events that were erased before the name was first consumed do not count as missed.
+  // Events that were erased before the consumer's name was first used do not count as missed.
   const position = workspace.created_at >= started_at ? 0 : erased_through
   return Consumer.create(settings.name, clock.currentTimeMillisUnsafe(), position, workspace.erased_count)
 }
 
-/** Claims the consumer of a workspace for this process, if it has work and no other process holds it. */
+/** Claims a workspace's consumer for this process, if the consumer has work and no other process holds it. */
 export const claim = (context: WorkspaceContext): Effect.Effect<NextTurn | Claim, StorageUnavailable> => {
   const { clock, holder, settings, storage, turns, workspaces } = context
   const { id: workspace_id } = context.workspace

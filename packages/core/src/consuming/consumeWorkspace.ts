@@ -13,8 +13,8 @@ import { park, retryParked } from "./parking.ts"
 import { annotationsOf, type WorkspaceContext } from "./WorkspaceContext.ts"
 
 /**
- * Tells the program that events were erased before they were handled. It is not told about events that a reset erased
- * on purpose.
+ * Tells the program that events were erased before they were handled. Events that a reset erased are not reported,
+ * because a reset is deliberate.
  */
 const tellExpired = Effect.fnUntraced(function* (context: WorkspaceContext, events: number) {
   const { organization_id, environment } = context.workspace
@@ -30,7 +30,8 @@ const tellExpired = Effect.fnUntraced(function* (context: WorkspaceContext, even
 })
 
 /**
- * Reads the next events. The workspace is read first, so that the events reflect every reset that its record counts.
+ * Reads the next events. The workspace is read first, so that the events reflect every reset that the workspace has
+ * counted.
  */
 const read = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
   const { clock, lag, storage, workspaces, workspace } = context
@@ -49,7 +50,7 @@ const read = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldC
   return page.events
 })
 
-/** Makes the next attempt at an event. Returns null if it succeeds, otherwise the kind of failure. */
+/** Makes the next attempt at an event. Returns null if it succeeds, and otherwise the kind of failure. */
 const attempt = Effect.fnUntraced(function* (
   { clock, runs, settings }: WorkspaceContext,
   held: HeldConsumer,
@@ -67,7 +68,7 @@ const attempt = Effect.fnUntraced(function* (
 
 /**
  * Makes the next attempt at an event alone in this process. The event is stored as running before the attempt, and
- * cleared afterwards: if the process dies in between, this event killed it.
+ * cleared afterwards. If the process dies in between, this event killed it.
  */
 const attemptAlone = (context: WorkspaceContext, held: HeldConsumer, event: Event, number: number) =>
   context.turns.alone(
@@ -82,7 +83,7 @@ const attemptAlone = (context: WorkspaceContext, held: HeldConsumer, event: Even
     })
   )
 
-/** Skips an event, or makes an attempt at it. Returns null if the event is done, otherwise the kind of failure. */
+/** Skips an event, or makes an attempt at it. Returns null if the event is done, and otherwise the kind of failure. */
 const tryEvent = Effect.fnUntraced(function* (
   context: WorkspaceContext,
   held: HeldConsumer,
@@ -115,19 +116,19 @@ const handle = Effect.fnUntraced(function* (
   const error = yield* tryEvent(context, held, eventOf(body), number)
   if (error === null) return true
   if (context.isStopping()) {
-    // An attempt that fails because the program is stopping does not count as a failure of the event.
+    // If the program is stopping, a failed attempt does not count as the event's failure.
     held.set({ ...held.current(), failures: before.failures, retry_at: null })
     return false
   }
   const killsProcesses = error === ParkedEvent.processEnded
   if (!killsProcesses && !Consumer.isExhausted(held.current(), settings)) return false
-  // Decoded again, because the handler may have changed its own copy.
+  // Decoded again, because the handler may have changed its copy.
   yield* park(context, held, { event: eventOf(body), number, error })
   if (killsProcesses) turns.noteKiller(clock.currentTimeMillisUnsafe())
   return !runs.isRunning()
 })
 
-/** Handles the events that are now available, at most one page. */
+/** Handles the available events, at most one page. */
 const handlePage = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
   if (Consumer.hasRetries(held.current())) yield* retryParked(context, held)
   if (context.runs.isRunning()) return "paused"
@@ -139,18 +140,18 @@ const handlePage = Effect.fnUntraced(function* (context: WorkspaceContext, held:
   return events.length > 0 ? "more" : "none"
 })
 
-/** Handles events until none has arrived for a second, one fails, or the consumer stops. */
+/** Handles events until no event has arrived for a second, an event fails, or the consumer stops. */
 const work = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
   while (!context.isStopping()) {
     const page = context.slots.withPermit(handlePage(context, held))
-    // While storage is unavailable, keep the state as long as the lease lasts.
+    // While storage is unavailable, the state is kept as long as the lease lasts.
     const found = yield* Effect.catchTag(page, "StorageUnavailable", () => Effect.as(Effect.sleep(secondMs), "more"))
     if (found === "paused") return
     if (found === "none" && !(yield* context.signal.next(Consumer.storeEveryMs))) return
   }
 })
 
-/** Claims the consumer, handles events until none is left, and releases it. */
+/** Claims the consumer, handles events until no event is left, and releases the consumer. */
 const turn = (context: WorkspaceContext): Effect.Effect<NextTurn, StorageUnavailable | LeaseLost> =>
   Effect.andThen(
     context.runs.settled,
@@ -169,7 +170,7 @@ const turn = (context: WorkspaceContext): Effect.Effect<NextTurn, StorageUnavail
 
 const failedPauseMs = 5 * secondMs
 
-/** Like `turn`, but never fails: after a failure, the next turn waits for a pause. */
+/** Like `turn`, but never fails. After a failure, it pauses before the next turn. */
 const safeTurn = (context: WorkspaceContext): Effect.Effect<NextTurn> =>
   turn(context).pipe(
     Effect.catchTag(["StorageUnavailable", "LeaseLost"], () => Effect.succeed({ wait_ms: secondMs })),
@@ -181,15 +182,15 @@ const safeTurn = (context: WorkspaceContext): Effect.Effect<NextTurn> =>
     )
   )
 
-/** How a workspace's fiber ends without missing a wake-up. */
+/** Lets a workspace's fiber end without missing a wake-up. */
 export interface Leaving {
   /** How many times the fiber was woken. */
   readonly wakeUps: () => number
-  /** Lets the fiber end. Returns false if it was woken after `wakeUps` returned `known`. */
+  /** Lets the fiber end. Returns false, and does not end it, if it was woken after `wakeUps` returned `known`. */
   readonly leave: (known: number) => boolean
 }
 
-/** Consumes the events of a workspace until none is left, or the consumer stops. */
+/** Consumes a workspace's events until no event is left, or the consumer stops. */
 export const consumeWorkspace = Effect.fnUntraced(function* (context: WorkspaceContext, { leave, wakeUps }: Leaving) {
   while (!context.isStopping()) {
     const known = wakeUps()

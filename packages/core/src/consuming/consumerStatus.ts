@@ -15,28 +15,31 @@ type StorageService = Storage["Service"]
 export interface ConsumerPlace {
   readonly organization_id: OrganizationId
   readonly environment: Environment
-  /** The number in the feed up to which every event is done. */
+  /** The feed number up to which all events are done. */
   readonly position: number
-  /** How many events come after the position, of all types. */
+  /** How many events come after the position. Events of all types count. */
   readonly behind: number
-  /** How many parked events are waiting for someone to retry or drop them. */
+  /** How many parked events wait for somebody to retry or drop them. */
   readonly parked: number
 }
 
 /** A consumer, and its progress in all workspaces. */
 export interface ConsumerStatus {
   readonly name: string
-  /** When the name was first consumed, in real time. */
+  /** When the consumer's name was first used, in real time. */
   readonly started_at: Timestamp
   readonly workspaces: number
   /** How many events are not handled yet, in all workspaces. */
   readonly behind: number
   readonly parked: number
-  /** At most 100 workspaces with something to do: first those with parked events, then those furthest behind. */
+  /**
+   * At most 100 workspaces in which there is something to do: first those with parked events, then those that are
+   * furthest behind.
+   */
   readonly places: ReadonlyArray<ConsumerPlace>
 }
 
-/** Which workspaces to count. */
+/** Selects the workspaces to count. */
 export interface ConsumerFilter {
   readonly organization_id?: OrganizationId
   readonly environment?: Environment
@@ -45,7 +48,7 @@ export interface ConsumerFilter {
 const maxPlaces = 100
 const pageRecords = 100
 
-/** Lists the consumers of a storage by name, with their progress. */
+/** Lists the consumers in a storage by name, with their progress. */
 export const list = Effect.fnUntraced(function* (
   storage: StorageService,
   workspaces: Workspaces["Service"],

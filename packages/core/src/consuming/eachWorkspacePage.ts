@@ -2,12 +2,12 @@ import { Effect } from "effect"
 import { directoryWorkspace, type Storage } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** How many workspaces one page has. */
+/** The number of workspaces on a page. */
 const pageSize = 100
 
 /**
- * Reads the IDs of all workspaces in a storage or a cell, except the directory, page by page. Each page is used before
- * the next one is read.
+ * Reads the IDs of all workspaces in a storage or a cell, except the directory, page by page. Passes each page to `use`
+ * before it reads the next one.
  */
 export const eachWorkspacePage = Effect.fnUntraced(function* <E, R>(
   storage: Pick<Storage["Service"], "workspaces">,

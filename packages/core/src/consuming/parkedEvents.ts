@@ -63,8 +63,8 @@ export const list = Effect.fnUntraced(function* (
 })
 
 /**
- * Marks a parked event as retrying or dropped. A retry also changes the consumer, so that the process that holds it
- * notices.
+ * Marks a parked event as retrying or dropped. A retry also changes the consumer, so that the process that holds the
+ * consumer notices.
  */
 export const setStatus = (
   storage: StorageService,

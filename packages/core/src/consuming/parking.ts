@@ -47,7 +47,7 @@ export const park = Effect.fnUntraced(function* (
   )
 })
 
-/** Stores the start or the outcome of a retry, unless the event has been dropped in the meantime. */
+/** Stores the start or the outcome of a retry, unless the event was dropped in the meantime. */
 const update = (
   { settings, storage, workspace, workspaces }: WorkspaceContext,
   held: HeldConsumer,
@@ -63,7 +63,7 @@ const update = (
     })
   )
 
-/** The query for this consumer's parked events with a status. */
+/** The query for this consumer's parked events with the given status. */
 const having = ({ settings, workspace }: WorkspaceContext, status: ParkedEvent.StoredParkedEvent["status"]) =>
   ({
     workspace_id: workspace.id,
@@ -75,9 +75,9 @@ const having = ({ settings, workspace }: WorkspaceContext, status: ParkedEvent.S
   }) as const
 
 /**
- * Makes one more attempt at each parked event whose retry was requested.
+ * Makes one attempt at each parked event whose retry was requested.
  *
- * Each event is stored as running before its attempt. An event that has killed a process runs alone.
+ * An event is stored as running before its attempt. An event that has killed a process runs alone.
  */
 export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
   const { isStopping, runs, storage, turns } = context
@@ -105,15 +105,18 @@ export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContex
   if (!isOver()) held.set({ ...held.current(), retries_done: retries_asked })
 })
 
-/** What follows for a parked event if the process that was retrying it has died. */
+/** What happens to a parked event if the process that retried it has died. */
 export interface RetryDeath {
   /** The next version of the parked event's record. */
   readonly record: StoredRecord
-  /** Whether the event killed the process: true if it ran alone. */
+  /** Whether the event killed the process. It did if it ran alone. */
   readonly isGuilty: boolean
 }
 
-/** Decides about the parked event that a process was retrying when it died; null if it was retrying none. */
+/**
+ * Decides about the parked event that a process was retrying when it died; null if the process was not retrying an
+ * event.
+ */
 export const judgeRetry = Effect.fnUntraced(function* (context: WorkspaceContext, now: number) {
   const { records } = yield* context.storage.page({ ...having(context, "running"), after: null })
   const [stored] = records

@@ -11,25 +11,25 @@ import {
 import type { Consumption } from "./Consumers.ts"
 
 /**
- * Stops a consumer when called. Resolves when the running handlers have ended or the grace period is over, and the
+ * Stops a consumer when called. Resolves once the running handlers have ended or the grace period is over, and the
  * positions are stored.
  */
 export interface StopConsuming {
   (): Promise<void>
   /**
-   * Resolves when the consumer has a position in every feed: from then on it misses no event. Rejects if the consumer
+   * Resolves once the consumer has a position in every feed. From then on, it misses no event. Rejects if the consumer
    * cannot start.
    */
   readonly ready: Promise<void>
 }
 
 /**
- * Consumes with promises. Throws `InvalidConsumer` if the name, the handler or an option is invalid, or this process
- * already consumes the name.
+ * Starts a consumer, for programs that use promises. Throws `InvalidConsumer` if the name, the handler or an option is
+ * invalid, or if this process already has a consumer with this name.
  */
 export type Consume = (name: string, handler: EventHandler, options?: ConsumeOptions) => StopConsuming
 
-/** Makes `consume`, and a function that stops every consumer. `start` starts one consumer. */
+/** Makes `consume`, and a function that stops all consumers. `start` starts one consumer. */
 export const makeConsume = (
   start: (name: string, handler: EffectEventHandler, options: ConsumeOptions) => Promise<Consumption>
 ): { readonly consume: Consume; readonly stopAll: () => Promise<unknown> } => {
@@ -39,7 +39,7 @@ export const makeConsume = (
     if (running.has(name)) throw alreadyConsumed(name)
     const started = start(name, fromPromise(handler), { ...options })
     const ready = started.then((consumption) => Effect.runPromise(consumption.ready))
-    // A program that ignores `ready` learns of a failed start from its other calls.
+    // A program that ignores `ready` still learns of a failed start when it calls other methods.
     ready.catch(() => {})
     const stopped = async () => {
       const consumption = await started.catch(() => null)
@@ -55,10 +55,10 @@ export const makeConsume = (
 }
 
 /**
- * Turns a handler that returns a promise into one that returns an Effect.
+ * Turns a handler that returns a promise into a handler that returns an Effect.
  *
- * An interruption aborts the signal and then waits for the promise, so that a handler that ignores its signal still
- * counts as running.
+ * Interrupting the Effect aborts the signal and then waits for the promise, so that a handler that ignores its signal
+ * still counts as running.
  */
 const fromPromise =
   (handler: EventHandler): EffectEventHandler =>

@@ -27,7 +27,7 @@ const storeStart = (storage: StorageService, name: string, version: number, star
   )
 }
 
-/** Positions a consumer at the end of a feed, unless it has a position. */
+/** Sets a consumer's position to the end of a feed, unless the consumer already has a position there. */
 const startAtEnd = Effect.fnUntraced(function* (
   storage: StorageService,
   workspaces: Workspaces["Service"],
@@ -43,11 +43,11 @@ const startAtEnd = Effect.fnUntraced(function* (
 })
 
 /**
- * Gives a new name its position in every feed, and returns when the name was first consumed, in milliseconds of real
- * time.
+ * Gives a consumer with a new name its position in every feed. Returns when the name was first used, in milliseconds of
+ * real time.
  *
- * If a process dies halfway, the next process continues with the same time, so it skips no workspace that was created
- * in the meantime.
+ * If a process dies halfway, the next process continues with the same time, so that it skips no workspace that was
+ * created in the meantime.
  */
 export const storeStartPositions = Effect.fnUntraced(function* (
   storage: StorageService,

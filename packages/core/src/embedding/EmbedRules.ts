@@ -7,9 +7,7 @@ import type { EmbedOptions } from "./Embedded.ts"
 import type { ProgramLogger } from "./ProgramLogger.ts"
 import * as Telemetry from "./Telemetry.ts"
 
-/*
- * Checks the types of the options of `embed`, because a JavaScript program can pass anything.
- */
+/* Checks the types of `embed`'s options, because a JavaScript program can pass anything. */
 
 const layer = (example: string) => layerRule(`Must be a layer, such as ${example}.`)
 const trueOrFalse = must("Must be true or false.", Predicate.isBoolean)
@@ -19,7 +17,7 @@ const logMethods = ["debug", "info", "warn", "error"]
 const isLogger = (value: unknown): value is ProgramLogger =>
   Predicate.isObjectKeyword(value) && logMethods.every((name) => typeof Reflect.get(value, name) === "function")
 
-/** One rule for each option. A missing rule does not compile. */
+/** One rule for each option. If a rule is missing, this does not compile. */
 const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
   storage: layer("MemoryStorage.layer or the layer that postgres() from @quotewire/storage-pg returns"),
   // Checked in `sealKeys.ts`.
@@ -44,12 +42,12 @@ const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
   grace_ms: Input.findings(Input.wholeNumber(0, hourMs))
 }
 
-/** The error for invalid options, which names each of them and never repeats a value; null if all are valid. */
+/** The error for invalid options; null if all are valid. It names each mistake and never repeats a value. */
 export const refusalOf = (options: unknown): InvalidConfig | null =>
   Predicate.isReadonlyObject(options)
     ? checkOptions(options, rules, ["storage"])
     : new InvalidConfig({ message: "embed needs an object of options, such as { storage: MemoryStorage.layer }." })
 
-/** The logger in options that may be invalid; undefined if it is missing or cannot be used. */
+/** Returns the logger from options that may be invalid; undefined if the logger is missing or unusable. */
 export const loggerOf = (options: unknown): ProgramLogger | undefined =>
   Predicate.hasProperty(options, "logger") && isLogger(options.logger) ? options.logger : undefined

@@ -27,43 +27,46 @@ import type { GivenSealKeys } from "./sealKeys.ts"
 import type { OpenTelemetry } from "./Telemetry.ts"
 import type { EmbeddedConnection, EmbeddedKey, EmbeddedOrganization } from "./views.ts"
 
-/** Options for `embed`. You can pass on those of a configuration: `embed({ storage, ...config })`. */
+/** Options for `embed`. You can spread a configuration into them: `embed({ storage, ...config })`. */
 export interface EmbedOptions<OwnLine extends Line = StandardLine>
   extends Omit<Config<OwnLine>, "carriers" | "sandbox_connections"> {
-  /** Where all data is stored, such as `MemoryStorage.layer`. The service does not start without a usable storage. */
+  /** Where all data is stored, such as `MemoryStorage.layer`. The service does not start if the storage is unusable. */
   readonly storage: Layer.Layer<Storage, Error>
   /**
-   * Your own carriers, in addition to the fictional ones of the sandbox. If one of them is invalid, the service does
-   * not start.
+   * Your own carriers, in addition to the sandbox's fictional carriers. The service does not start if one of them is
+   * invalid.
    *
-   * A layer replaces all carriers, and `fictional_carriers` then has no effect.
+   * If you pass a layer, it replaces all carriers, and `fictional_carriers` has no effect.
    */
   readonly carriers?: ReadonlyArray<CarrierAdapter> | Layer.Layer<CarrierAdapters>
   /**
-   * The keys that seal facts at rest, newest first: strings in the format of `generateSealKey` and
+   * The keys that seal facts at rest, newest first. They are strings in the format of `generateSealKey` and
    * `QUOTEWIRE_SEAL_KEYS`.
    *
-   * By default, random keys, which are lost when the process ends. With persistent storage, pass your own keys.
+   * By default the keys are random and are lost when the process ends. With persistent storage, pass your own keys.
    */
   readonly seal_keys?: GivenSealKeys
-  /** Where the log goes, such as `console` or a pino logger; by default to standard output, from the info level up. */
+  /**
+   * Where log entries go, such as `console` or a pino logger. By default they go to standard output, from level info
+   * up.
+   */
   readonly logger?: ProgramLogger
   /**
-   * Where spans and metrics go: pass the module, `import * as telemetry from "@opentelemetry/api"`. Each call of a
-   * client is a child of the active span. Neither spans nor metrics contain facts about a person, keys or secrets.
+   * Where spans and metrics go. Pass the module: `import * as telemetry from "@opentelemetry/api"`. Each client call is
+   * a child of the active span. Spans and metrics never contain facts about a person, keys or secrets.
    */
   readonly telemetry?: OpenTelemetry
   /** The runtime's own cryptography, if it is faster than the default. */
   readonly cryptography?: Layer.Layer<Cryptography>
   /**
-   * Rate limits. By default, callers of a host on this service have the contract's limits (`Allowance.standardLimits`),
-   * and your own program's calls have none. If you set limits, they apply to both.
+   * Rate limits. By default, callers that arrive through a host have the limits in the API contract
+   * (`Allowance.standardLimits`), and your own program's calls have no limits. If you set limits, they apply to both.
    */
   readonly limits?: Limits
-  /** Sends webhooks. Without it, no subscription can be created. */
+  /** Sends webhooks. Without this option, no subscription can be created. */
   readonly webhooks?: Layer.Layer<WebhookSender>
   /**
-   * The base address of `/go/…` links: absolute, http or https, no query. If the value is anything else, the service
+   * The base address of `/go/…` links. It must be an absolute http or https URL without a query; otherwise the service
    * does not start.
    */
   readonly public_url?: string
@@ -71,13 +74,13 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
   readonly request_log?: boolean
   /** Whether reports about the API are accepted; true by default. */
   readonly feedback?: boolean
-  /** Whether this process runs due jobs; true by default. Set it to false in a process that only answers calls. */
+  /** Whether this process runs due jobs; true by default. Use false in a process that only answers calls. */
   readonly work?: boolean
   /** How long `close` waits for running work, in milliseconds; 8,000 by default. */
   readonly grace_ms?: number
 }
 
-/** Identifies a parked event: pass one from `listParkedEvents`, or the IDs that you have kept. */
+/** Identifies a parked event. Pass an event from `listParkedEvents`, or IDs that you have stored. */
 export interface GivenParkedEventPlace {
   readonly organization_id: string
   readonly environment: Environment
@@ -85,32 +88,32 @@ export interface GivenParkedEventPlace {
 }
 
 /**
- * The service inside another program. It starts immediately; calls wait until it has started.
+ * The service inside another program. `embed` returns immediately; calls wait until the service has started.
  *
- * IDs are strings, as the service has returned them. A method that gets text that is not an organization's or key's ID
- * rejects with `not_found`.
+ * IDs are strings, as the service returns them. A method that expects the ID of an organization or key rejects other
+ * text with `not_found`.
  *
- * `OwnLine` is the union of the lines for which its clients can start requests; by default the standard lines.
+ * `OwnLine` is the union of the lines for which clients can start requests; by default the standard lines.
  */
 export interface Embedded<OwnLine extends Line = StandardLine> {
-  /** Resolves when the service has started. If it cannot start, this promise and every call reject. */
+  /** Resolves once the service has started. If it cannot start, this promise and all calls reject. */
   readonly ready: Promise<void>
   /** Creates an organization with a sandbox and a live workspace. */
   readonly createOrganization: (name: string) => Promise<EmbeddedOrganization>
   /** Lists the organizations, oldest first. Times are strings, as in every answer of the API. */
   readonly listOrganizations: () => Promise<ReadonlyArray<EmbeddedOrganization>>
-  /** Creates a key. If no carrier can be asked in its environment, `warnings` and the log say so. */
+  /** Creates a key. If no carrier is available in the key's environment, `warnings` and the log say so. */
   readonly createKey: (options: {
     readonly organization_id: string
     readonly environment: Environment
     readonly kind: KeyKind
   }) => Promise<CreatedKey>
-  /** Lists the keys of an organization, oldest first: their metadata, never the keys themselves. */
+  /** Lists an organization's keys, oldest first. The list contains metadata, never the keys themselves. */
   readonly listKeys: (organization_id: string) => Promise<ReadonlyArray<EmbeddedKey>>
-  /** Revokes a key. Calls with it are refused from now on. */
+  /** Revokes a key. From now on, calls with it are refused. */
   readonly revokeKey: (key_id: string) => Promise<EmbeddedKey>
   /**
-   * Sets an organization's values for its connection to a carrier. Replaces all earlier values.
+   * Sets an organization's values for its connection to a carrier, replacing all earlier values.
    *
    * Rejects with `invalid_input` if a field is wrong. The error names the field and never repeats a value.
    */
@@ -119,101 +122,107 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
   ) => Promise<EmbeddedConnection>
   /** Tests a connection with its carrier, and stores the result. */
   readonly testConnection: (place: Unbranded<ConnectionPlace>) => Promise<ConnectionTestResult>
-  /** Lists the connections of an organization, never their secrets. */
+  /** Lists an organization's connections, without their secrets. */
   readonly listConnections: (organization_id: string) => Promise<ReadonlyArray<EmbeddedConnection>>
-  /** Removes a connection with its values. Its carrier is no longer asked for this organization. */
+  /** Removes a connection and its values. The carrier is then no longer asked for this organization. */
   readonly removeConnection: (place: Unbranded<ConnectionPlace>) => Promise<void>
   /**
-   * The status of your own carriers across all hosts on the storage: circuit, latest outcomes, calls in progress and
-   * remaining rate, for each line and environment, and for each connection.
+   * Returns the status of your own carriers across all hosts on the storage: circuit, latest outcomes, calls in
+   * progress and remaining rate. There is one status for each line and environment, or for each line and connection.
    *
-   * A page has at most 100 connections. For the next page, pass `next` as `after`.
+   * A page covers at most 100 connections. For the next page, pass `next` as `after`.
    */
   readonly carrierStatus: (options?: Unbranded<CarrierStatusOptions>) => Promise<CarrierStatusPage>
   /**
    * Closes a carrier's open circuits for all hosts, for example after the carrier reports that it has recovered.
-   * Returns the new status of each. The log says that an operator did it.
+   * Returns their new status. The log says that an operator closed them.
    *
    * Rejects with `invalid_input`, which names the wrong carrier, line or organization.
    */
   readonly resetCarrier: (circuits: Unbranded<CircuitsToReset>) => Promise<ReadonlyArray<CarrierStatus>>
   /**
-   * Accepts a carrier's callback: pass on its headers, with names in lower case, and the raw bytes of its body.
+   * Accepts a carrier's callback. Pass on its headers, with names in lower case, and the raw bytes of its body.
    *
-   * Resolves to false if the callback is not genuine or matches no ask: then answer the carrier with 404. Rejects with
-   * `service_unavailable` if the carrier must send it again after `retry_after_seconds`.
+   * Resolves to false if the callback is not genuine or matches no ask; answer the carrier with 404. Rejects with
+   * `service_unavailable` if the carrier must send the callback again after `retry_after_seconds`.
    */
   readonly carrierCallback: (carrier_id: string, callback: CarrierCallback) => Promise<boolean>
   /**
-   * Erases what is known about a person from one quote request, or from every request that was started with a receipt.
+   * Erases what is known about a person from one quote request, or from all requests that were started with a receipt.
    *
-   * `by` says who erases, such as an operator or a ticket; the service keeps it, so it must not name the person. With
-   * `dry_run` nothing changes, and `by` is optional. If it rejects with `service_unavailable`, call it again: it
-   * continues where it stopped. For an unknown request or receipt the report lists nothing; an unknown organization
-   * rejects with `not_found`.
+   * `by` says who erases the data, such as an operator or a ticket. The service keeps `by`, so it must not name the
+   * person. With `dry_run` nothing changes, and `by` is optional. If this rejects with `service_unavailable`, call it
+   * again: it continues where it stopped. For an unknown request or receipt, the report is empty; an unknown
+   * organization rejects with `not_found`.
    */
   readonly erase: (target: ErasureTarget, options: ErasureOptions) => Promise<ErasureReport>
   /** Counts what each seal key seals. Reads everything that is sealed, and changes nothing. */
   readonly sealStatus: () => Promise<SealStatus>
   /**
-   * Reseals whatever older `seal_keys` have sealed with the newest one, while hosts run. Call it once every host has
-   * started with the newest key, and remove an older key when the result lists it as `removable`.
+   * Reseals data that older `seal_keys` have sealed, using the newest key, while hosts run. Call it once every host has
+   * started with the newest key. You can remove an older key when the result lists it as `removable`.
    *
-   * If it rejects or the process ends, call it again: it continues where it stopped. `on_progress` is called after each
-   * step.
+   * If this rejects or the process ends, call it again: it continues where it stopped. `on_progress` is called after
+   * each step.
    */
   readonly rotateSealKeys: (options?: {
     readonly on_progress?: (progress: SealProgress) => void
   }) => Promise<SealRotation>
   /**
-   * Calls a handler in this process with the events of all workspaces. Each event is handled at least once. The events
-   * of a workspace are handled in order, one at a time across all processes. The name keeps its position in storage.
+   * Calls a handler in this process with the events of all workspaces. Each event is handled at least once. A
+   * workspace's events are handled in order, one at a time across all processes. The position is stored under the
+   * consumer's name.
    *
-   * Returns a function that stops the consumer; `close` stops it as well. Throws `InvalidConsumer` if the name or an
-   * option is invalid, or this process already consumes the name.
+   * Returns a function that stops the consumer; `close` also stops it. Throws `InvalidConsumer` if the name or an
+   * option is invalid, or if this process already has a consumer with this name.
    */
   readonly consume: Consume
   /**
-   * Lists the consumers of all processes that share the storage, with how far behind each is and how many of its events
-   * are parked.
+   * Lists the consumers of all processes that share the storage, with how far behind each is, and how many of its
+   * events are parked.
    */
   readonly listConsumers: () => Promise<ReadonlyArray<ConsumerStatus>>
-  /** Lists the events that a consumer has parked after too many failures, oldest first in each workspace. */
+  /**
+   * Lists the events that a consumer has parked after too many failures. Within each workspace, the oldest come first.
+   */
   readonly listParkedEvents: (name: string, filter?: ParkedEventFilter) => Promise<ReadonlyArray<ParkedEvent>>
   /**
-   * Requests one more attempt at a parked event, in any process that consumes the name. If it fails, the event stays
-   * parked.
+   * Requests another attempt at a parked event, in any process that runs the consumer. If the attempt fails, the event
+   * stays parked.
    *
-   * Resolves immediately. Rejects with `not_found` if the event is not parked.
+   * Resolves without waiting for the attempt. Rejects with `not_found` if the event is not parked.
    */
   readonly retryParkedEvent: (name: string, place: GivenParkedEventPlace) => Promise<void>
-  /** Drops a parked event, so that it is never handled. Rejects with `not_found` if the event is not parked. */
+  /**
+   * Drops a parked event, so that the consumer never handles it. Rejects with `not_found` if the event is not parked.
+   */
   readonly dropParkedEvent: (name: string, place: GivenParkedEventPlace) => Promise<void>
-  /** Every operation as a method, called with this API key. */
+  /** Makes a client that calls every operation as a method, with this API key. */
   readonly client: (key: string) => Client<OwnLine>
   /**
-   * Runs an Effect with every service of the core, which hosts such as `nodeHandler` are built on.
+   * Runs an Effect with all services of the core. Hosts such as `nodeHandler` are built on this method.
    *
-   * Whatever it acquires is released by `close`, before the services are. Rejects with the Effect's failure.
+   * `close` releases what the Effect has acquired before it releases the services. Rejects with the Effect's failure.
    */
   readonly run: <A, E>(effect: Effect.Effect<A, E, Services | Storage | Scope.Scope>) => Promise<A>
   /**
-   * Logs an entry, such as `Effect.logWarning("…")`, with the service's logger, even if the service has not started.
+   * Logs an entry, such as `Effect.logWarning("…")`, with the service's logger, even before the service has started.
    */
   readonly log: (entry: Effect.Effect<void>) => Promise<void>
   /**
-   * What happened to a quote request of any organization, for operators: the call that started it, the recorded
+   * Returns what happened to any organization's quote request, for operators: the call that started it, the recorded
    * exchanges with carriers, quotes, events and deliveries. Rejects with `not_found` if the request does not exist.
    */
   readonly timeline: (quote_request_id: string, options?: TimelineOptions) => Promise<Timeline>
   /**
-   * What operators can do, with a name for the audit log in each call, and the tokens for the operators' API, which a
-   * host serves with `operators: true`.
+   * What operators can do. You name the acting operator for the audit log. Also manages the tokens for the operators'
+   * API, which a host serves with `operators: true`.
    */
   readonly operators: Operators
   /**
-   * Ends pending long polls immediately, stops consumers, finishes running work within the grace period, and releases
-   * all resources. Handlers such as `nodeHandler` refuse new requests, and finish the running ones.
+   * Closes the service: ends pending long polls immediately, stops consumers, finishes running work within the grace
+   * period, and releases all resources. Handlers such as `nodeHandler` refuse new requests, and finish those that are
+   * running.
    *
    * Calls that do not finish in time, and all later calls, reject with `service_unavailable`.
    */

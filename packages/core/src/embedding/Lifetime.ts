@@ -9,14 +9,14 @@ import { ClosingScope } from "./whenClosing.ts"
 
 /** Runs calls and effects in an embedded service, and closes the service. */
 export interface Lifetime {
-  /** Runs a call, which its signal can interrupt. `close` waits for the call. */
+  /** Runs a call, which `signal` can interrupt. `close` waits for the call. */
   readonly call: <A, E>(effect: Effect.Effect<A, E, Services | Storage>, signal?: AbortSignal) => Promise<A>
-  /** Runs an effect. `close` releases whatever it acquires. */
+  /** Runs an effect. `close` releases what the effect has acquired. */
   readonly run: Embedded["run"]
-  /** Sleeps. `close` does not wait for the sleep. */
+  /** Waits for a time. `close` does not wait for this. */
   readonly sleep: Sleep
   /**
-   * Closes the service. `stop` stops what the program itself has started, such as consumers, and runs within the grace
+   * Closes the service. `stop` stops what the program itself has started, such as consumers. It runs within the grace
    * period.
    */
   readonly close: (stop: () => Promise<unknown>) => Promise<void>
@@ -25,8 +25,8 @@ export interface Lifetime {
 /**
  * Makes the lifetime of a service that runs in `runtime`.
  *
- * `close` has two steps. First it drains: new calls are refused, long polls return, and running calls get the grace
- * period. Then it releases the resources.
+ * `close` first drains the service: new calls are refused, long polls return, and running calls get the grace period.
+ * Then it releases the resources.
  */
 export const begin = (runtime: ManagedRuntime.ManagedRuntime<Services | Storage, Error>, graceMs: number): Lifetime => {
   const running = new Set<Promise<unknown>>()
@@ -48,7 +48,7 @@ export const begin = (runtime: ManagedRuntime.ManagedRuntime<Services | Storage,
   }
 
   const end = async (stop: () => Promise<unknown>) => {
-    // Not limited by this grace period, because handlers such as `nodeHandler` have their own grace periods.
+    // This grace period does not limit `stopped`, because handlers such as `nodeHandler` have their own grace periods.
     const stopped = Effect.runPromise(Scope.close(closingScope, Exit.void))
     const finish = Effect.promise(() => Promise.all([runtime.runPromiseExit(releaseLongPolls), stop(), ...running]))
     await Effect.runPromise(Effect.timeoutOption(finish, graceMs))

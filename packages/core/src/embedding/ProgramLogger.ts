@@ -1,13 +1,15 @@
 import { Array, Cause, Layer, Logger, type LogLevel, Predicate, References } from "effect"
 import * as Fault from "../concurrency/Fault.ts"
 
-/** Takes a log entry: its fields, if any, and its message. The service does not wait for what it returns. */
+/**
+ * Takes a log entry, which consists of fields, if any, and a message. The service does not wait for a returned promise.
+ */
 type LogMethod = (...entry: [fields: object, message: string] | [message: string]) => unknown
 
 /**
  * Your program's logger, such as `console` or a pino logger.
  *
- * Entries with fields are passed in pino's form, `warn({ carrier_id }, "…")`, which `console` prints as well. Entries
+ * Entries with fields are passed in pino's form, `warn({ carrier_id }, "…")`, which `console` can also print. Entries
  * never contain facts about a person, keys or secrets.
  */
 export interface ProgramLogger {
@@ -29,10 +31,10 @@ const methods: { readonly [Level in LogLevel.LogLevel]: keyof ProgramLogger } = 
 }
 
 /**
- * Passes every log entry, of any level, to the program's logger. Without one, Effect logs to standard output.
+ * Passes every log entry, of any level, to the program's logger. If there is no logger, Effect logs to standard output.
  *
  * If the logger throws, or returns a promise that rejects, the entry is printed to standard output. The first time this
- * happens, the logger's error is printed as well.
+ * happens, the logger's error is also printed.
  */
 export const layer = (logger: ProgramLogger | undefined): Layer.Layer<never> => {
   if (logger === undefined) return Layer.empty

@@ -1,11 +1,14 @@
 import { Cause, Context, Effect, Exit, Layer, Metric, Option, Predicate, Tracer } from "effect"
 
 /*
- * Sends the service's spans and metrics to a program's OpenTelemetry. Structural types stand in for
- * `@opentelemetry/api`, so that the core does not depend on it.
+ * Sends the service's spans and metrics to a program's OpenTelemetry. Structural types replace those of
+ * `@opentelemetry/api`, so that the core does not depend on that package.
  */
 
-/** The part of `@opentelemetry/api` that the service uses. Pass the module: `import * as api from "@opentelemetry/api"`. */
+/**
+ * The part of `@opentelemetry/api` that the service uses. Pass the whole module:
+ * `import * as api from "@opentelemetry/api"`.
+ */
 export interface OpenTelemetry {
   readonly trace: {
     getTracer(name: string): ApiTracer
@@ -13,11 +16,11 @@ export interface OpenTelemetry {
     setSpanContext(context: ApiContext, span: ApiSpanContext): ApiContext
   }
   readonly context: { active(): ApiContext }
-  /** The source of meters. Without it, there are no metrics. */
+  /** Makes meters. If absent, no metrics are sent. */
   readonly metrics?: { getMeter(name: string): ApiMeter }
 }
 
-/** An OpenTelemetry context, which only OpenTelemetry's own functions read. */
+/** An OpenTelemetry context. Only OpenTelemetry's own functions read it. */
 export interface ApiContext {
   getValue(key: symbol): unknown
   setValue(key: symbol, value: unknown): ApiContext
@@ -64,7 +67,7 @@ type Observe = (result: { observe(value: number, attributes: Attributes): void }
 
 const library = "@quotewire/core"
 
-/** Whether a value has the functions of `@opentelemetry/api`. */
+/** Whether a value has the functions of `@opentelemetry/api` that the service uses. */
 export const isOpenTelemetry = (value: unknown): value is OpenTelemetry =>
   hasFunctions(value, "trace", ["getTracer", "setSpan", "setSpanContext"]) &&
   hasFunctions(value, "context", ["active"]) &&
@@ -79,7 +82,10 @@ const hasFunctions = (value: unknown, part: string, names: ReadonlyArray<string>
 export const layer = (api: OpenTelemetry | undefined): Layer.Layer<never> =>
   api === undefined ? Layer.empty : Layer.merge(Layer.succeed(Tracer.Tracer, tracerOf(api)), metricsOf(api))
 
-/** Runs a call in a span. Its parent is the span that is active when the program makes the call. */
+/**
+ * Makes a function that runs a call in a span. The span's parent is the span that is active when the program makes the
+ * call.
+ */
 export const traced = (api: OpenTelemetry | undefined, name: string) => {
   if (api === undefined) return <A, E, R>(call: Effect.Effect<A, E, R>) => call
   const active = api.context.active()
@@ -87,7 +93,7 @@ export const traced = (api: OpenTelemetry | undefined, name: string) => {
     Effect.withSpan(call, name, { annotations: Context.make(ActiveContext, active) })
 }
 
-/** The OpenTelemetry context that is the parent of a service span without a parent. */
+/** The OpenTelemetry context that becomes the parent of service spans that have no other parent. */
 class ActiveContext extends Context.Service<ActiveContext, ApiContext>()("@quotewire/core/ActiveContext") {}
 
 const tracerOf = (api: OpenTelemetry): Tracer.Tracer => {
@@ -145,8 +151,8 @@ class ServiceSpan extends Tracer.NativeSpan {
 }
 
 /**
- * The name of an error as the span's message. An error's own message can repeat what a carrier or the program's code
- * has said.
+ * The error's name, used as the span's message. The error's own message can repeat text from a carrier or from the
+ * program's code.
  */
 const messageOf = (cause: Cause.Cause<unknown>): { readonly message?: string } => {
   const error = Cause.squash(cause)
@@ -163,7 +169,7 @@ const parentOf = (api: OpenTelemetry, { annotations, kind, parent, root }: SpanO
     return { active: api.trace.setSpanContext(active, { spanId, traceId, traceFlags: sampled ? 1 : 0 }), isRoot: false }
   }
   const given = Option.getOrUndefined(Context.getOption(annotations, ActiveContext))
-  // A request continues the framework's span. Background work is not part of any request.
+  // A request's span continues the framework's span. Background work belongs to no request, so its span is a root.
   return given === undefined ? { active, isRoot: kind !== "server" } : { active: given, isRoot: false }
 }
 
@@ -174,7 +180,7 @@ const timeOf = (nanoseconds: bigint): Time => [Number(nanoseconds / second), Num
 const attributeOf = (value: unknown): AttributeValue =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : String(value)
 
-/** Reports the service's metrics each time OpenTelemetry collects them. */
+/** Reports the service's metrics whenever OpenTelemetry collects metrics. */
 const metricsOf = (api: OpenTelemetry): Layer.Layer<never> => {
   const meter = api.metrics?.getMeter(library)
   if (meter === undefined) return Layer.empty
@@ -186,7 +192,7 @@ const metricsOf = (api: OpenTelemetry): Layer.Layer<never> => {
   )
 }
 
-/** One value of a metric, under the name that it has in OpenTelemetry. */
+/** One value of a metric, under the metric's name in OpenTelemetry. */
 interface Point {
   readonly name: string
   readonly isCounter: boolean
@@ -195,7 +201,7 @@ interface Point {
   readonly attributes: Attributes
 }
 
-/** Makes an instrument for each metric as soon as it has a value. Returns a function that removes all instruments. */
+/** Makes an instrument for each metric once the metric has a value. Returns a function that removes all instruments. */
 const observeAll = (meter: ApiMeter, context: Context.Context<never>): (() => void) => {
   const stops = new Map<string, () => void>()
   const points = () => Metric.snapshotUnsafe(context).flatMap(pointsOf)
@@ -215,7 +221,7 @@ const observeAll = (meter: ApiMeter, context: Context.Context<never>): (() => vo
       })
     }
   }
-  // This callback runs at every collection, and also adds metrics that are new since the last one.
+  // This callback runs at every collection, and also makes instruments for metrics that are new since the last one.
   add("quotewire_up", false, "1 while the service runs.", (result) => {
     result.observe(1, {})
     addNew()

@@ -13,7 +13,7 @@ import type { Lifetime } from "./Lifetime.ts"
 import { snapshot } from "./snapshot.ts"
 import * as views from "./views.ts"
 
-/** The methods of `embed` that manage organizations, keys, connections and circuits. */
+/** The methods of `embed`'s result that manage organizations, keys, connections and circuits. */
 type Administration = Pick<
   Embedded,
   | "createOrganization"
@@ -29,7 +29,7 @@ type Administration = Pick<
   | "resetCarrier"
 >
 
-/** Makes these methods. `run` runs a call. */
+/** Makes these methods. They use `run` to run their calls. */
 export const administration = (run: Lifetime["call"]): Administration => ({
   createOrganization: (name) =>
     run(

@@ -56,7 +56,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     runScoped(Consumers.use((consumers) => consumers.consume(name, handler, { grace_ms, ...consumer })))
   )
   const ready = run(Effect.void)
-  // A program that ignores `ready` learns of the failed start from its first call.
+  // A program that ignores `ready` still learns of a failed start when it makes its first call.
   ready.catch(() => {})
   const callOf =
     (key: string) =>
@@ -138,7 +138,7 @@ const callWith = (
     Pipeline.call(operation, {
       request_id: ids.request(),
       credentials: { key, read_handle: options.read_handle ?? null, address: "embedded", keyless: false },
-      // The methods' types describe the newest revision.
+      // The types of the methods describe the newest revision.
       revision: "current",
       idempotency_key: options.idempotency_key ?? null,
       input: Effect.succeed(input)

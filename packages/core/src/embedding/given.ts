@@ -4,9 +4,7 @@ import { maxName, OperatorScope } from "../operators/OperatorToken.ts"
 import { AnyObject, Callable, checker } from "../wire/Argument.ts"
 import { textUpTo } from "../wire/Input.ts"
 
-/*
- * Checks the arguments that a program passes to methods of `embed`.
- */
+/* Checks the arguments that a program passes to the methods of an embedded service. */
 
 const connection = { organization_id: Schema.String, environment: Environment, carrier_id: Schema.String }
 const Connection = Schema.Struct(connection)

@@ -27,7 +27,7 @@ const viewOf = ({ created_at, expires_at, revoked_at, ...token }: OperatorToken)
   revoked_at: revoked_at === null ? null : fromMillis(revoked_at)
 })
 
-/** Makes the methods for operators. `own` runs a call by the program itself, with or without limits. */
+/** Makes the operators' methods. `own` runs a call by the program itself, with or without limits. */
 export const makeOperators = (run: Lifetime["call"], own: typeof withoutLimits): Operators => ({
   createToken: async (options) => {
     const { organization_id, ...rest } = given.createToken(options)
@@ -55,7 +55,7 @@ const methodsOf = (run: Lifetime["call"], acting: ActingOperator): OperatorMetho
       const sent = snapshot(input ?? {})
       return run(Effect.map(call(operation, acting, sent), Json.decode))
     }
-  // The cast is safe: each name gets the method that calls the operation of that name.
+  // The cast is safe: each operation's name is mapped to the method that calls this operation.
   return Object.fromEntries(
     operatorOperations.map((operation) => [operation.name, method(operation)])
   ) as OperatorMethods

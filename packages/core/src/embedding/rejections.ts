@@ -3,8 +3,8 @@ import { StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 
 /**
- * The value of an effect that has ended. If it failed, throws the error with which the promise of its call rejects.
- * `signal` belongs to the call.
+ * Returns the value of an effect that has ended. If the effect failed, throws the error with which the call's promise
+ * must reject. `signal` belongs to the call.
  */
 export const valueOf = <A>(exit: Exit.Exit<A, unknown>, signal: AbortSignal | undefined): A => {
   if (Exit.isSuccess(exit)) return exit.value
@@ -12,8 +12,8 @@ export const valueOf = <A>(exit: Exit.Exit<A, unknown>, signal: AbortSignal | un
 }
 
 /**
- * Copies a refusal for one promise, with the stack of the promise's call, because several callers may share the same
- * refusal.
+ * The error with which a call's promise rejects. It is a copy with the call's stack, because several callers may share
+ * the same error.
  */
 const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefined): unknown => {
   const error = Cause.squash(cause)
@@ -25,6 +25,6 @@ const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefine
   return new Error(error instanceof Error ? error.message : "The service failed.", { cause: error })
 }
 
-/** The error for calls to a service that has been closed. */
+/** The error for calls to a service that was closed. */
 export const closed = () =>
   ApiError.make("service_unavailable", { message: "The service is closed.", retry_action: "none" })

@@ -3,12 +3,12 @@ import { isGuessable, readKey, type SealKeys } from "../access/Seal.ts"
 import { InvalidConfig } from "../config/ConfigRules.ts"
 
 /**
- * The seal keys in the form that `embed` takes: strings in the format of `generateSealKey`, newest first, or a layer of
- * your own.
+ * The seal keys in the forms that `embed` accepts: strings in the format of `generateSealKey`, newest first, or a
+ * layer.
  */
 export type GivenSealKeys = ReadonlyArray<string | undefined> | Layer.Layer<SealKeys>
 
-/** Reads seal keys from their text form. The error names wrong keys by their index, and never repeats a key. */
+/** Reads seal keys from text. The error names invalid keys by their index, and never repeats a key. */
 export const read = (given: unknown): Result.Result<SealKeys["Service"], InvalidConfig> => {
   const texts: ReadonlyArray<unknown> = Array.isArray(given) ? given : []
   const keys = texts.map((text) => (typeof text === "string" ? readKey(text) : null))
@@ -29,7 +29,7 @@ export const read = (given: unknown): Result.Result<SealKeys["Service"], Invalid
 
 const whatToDo = "pass 32 random bytes in base64, as generateSealKey() returns them."
 
-/** The error for opening a sealed storage with random keys, because `seal_keys` was not passed. */
+/** The error for opening a sealed storage with random keys because `seal_keys` was not passed. */
 export const randomKeysRefused = new InvalidConfig({
   message:
     "Set seal_keys to the keys that sealed the data in this storage. Without seal_keys, random keys are used, which cannot open it."

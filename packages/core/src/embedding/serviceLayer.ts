@@ -17,7 +17,7 @@ import * as ProgramLogger from "./ProgramLogger.ts"
 import * as sealKeys from "./sealKeys.ts"
 import * as Telemetry from "./Telemetry.ts"
 
-/** Makes every service of the core, and the worker, from the options of `embed`. */
+/** Makes all services of the core, and the worker, from the options of `embed`. */
 export const serviceLayer = <OwnLine extends Line>({
   storage,
   carriers: givenCarriers,
@@ -36,7 +36,7 @@ export const serviceLayer = <OwnLine extends Line>({
 }: EmbedOptions<OwnLine>): Layer.Layer<Services | Storage, Error> =>
   (work ? worker : Layer.empty).pipe(
     Layer.provideMerge(layer),
-    // A storage may bring its own clock, which calls and jobs then both use.
+    // A storage may provide its own clock. Calls and jobs then use that clock.
     Layer.provideMerge(storage),
     Layer.provide(carriersOf(givenCarriers, config)),
     Layer.provide(sealKeysOf(seal_keys)),
@@ -64,7 +64,7 @@ const carriersOf = (
   return carriers(given === undefined ? config : { ...config, carriers: given })
 }
 
-/** The given seal keys, or random ones if none are given. */
+/** The given seal keys; random keys if none were given. */
 const sealKeysOf = (
   given: sealKeys.GivenSealKeys | undefined
 ): Layer.Layer<SealKeys, InvalidConfig, SecureRandom.SecureRandom> => {

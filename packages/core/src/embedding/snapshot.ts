@@ -1,6 +1,6 @@
 /**
- * Copies an input, because the program may change it during the call. An input that cannot be copied is refused by the
- * check that follows.
+ * Copies an input, because the program may change it during the call. An input that cannot be copied is returned
+ * unchanged, and the next check refuses it.
  */
 export const snapshot = (input: unknown): unknown => {
   try {

@@ -3,7 +3,8 @@ import type { ConnectionSummary, LastTest } from "../carriers/Connection.ts"
 import { fromMillis, type Timestamp } from "../wire/Timestamp.ts"
 
 /*
- * What `embed` returns about organizations, keys and connections. Times are strings, as everywhere in the API.
+ * What an embedded service returns about organizations, keys and connections. Times are strings, as everywhere in the
+ * API.
  */
 
 /** An organization, with a workspace in each environment. */
@@ -11,14 +12,14 @@ export interface EmbeddedOrganization extends Omit<Organization, "created_at"> {
   readonly created_at: Timestamp
 }
 
-/** The metadata of a key, never the key itself. */
+/** A key's metadata, never the key itself. */
 export interface EmbeddedKey extends Omit<ApiKey, "created_at" | "revoked_at"> {
   readonly created_at: Timestamp
-  /** When the key was revoked; null while it is valid. */
+  /** When the key was revoked; null if it is valid. */
   readonly revoked_at: Timestamp | null
 }
 
-/** A connection as listed, never its secrets. */
+/** A connection as listed, without its secrets. */
 export interface EmbeddedConnection extends Omit<ConnectionSummary, "set_at" | "last_test"> {
   readonly set_at: Timestamp
   /** When the connection was last tested, and the result; null if it has not been tested since it was set. */

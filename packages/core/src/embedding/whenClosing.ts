@@ -1,6 +1,6 @@
 import { Context, Effect, Scope } from "effect"
 
-/** The scope that `close` closes first in an embedded service; null outside an embedded service. */
+/** The scope of an embedded service that `close` closes first; null outside an embedded service. */
 export const ClosingScope = Context.Reference<Scope.Scope | null>("@quotewire/core/ClosingScope", {
   defaultValue: () => null
 })
@@ -9,8 +9,8 @@ export const ClosingScope = Context.Reference<Scope.Scope | null>("@quotewire/co
  * Registers an effect that runs as soon as the embedded service is closed, so that a host can refuse new calls and
  * drain.
  *
- * `close` runs all such effects concurrently, and waits for them without a limit before it releases anything, so give
- * the effect a time limit. Call this inside `run`. Outside an embedded service, the effect runs when the scope closes.
+ * `close` runs all registered effects concurrently, and waits for all of them before it releases anything, so give the
+ * effect a time limit. Call this inside `run`. Outside an embedded service, the effect runs when the scope closes.
  */
 export const whenClosing = (effect: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {

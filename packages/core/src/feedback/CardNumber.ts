@@ -1,4 +1,4 @@
-/** A range of leading digits, and the possible lengths of its card numbers. */
+/** A range of leading digits, and the lengths of card numbers in that range. */
 interface Issuer {
   readonly from: number
   readonly to: number
@@ -34,7 +34,7 @@ const isIssued = (digits: string): boolean =>
     return first >= from && first <= to && lengths.includes(digits.length)
   })
 
-/** Whether the Luhn check digit, which payment cards have, matches. */
+/** Whether the Luhn check digit matches. All payment cards have one. */
 const passesLuhn = (digits: string): boolean => {
   let sum = 0
   for (let i = 0; i < digits.length; i++) {
@@ -45,5 +45,8 @@ const passesLuhn = (digits: string): boolean => {
   return sum % 10 === 0
 }
 
-/** Whether digits are a payment card number: an issuer's prefix, a length of that issuer, and a valid check digit. */
+/**
+ * Whether digits are a payment card number: they have an issuer's prefix, a length that the issuer uses, and a valid
+ * check digit.
+ */
 export const isCardNumber = (digits: string): boolean => isIssued(digits) && passesLuhn(digits)

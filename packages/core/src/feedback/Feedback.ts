@@ -18,18 +18,18 @@ import {
   type SendInput
 } from "./FeedbackReport.ts"
 
-/** Whether reports are accepted. If not, the feedback operations are not available. */
+/** Whether reports are accepted. If false, the feedback operations are unavailable. */
 export const FeedbackEnabled = Context.Reference<boolean>("@quotewire/core/FeedbackEnabled", {
   defaultValue: () => true
 })
 
-/** Accepts reports about the API, reports their status, and lets operators decide on them (api.md, Feedback). */
+/** Accepts reports about the API, returns their status, and lets operators decide about them (api.md, Feedback). */
 export class Feedback extends Context.Service<
   Feedback,
   {
     /** Whether reports are accepted. */
     readonly isTaken: boolean
-    /** Stores a report. If it seems to contain a personal number, refuses it and stores nothing of it. */
+    /** Stores a report. If the report seems to contain a personal number, refuses it and stores no part of it. */
     readonly send: (
       call: Call,
       input: SendInput
@@ -40,14 +40,15 @@ export class Feedback extends Context.Service<
       id: string
     ) => Effect.Effect<Json.Json<FeedbackReport>, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
-     * For operators: the reports of a workspace with their texts, oldest first, after the report with the ID `after`.
+     * For operators: lists a workspace's reports with their texts, oldest first, starting after the report with the ID
+     * `after`.
      */
     readonly reports: (
       workspace_id: WorkspaceId,
       after: string | null,
       limit: number
     ) => Effect.Effect<ReadonlyArray<KeptReport>, StorageUnavailable>
-    /** For operators: records the decision on a report, with a note that every reader of the report sees. */
+    /** For operators: records the decision about a report, with a note that everybody who reads the report sees. */
     readonly decide: (
       workspace_id: WorkspaceId,
       id: string,

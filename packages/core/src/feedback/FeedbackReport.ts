@@ -9,12 +9,12 @@ import * as PersonalNumber from "./PersonalNumber.ts"
 
 /** What a report can be about (api.md, Feedback reports). */
 export const kinds = ["missing_feature", "bug", "unclear_error", "unclear_docs", "other"] as const
-/** The states of a report; a new one is `received`. */
+/** The states of a report. A new report is `received`. */
 export const statuses = ["received", "planned", "shipped", "declined"] as const
-/** What the operators can decide on a report. */
+/** What operators can decide about a report. */
 export type Decision = Exclude<(typeof statuses)[number], "received">
 
-/** A longer text is refused for its length, and not searched for personal numbers. */
+/** The maximum length. A longer text is refused for its length, without being searched for personal numbers. */
 const maxAccountCharacters = 2_000
 
 const Name = textUpTo(200)
@@ -48,7 +48,7 @@ export const SendInput = Schema.Struct({
 })
 export type SendInput = typeof SendInput.Type
 
-/** A report as callers read it back: its status, without its text (api.md, Feedback reports). */
+/** A report as callers can read it: its status, without its text (api.md, Feedback reports). */
 export const FeedbackReport = Schema.Struct({
   feedback_id: FeedbackId.annotateKey({ description: "The identifier of the report" }),
   kind: Schema.Literals(kinds).annotateKey({ description: "What kind of report it is" }),
@@ -58,7 +58,7 @@ export const FeedbackReport = Schema.Struct({
 }).annotate({ identifier: "FeedbackReport" })
 export type FeedbackReport = typeof FeedbackReport.Type
 
-/** A report as stored, for the operators of the service. */
+/** A report as stored. Only operators see the whole report. */
 export const KeptReport = Schema.Struct({
   version: Schema.Int,
   report: FeedbackReport,
@@ -67,7 +67,7 @@ export const KeptReport = Schema.Struct({
 })
 export type KeptReport = typeof KeptReport.Type
 
-/** Reports in storage, by id. */
+/** The kind of stored reports, by ID. */
 export const kind = Kind.make({
   name: "feedback",
   schema: KeptReport,
@@ -77,7 +77,7 @@ export const kind = Kind.make({
   listing: ({ report }) => ({ status: report.status })
 })
 
-/** A new report, received at `now` in workspace time. */
+/** Makes a new report, received at `now` in workspace time. */
 export const receive = (
   feedback_id: FeedbackId,
   sent: SendInput,
@@ -90,7 +90,7 @@ export const receive = (
   sent_by
 })
 
-/** The report after a decision. A later decision replaces an earlier one. */
+/** A report after a decision. A later decision replaces an earlier one. */
 export const decide = (kept: KeptReport, status: Decision, public_note: string | null): KeptReport => ({
   ...kept,
   version: kept.version + 1,
@@ -99,7 +99,7 @@ export const decide = (kept: KeptReport, status: Decision, public_note: string |
 
 const personal = "This looks like a personal number. Remove it and send again."
 
-/** Every text in an input, valid or not, that seems to contain a personal number. */
+/** Finds the texts in an input that seem to contain a personal number, even if the input is invalid. */
 export const personalTexts = (input: unknown): ReadonlyArray<FieldError> =>
   Object.entries(textsIn(input)).flatMap(([path, text]) =>
     typeof text === "string" && !isLonger(text, maxAccountCharacters) && PersonalNumber.find(text) !== null

@@ -1,10 +1,6 @@
-/*
- * Normalizes text for the filter for personal numbers, so that each digit, dash and space has only one spelling.
- */
+/* Prepares text for the search for personal numbers, so that each digit, dash and space has only one spelling. */
 
-/**
- * Normalizes text, so that a number reads the same in any script or width, and with or without invisible characters.
- */
+/** Normalizes text. A number then reads the same in any script or width, and with or without invisible characters. */
 export const plain = (text: string): string =>
   text
     .normalize("NFKC")
@@ -15,7 +11,7 @@ export const plain = (text: string): string =>
 
 const isDigit = (codePoint: number): boolean => /^\p{Nd}$/u.test(String.fromCodePoint(codePoint))
 
-/** The ASCII digit for a digit of any script. In every script, the digits zero to nine have consecutive code points. */
+/** The ASCII digit for a digit in any script. In every script, the digits zero to nine have consecutive code points. */
 const asciiDigit = (digit: string): string => {
   const codePoint = digit.codePointAt(0) ?? 0
   let value = 0
@@ -23,16 +19,20 @@ const asciiDigit = (digit: string): string => {
   return String(value)
 }
 
-/** Replaces what is blanked out. No number contains it, so the text on its two sides is not read as one number. */
+/**
+ * Replaces text that is blanked out. No number contains a line break, so the text before and after it is never read as
+ * one number.
+ */
 const gap = "\n"
 
 const identifiers = [
-  // The service's own identifiers in their exact form.
+  // The service's own identifiers in their exact format.
   /(?<![\p{L}\p{N}])[a-z]{2,4}_(?:test)?[0-9a-hjkmnp-tv-z]{26}(?![\p{L}\p{N}])/gu,
-  // Shortened or invented identifiers of resources that a report may name. No other prefix may hide a number.
+  // Shortened or invented identifiers of resources that a report may name. Only these prefixes are accepted, so that
+  // other prefixes cannot hide a number.
   /(?<![\p{L}\p{N}])(?:req|qreq|qt|evt|sub|app)_[\p{L}\p{N}]{8,}/giu,
   /(?<![\p{L}\p{N}])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\p{L}\p{N}])/giu,
-  // A VIN: 17 characters with a letter among them.
+  // A VIN: 17 characters, at least one of which is a letter.
   /(?<![\p{L}\p{N}])(?=\d*[A-HJ-NPR-Z])[A-HJ-NPR-Z0-9]{17}(?![\p{L}\p{N}])/giu,
   // Dates and times.
   /(?<!\d)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?/giu

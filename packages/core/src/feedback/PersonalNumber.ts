@@ -1,14 +1,14 @@
 import { isCardNumber } from "./CardNumber.ts"
 import { plain, withoutIdentifiers } from "./NormalizedText.ts"
 
-/** The kinds of personal number that text may contain. */
+/** The kinds of personal numbers that a text may contain. */
 export type PersonalNumber = "national_id" | "card_number" | "drivers_license"
 
 /**
- * Finds text that looks like a national ID, a driver's license or a card number (api.md, Personal numbers).
+ * Finds text that looks like a national ID, a driver's license number or a card number (api.md, Personal numbers).
  *
- * A number in an unmistakable format counts by itself; bare digits count only near a word that names them. Phone
- * numbers, ZIP codes, dates, VINs, times and the service's own identifiers are not personal numbers.
+ * A number in an unmistakable format always counts. Plain digits count only near a word that says what they are. Phone
+ * numbers, ZIP codes, dates, times, VINs and the service's own identifiers are not personal numbers.
  */
 export const find = (text: string): PersonalNumber | null => {
   const read = withoutIdentifiers(plain(text))
@@ -17,7 +17,7 @@ export const find = (text: string): PersonalNumber | null => {
   return hasDriversLicense(read) ? "drivers_license" : null
 }
 
-/** Matches the pattern where no letter or digit comes before or after it. Matches may overlap. */
+/** Matches the pattern if no letter or digit comes directly before or after it. Matches may overlap. */
 const alone = (pattern: string): RegExp => new RegExp(`(?<![\\p{L}\\p{N}])(?=(${pattern})(?![\\p{L}\\p{N}]))`, "giu")
 
 interface Found {
@@ -32,7 +32,7 @@ const all = (pattern: RegExp, text: string): ReadonlyArray<Found> =>
     return { text: found, from: index, to: index + found.length }
   })
 
-/** How far a number can be from the word that names it, in characters. */
+/** The maximum distance between a number and the word that says what it is, in characters. */
 const nearCharacters = 48
 
 const isNear = (number: Found, cues: ReadonlyArray<Found>): boolean =>
@@ -40,15 +40,15 @@ const isNear = (number: Found, cues: ReadonlyArray<Found>): boolean =>
 
 const separatedId = alone("\\d{3}[- .]\\d{2}[- .]\\d{4}")
 /**
- * Patterns for nine digits that are undivided or in unequal groups. They count only near a word that names an ID, or
- * directly after it.
+ * Patterns for nine digits that are undivided, or grouped differently from a Social Security number. They count only
+ * near a word for an ID, or directly after it.
  */
 const cuedIds = [
   ...["\\d{9}", "\\d{3}[- ]\\d{6}", "\\d{3}([- ])\\d{3}\\2\\d{3}"].map(alone),
   /(?<=ssns?|itins?)(?=(\d{9})(?![\p{L}\p{N}]))/giu
 ]
 /**
- * The words that name a national ID, as people and programs write them: `social security number`,
+ * The words for a national ID, as people and programs write them, such as `social security number` and
  * `socialSecurityNumber`.
  */
 const idCue =
@@ -71,7 +71,7 @@ const isIssuedId = (digits: string): boolean => {
   return area !== 0 && area !== 666 && group !== 0 && digits.slice(5) !== "0000"
 }
 
-/** Digits, undivided or in the groups printed on cards, with the same separator throughout. */
+/** Card numbers, undivided or in the groups that are printed on cards. The separator must be the same throughout. */
 const cards = [
   "\\d{13,19}",
   "\\d{4}([- .])\\d{4}\\2\\d{4}\\2\\d{1,7}",
@@ -82,10 +82,7 @@ const cards = [
 const hasCardNumber = (text: string): boolean =>
   cards.some((card) => all(card, text).some((found) => isCardNumber(digitsOf(found.text))))
 
-/**
- * License formats that are unmistakable because of their dashes: Florida, Illinois and Wisconsin, Maryland and
- * Michigan.
- */
+/** License formats that their dashes make unmistakable: Florida, Illinois and Wisconsin, Maryland and Michigan. */
 const dashedLicenses = [
   "[a-z]\\d{3}-\\d{3}-\\d{2}-\\d{3}-\\d",
   "[a-z]\\d{3}-\\d{4}-\\d{4}(?:-\\d{2})?",
@@ -95,7 +92,7 @@ const dashedLicenses = [
 const licenseCue =
   /driv(?:er|ing)(?:['`\u2018\u2019\u02bc]?s)?[ _-]{0,3}lic(?:en[cs]e(?![_ ](?:plate|status))|(?![a-z]))|licen[cs]e[ _-]{0,3}(?:num(?:ber)?|no)(?![a-z])|licen[cs]e ?#|(?<![a-z])(?:dln(?![a-z])|dl ?(?:[#:]|(?:num(?:ber)?|no)(?![a-z])))/gi
 
-/** A word of at least five characters. It is a license number only if it has at least three digits. */
+/** A word of at least five characters. It counts as a license number only if at least three of them are digits. */
 const token = alone("[a-z0-9](?:[a-z0-9-]{3,30})[a-z0-9]")
 
 const hasDriversLicense = (text: string): boolean => {

@@ -3,11 +3,9 @@ import { type ApiError, type FieldError, invalidInput, needsInformation } from "
 import { checker, type Finding } from "../wire/Input.ts"
 import type { StateCode } from "./State.ts"
 
-/*
- * An application: its facts as a caller sent them, what is wrong or missing in them, and what was assumed.
- */
+/* An application: its facts as a caller sent them, what is wrong or missing, and what was assumed. */
 
-/** An `A` of which any part may be missing. The parts that are present are valid. */
+/** An `A` of which any part may be missing. The parts that exist are valid. */
 export type Draft<A> =
   A extends ReadonlyArray<infer Item>
     ? ReadonlyArray<Draft<Item>>
@@ -16,18 +14,18 @@ export type Draft<A> =
       : A
 
 /**
- * A line's rules that JSON Schema cannot express: consistency between facts, the calendar, the law.
+ * A line's rules that JSON Schema cannot express, such as consistency between facts, calendar rules and the law.
  *
- * They read drafts, so that one answer reports these problems together with missing and malformed facts. `today` is the
- * workspace's day, `YYYY-MM-DD`.
+ * The rules read drafts, so that one answer reports their findings together with missing and malformed facts. `today`
+ * is the date in the workspace, `YYYY-MM-DD`.
  */
 export type Rules<A> = (draft: Draft<A>, today: string, problems: Problems) => void
 
-/** Collects wrong and missing facts. Paths start with `application`. */
+/** Collects wrong and missing facts. All paths start with `application`. */
 export class Problems {
   readonly wrong: Array<FieldError>
   readonly missing: Array<FieldError>
-  /** How many more wrong fields there are than `wrong` lists. */
+  /** The number of wrong fields in addition to those in `wrong`. */
   readonly more: number
 
   constructor(wrong: ReadonlyArray<FieldError> = [], missing: ReadonlyArray<FieldError> = [], more = 0) {
@@ -54,37 +52,38 @@ export class Problems {
 
 /** The checked facts of one quote request, as the caller sent them. */
 export interface Application {
-  /** The name of the line. */
+  /** The line's name. */
   readonly line: string
   readonly facts: object
 }
 
-/** An application with all assumed facts filled in, and what follows from its facts. */
+/** An application with its assumed facts filled in, and what follows from the facts. */
 export interface Assumed extends Application {
   /** The facts that were assumed, sorted by path. */
   readonly assumptions: ReadonlyArray<Assumption>
-  /** The state in which the car is garaged, or the home or the pet is. */
+  /** The state in which the car is garaged, or in which the home or the pet is. */
   readonly state: StateCode
-  /** The insured subjects, in the order of the facts. */
+  /** The insured subjects, in the order in which the facts list them. */
   readonly subjects: ReadonlyArray<Subject>
 }
 
-/** Why facts are refused: some are wrong, or some are missing. */
+/** Why an application is refused: facts are wrong, or facts are missing. */
 export type Refusal = ApiError<"invalid_input"> | ApiError<"needs_information">
 
 const root = "application"
 
 /**
- * Compiles the reader of a line's facts.
+ * Compiles a function that reads a line's facts.
  *
- * The reader reports every problem, with its path from `application`. `today` is the workspace's day, `YYYY-MM-DD`.
+ * It reports every problem, with paths that start with `application`. `today` is the date in the workspace,
+ * `YYYY-MM-DD`.
  */
 export const reader = <A extends object>(
   facts: Schema.Decoder<A & Draft<A>>,
   rules: Rules<A>
 ): ((input: unknown, today: string) => Result.Result<A, Problems>) => {
   const check = checker(facts, [root])
-  // A value is a draft if checking it finds nothing but missing facts.
+  // A value is a draft if a check finds only missing facts.
   const isDraft = (_checked: unknown, checked: ReturnType<typeof check>): _checked is Draft<A> =>
     Result.isSuccess(checked) || (checked.failure.more === 0 && checked.failure.found.every(({ missing }) => missing))
   return (input, today) => {
@@ -109,12 +108,16 @@ export const reader = <A extends object>(
 const errorsOf = (findings: ReadonlyArray<Finding>, missing: boolean) =>
   findings.filter((finding) => finding.missing === missing).map(({ error }) => error)
 
-/** The refusal: for the wrong facts if there are any, otherwise for the missing ones. */
+/**
+ * Makes the error for an application. It is about the wrong facts if there are any, and otherwise about the missing
+ * facts.
+ */
 export const refusalOf = ({ wrong, missing, more }: Problems): Refusal =>
   wrong.length > 0 ? invalidInput({ found: wrong, more }) : needsInformation(missing)
 
 /**
- * A copy of a value without the parts at these paths. A list item is replaced by an empty object, to keep the indexes.
+ * A copy of a value without the parts at these paths. A list item is replaced by an empty object, so that indexes do
+ * not change.
  */
 const without = (value: unknown, path: string, refused: ReadonlySet<string>): unknown => {
   if (Array.isArray(value)) {
@@ -129,9 +132,9 @@ const without = (value: unknown, path: string, refused: ReadonlySet<string>): un
 }
 
 /**
- * The facts that a carrier needs but an application lacks, as paths with indexes: `application.vehicles.0.vin`.
+ * The facts that a carrier needs and an application lacks, as paths with indexes such as `application.vehicles.0.vin`.
  *
- * A need is a path below `application`, with `*` for every item of a list: `vehicles.*.vin`.
+ * A need is a path below `application`, such as `vehicles.*.vin`, in which `*` stands for every item of a list.
  */
 export const missingOf = (application: Application, needs: ReadonlyArray<string>): ReadonlyArray<string> =>
   needs.flatMap((need) => absentAt(application.facts, need.split("."), root))
@@ -144,7 +147,7 @@ const absentAt = (value: unknown, [name, ...rest]: ReadonlyArray<string>, path: 
 }
 
 /**
- * The facts that a carrier may see: those that affect a price, and those that its adapter declared (`needs`, `wants`).
+ * The facts that a carrier may see: facts that affect a price, and facts that its adapter declared (`needs`, `wants`).
  *
  * Names, street, e-mail and phone are removed unless the adapter declared them, so that a carrier does not learn who
  * the person is.
@@ -186,7 +189,7 @@ export type WithRequired<T, K extends keyof T> = T & { readonly [P in K]-?: Excl
 export class Assumptions {
   readonly #made: Array<Assumption> = []
 
-  /** Returns the fact as sent. If it was not sent, returns the assumed value and records the assumption. */
+  /** Returns a fact as sent. If it was not sent, records an assumption and returns the assumed value. */
   fill<A extends Scalar>(sent: A | undefined, path: string, value: A, label: string, source = "service_default"): A {
     if (sent !== undefined) return sent
     this.record(path, value, label, source)
@@ -207,15 +210,16 @@ export class Assumptions {
 /** An insured subject: a vehicle, a rented home or a pet. */
 export interface Subject {
   /**
-   * `vehicle-1` is `application.vehicles.0`, `pet-2` is `application.pets.1`, `dwelling-1` is `application.dwelling`.
+   * The subject's ID: `vehicle-1` is `application.vehicles.0`, `pet-2` is `application.pets.1`, and `dwelling-1` is
+   * `application.dwelling`.
    */
   readonly subject_id: string
   readonly kind: string
-  /** A label for a person, without street or VIN; null if the facts do not provide one. */
+  /** A label for a person, without street or VIN; null if the facts are not sufficient for a label. */
   readonly label: string | null
 }
 
-/** The subject of this kind at an index in its list, from 0. */
+/** Makes the subject of this kind at an index in its list, from 0. */
 export const subject = (kind: string, index: number, label: string | null): Subject => ({
   subject_id: `${kind}-${index + 1}`,
   kind,

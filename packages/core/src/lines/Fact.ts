@@ -4,24 +4,24 @@ import { textUpTo } from "../wire/Input.ts"
 import type { JsonValue } from "../wire/Json.ts"
 
 /*
- * Builders for the facts of a line. The resulting schema checks what callers send, provides the TypeScript types, and
- * is served as JSON Schema.
+ * Builders for a line's facts. The resulting schema checks what callers send, provides the TypeScript types, and is
+ * served as JSON Schema.
  */
 
-/** A fact's metadata. Everything except the label is served in the JSON Schema. */
+/** A fact's metadata. The served JSON Schema contains everything except the label. */
 export interface About {
-  /** The text with which a person is asked for the fact. Every fact that can be required has one. */
+  /** The text with which a person is asked for the fact. Every fact that can be required has a label. */
   readonly label?: string
-  /** What the fact is, with its unit. Documents show the title; models do not read it in every conversation. */
+  /** What the fact is, with its unit. Documents show the title, but models do not get it in every conversation. */
   readonly title?: string
-  /** What neither the name nor the values say. */
+  /** What neither the fact's name nor its values say. */
   readonly description?: string
   /**
-   * `direct` identifies a person by itself, `indirect` together with other facts; `sensitive` is about a person's
-   * conduct.
+   * How the fact relates to a person. `direct`: it identifies a person by itself. `indirect`: it identifies a person
+   * together with other facts. `sensitive`: it is about a person's conduct.
    */
   readonly "x-pii"?: "direct" | "indirect" | "sensitive"
-  /** `price`: the fact affects the price. `offer`: carriers may need the fact for an offer. */
+  /** What the fact is for. `price`: it affects the price. `offer`: carriers may need it for an offer. */
   readonly "x-tier"?: "price" | "offer"
   /** The value that is assumed if the fact is not sent. */
   readonly "x-assume"?: { readonly value: JsonValue } | { readonly from: string } | { readonly formula: string }
@@ -47,7 +47,7 @@ export const yesNo = (about: About = {}) => Schema.Boolean.annotate({ ...about }
 /** A fact that is a whole number between two bounds, optionally in steps. */
 export const wholeNumber = (minimum: number, maximum: number, about: About & { readonly step?: number } = {}) => {
   const { step = 1, ...rest } = about
-  // A remainder of fractions is not exact: 0.3 % 0.1 is almost 0.1.
+  // A step that is a fraction would not be exact: 0.3 % 0.1 is almost 0.1.
   if (!Number.isSafeInteger(step) || step < 1)
     throw new Error("The step of Fact.wholeNumber must be a whole number of at least 1.")
   const fits = (value: number) => value >= minimum && value <= maximum && value % step === 0
@@ -63,7 +63,7 @@ export const wholeNumber = (minimum: number, maximum: number, about: About & { r
 export const text = (length: { readonly min?: number; readonly max: number }, about: TextAbout = {}) =>
   textUpTo(length.max, length.min).annotate({ ...about })
 
-/** A text fact that matches a pattern, with a description of the pattern such as "a month, YYYY-MM". */
+/** A text fact that matches a pattern. `expected` describes the pattern, such as "a month, YYYY-MM". */
 export const textLike = (form: RegExp, expected: string, about: TextAbout = {}) =>
   Schema.String.check(Schema.isPattern(form, { expected })).annotate({ ...about })
 
@@ -133,7 +133,7 @@ const missing = (name: string, because?: string) => ({
   issue: new SchemaIssue.MissingKey(because === undefined ? undefined : { because })
 })
 
-/** Requires that at least one of these groups of facts is sent completely. */
+/** Requires all facts in at least one of these groups. */
 export const oneGroupOf = <Facts extends object>(...groups: ReadonlyArray<ReadonlyArray<Name<Facts>>>) => {
   const because = `Send ${groups.map(listed).join(", or ")}.`
   return Schema.makeFilter<Facts>(
@@ -149,7 +149,7 @@ export const oneGroupOf = <Facts extends object>(...groups: ReadonlyArray<Readon
   )
 }
 
-/** Requires the other facts if the first one is sent. */
+/** Requires the other facts if the first fact is sent. */
 export const requiresWith = <Facts extends object>(first: Name<Facts>, ...others: ReadonlyArray<Name<Facts>>) =>
   Schema.makeFilter<Facts>(
     (facts) =>
@@ -159,7 +159,7 @@ export const requiresWith = <Facts extends object>(first: Name<Facts>, ...others
     { reads_keys: true, toJsonSchema: () => ({ dependentRequired: { [first]: others } }) }
   )
 
-/** Requires another fact if each of these facts has one of its listed values. */
+/** Requires another fact if all of these facts have one of their listed values. */
 export const requiredWhen = <Facts extends object>(
   values: Readonly<Record<string, ReadonlyArray<unknown>>>,
   required: Name<Facts>
@@ -190,6 +190,6 @@ export const requiredWhen = <Facts extends object>(
   )
 }
 
-/** Joins names: "vin", "model_year, make and model". */
+/** Joins names as in "vin" or "model_year, make and model". */
 const listed = (names: ReadonlyArray<string>): string =>
   names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.slice(-1).join()}`

@@ -1,31 +1,35 @@
 import { Function, type JsonSchema, Predicate, Schema, SchemaAST } from "effect"
 
 /*
- * Derived from the schema of a line's facts: the served JSON Schema, and lists of facts. Paths are relative to
+ * Derives from a schema of facts the JSON Schema that is served, and lists of facts. Paths are relative to
  * `application`, with `*` for every item of a list.
  */
 
-/** A fact without which there is no price. */
+/** A fact that is required to get a price. */
 export interface RequiredFact {
-  /** The fact's path with 0 for the first item of a list, as in `drivers.0.date_of_birth`. */
+  /** The fact's path, with 0 for the first item of a list, such as `drivers.0.date_of_birth`. */
   readonly path: string
   /** The text with which a person is asked for the fact. */
   readonly label: string
   readonly tier: string
-  /** `direct` identifies a person by itself, `indirect` together with other facts; null means neither. */
+  /**
+   * `direct` if the fact identifies a person by itself, `indirect` if it does so together with other facts; null
+   * otherwise.
+   */
   readonly pii: string | null
 }
 
-/** A fact of a line, as its schema describes it. */
+/** A fact in a line, as the schema describes it. */
 export interface Fact {
   readonly path: string
   readonly label: string | null
   readonly tier: string | null
   readonly pii: string | null
-  /** The assumed value that the schema states; undefined if it states none. */
+  /** The assumed value in the schema; undefined if the schema has none. */
   readonly assumed: unknown
   /**
-   * Whether there is no price without the fact. A fact that is required only inside an optional object does not count.
+   * Whether the fact is required to get a price. This is false for a fact that is required only inside an optional
+   * object.
    */
   readonly required: boolean
 }
@@ -52,7 +56,7 @@ const textOrNull = (value: unknown): string | null => (typeof value === "string"
 /** A path with 0 in place of every `*`. */
 export const firstOf = (path: string): string => path.replaceAll("*", "0")
 
-/** A fact as capabilities list it. `otherwise` is its tier if the schema states none. */
+/** A fact in the form in which capabilities list it. `otherwise` is its tier if the schema states no tier. */
 export const asRequired = (
   { path, label, tier, pii }: Pick<Fact, "path" | "label" | "tier" | "pii">,
   otherwise: "price" | "offer"
@@ -63,7 +67,7 @@ export const asRequired = (
   pii
 })
 
-/** The served JSON Schema (2020-12) of facts. It is made when it is first needed. */
+/** The JSON Schema (2020-12) of facts that is served. It is made when it is first needed. */
 export const jsonSchemaOf = Function.memoize(
   (facts: Schema.Top): JsonSchema.JsonSchema =>
     plain(
@@ -75,8 +79,8 @@ export const jsonSchemaOf = Function.memoize(
 )
 
 /**
- * Simplifies a schema: merges the parts of `allOf` into the object that they extend, and choices into one list. Every
- * object gets `required`, even if the list is empty.
+ * Simplifies a schema: merges the parts of `allOf` into the object that they extend, and merges choices into one list.
+ * Every object gets `required`, even if it is an empty list.
  */
 const plain = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   const { allOf, anyOf, ...rest } = mapped(schema)
@@ -122,7 +126,7 @@ const choicesOf = (anyOf: unknown): ReadonlyArray<unknown> | null => {
   return listed.length > 0 && listed.length === choices.length ? listed.flat() : null
 }
 
-/** A JSON Schema in which these facts are required too. */
+/** A JSON Schema in which these facts are also required. */
 export const requiring = (schema: JsonSchema.JsonSchema, paths: ReadonlyArray<string>): JsonSchema.JsonSchema =>
   paths.reduce((whole, path) => requireAt(whole, path.split(".")), schema)
 

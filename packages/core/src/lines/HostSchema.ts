@@ -2,26 +2,26 @@ import { Function, Schema, SchemaAST } from "effect"
 import type { LineSet } from "./Lines.ts"
 
 /*
- * Schemas that depend on a host's lines, such as the name of a line. Stored data may belong to a line that the host no
- * longer offers, so a schema by itself accepts any line. Inputs and documents narrow the schema to their host's lines.
+ * Schemas that depend on a host's lines, such as the name of a line. Stored data may be for a line that the host no
+ * longer offers, so such a schema accepts any line at first. Inputs and documents use it narrowed to the host's lines.
  */
 
-/** Makes the form that a schema has on a host with these lines. */
+/** Makes the narrowed form of a schema for a host with these lines. */
 type OnHost = (lines: LineSet) => Schema.Top
 
 const key = "on_host"
 
-/** Marks a schema that depends on a host's lines. By itself, the schema accepts what any host accepts. */
+/** Marks a schema that depends on a host's lines. Without narrowing, the schema accepts what any host accepts. */
 export const dependsOnLines = <S extends Schema.Top>(schema: S, onHost: OnHost): S["Rebuild"] =>
   schema.annotate({ [key]: onHost })
 
-/** A schema on a host with these lines: every part that depends on the lines is narrowed. */
+/** Narrows a schema for a host with these lines, in every part that depends on the lines. */
 export const forLines = <S extends Schema.Constraint>(schema: S, lines: LineSet): S =>
   Schema.make<S>(narrowing(lines)(schema.ast))
 
 const onHostAt = SchemaAST.resolveAt<OnHost>(key)
 
-/** Narrows each part once, so that schemas stay shared, even in documents. */
+/** Narrows each part only once, so that schemas stay shared, including in documents. */
 const narrowing = Function.memoize((lines: LineSet) => {
   const known = new WeakMap<SchemaAST.AST, SchemaAST.AST>()
   const narrow = (ast: SchemaAST.AST): SchemaAST.AST => {
@@ -33,11 +33,11 @@ const narrowing = Function.memoize((lines: LineSet) => {
   return narrow
 })
 
-/** A schema that replaces another, optional wherever the original is. */
+/** Replaces a schema by another. The result is optional if the original is optional. */
 const inPlaceOf = (ast: SchemaAST.AST, schema: Schema.Top): SchemaAST.AST =>
   SchemaAST.isOptional(ast) ? Schema.optionalKey(schema).ast : schema.ast
 
-/** A copy of a node with changed parts; the node itself if nothing changes. */
+/** A copy of a node with its parts changed; the node itself if no part changes. */
 const withParts = (ast: SchemaAST.AST, part: (ast: SchemaAST.AST) => SchemaAST.AST): SchemaAST.AST => {
   switch (ast._tag) {
     case "Arrays": {

@@ -7,9 +7,7 @@ import type { Fact } from "./FactSchema.ts"
 import type { Codes, Traits } from "./Line.ts"
 import { stateCodes } from "./State.ts"
 
-/*
- * The rules for the definition of a line. Faults have their paths in the definition.
- */
+/* Rules for the definition of a line. Mistakes have paths within the definition. */
 
 type Faults = ReadonlyArray<FieldError>
 
@@ -17,12 +15,12 @@ const isName = /^[a-z][a-z0-9_]{0,59}$/
 const nameForm =
   "Must begin with a lower-case letter and have at most 60 characters: lower-case letters, digits and underscores."
 
-// A fact is named by its path, in which dots separate the names and `*` stands for every item.
+// A fact is named by its path. In a path, dots separate the names, and `*` stands for every item.
 const isFactName = /^[A-Za-z][A-Za-z0-9_]{0,59}$/
 const factNameForm =
   "Must have a name that begins with a letter and has at most 60 characters: letters, digits and underscores."
 
-/** Checks everything in a definition that can be read without running its functions. */
+/** Checks everything in a definition that can be checked without running its functions. */
 export const checkTexts = (
   definition: Pick<Traits, "codes" | "disclosures" | "insures" | "name"> & {
     readonly facts: Schema.Top
@@ -66,7 +64,7 @@ const jsonValues: ReadonlySet<SchemaAST.AST["_tag"]> = new Set([
   "Union"
 ])
 
-/** Finds what the served JSON Schema cannot express exactly as this service checks it. */
+/** Finds parts of the facts that the served JSON Schema cannot express exactly as this service checks them. */
 const checkFacts = (ast: SchemaAST.AST, path: string): Faults => {
   if (ast.encoding !== undefined) {
     return [
@@ -102,27 +100,27 @@ const checkFacts = (ast: SchemaAST.AST, path: string): Faults => {
   ]
 }
 
-/** Runs a function of a definition on the example. If the function throws, returns that as the fault. */
+/** Runs a function of a definition on the example. If it throws, the result is that mistake. */
 export const tried = <A>(path: string, run: () => A): Result.Result<A, Faults> =>
   Result.try({
     try: run,
     catch: (thrown): Faults => [{ path, message: `Throws an error for the example: ${String(thrown)}` }]
   })
 
-/** Runs a function of a definition on the example, and checks what it returns. */
+/** Runs a function of a definition on the example, and checks the result. */
 export const checked = <A>(path: string, run: () => A, check: (value: A) => Faults): Faults =>
   Result.match(tried(path, run), { onSuccess: check, onFailure: (faults) => faults })
 
-/** Why the example is refused, with paths in the example. */
+/** Why the example is refused, with paths within the example. */
 export const ofExample = ({ wrong, missing }: Problems): Faults =>
   [...wrong, ...missing].map((error) => ({ ...error, path: error.path.replace(/^application/, "example") }))
 
-/** Every assumption must be about a fact, and have the value that the fact's schema states, if any. */
+/** Checks that every assumption is about a fact, and has the value that the fact's schema states, if any. */
 export const checkAssumptions = (made: ReadonlyArray<Assumption>, facts: ReadonlyArray<Fact>): Faults =>
   made.flatMap(({ path, value }) => {
     const name = path.replace(/^application\./, "").replaceAll(/\.\d+(?=\.|$)/g, ".*")
     const fact = facts.find((known) => known.path === name)
-    // An empty list can be assumed. The list's own path is not the path of any single fact.
+    // A list may be assumed to be empty, but the list's own path is not the path of any fact.
     const isKnown = fact !== undefined || facts.some((known) => known.path.startsWith(`${name}.*`))
     const isSame = fact?.assumed === undefined || fact.assumed === tomorrow || fact.assumed === value
     return [
@@ -131,10 +129,10 @@ export const checkAssumptions = (made: ReadonlyArray<Assumption>, facts: Readonl
     ]
   })
 
-/** The one assumed value that depends on the date. `assume` records the date itself. */
+/** The only assumed value that depends on the date. `assume` records the date itself. */
 const tomorrow = "tomorrow"
 
-/** `stateOf` must return the code of a served state. */
+/** Checks that `stateOf` returns the code of a served state. */
 export const checkState = (state: string): Faults =>
   rule(
     stateCodes.some((code) => code === state),
@@ -142,7 +140,7 @@ export const checkState = (state: string): Faults =>
     "Must return a USPS state code or DC, such as NY."
   )
 
-/** The subjects must be of the line's kinds. */
+/** Checks that there are subjects, and that their kinds are among the line's kinds. */
 export const checkSubjects = (subjects: ReadonlyArray<Subject>, { subject_kinds }: Codes): Faults => [
   ...rule(subjects.length > 0, "subjectsOf", "Must return at least one subject."),
   ...subjects.flatMap(({ kind }, index) =>

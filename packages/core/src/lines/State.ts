@@ -82,17 +82,19 @@ const Row = Schema.Struct({
   credit_use: Schema.Literals(["prohibited", "restricted", "allowed"])
 })
 
-/** Whether insurers may use credit information to price car insurance. */
+/** Whether insurers may use credit information to price car insurance in a state. */
 export type CreditUse = (typeof Row.Type)["credit_use"]
 
-/** The lowest liability limits that a state's law allows, in whole US dollars, with the names of the facts. */
+/**
+ * The lowest liability limits that a state's law allows, in whole US dollars. The fields have the names of the facts.
+ */
 export interface LiabilityMinimum {
   readonly bodily_injury_per_person_usd: number
   readonly bodily_injury_per_accident_usd: number
   readonly property_damage_usd: number
 }
 
-/** A state's data: figures in whole US dollars, indexes in ten-thousandths. */
+/** A state's data. Amounts are in whole US dollars, and indexes are in ten-thousandths. */
 export interface State extends Omit<typeof Row.Type, "liability_minimum_thousands"> {
   readonly code: StateCode
   readonly liability_minimum: LiabilityMinimum
@@ -145,8 +147,8 @@ const zipTableOf = Function.memoize((zip3: object): ZipTable => {
 })
 
 /**
- * The state of a five- or nine-digit ZIP code; null if it is in no served state, such as ZIP codes of Puerto Rico, the
- * territories and military addresses, or with unused prefixes.
+ * The state of a five- or nine-digit ZIP code. Null if the code is in no served state, for example in Puerto Rico, a
+ * territory or the military, or if its prefix is not in use.
  */
 export const stateOfZip = (zip: string): StateCode | null => {
   const { exceptions, prefixes } = zipTableOf(zip3File)

@@ -1,11 +1,9 @@
 import { Struct } from "effect"
 import type { Codes } from "./Line.ts"
 
-/*
- * The codes that quotes use, each with its meaning. The lines name their coverages and subjects themselves.
- */
+/* The codes in quotes, and what each of them means. Codes for coverages and subjects are part of each line. */
 
-/** What codes mean, by code. */
+/** The meaning of each code. */
 export type Meanings = Readonly<Record<string, string>>
 
 const billingCycles = {
@@ -17,7 +15,7 @@ const billingCycles = {
   annual: "A payment every year"
 }
 
-/** The billing cycles that quotes of all lines use. */
+/** The billing cycles that quotes for all lines use. */
 // biome-ignore lint/style/useNamingConvention: lines of embedders take it by this name, that of the field.
 export const billing_cycles = Struct.keys(billingCycles)
 
@@ -36,7 +34,7 @@ const fees = {
   electronic_payment_fee: "For paying by card or bank transfer"
 }
 
-/** The codes of a standard line and what they mean: its own coverages and subjects, and its fees. */
+/** The codes of a standard line and their meanings: its coverages, its subjects and its fees. */
 export const codesOf = (line: {
   readonly covers: Meanings
   readonly subjects: Meanings

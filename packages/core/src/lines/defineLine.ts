@@ -7,7 +7,7 @@ import type { Line, RatedApplication, Traits } from "./Line.ts"
 import * as LineRules from "./LineRules.ts"
 import type { StateCode } from "./State.ts"
 
-/** The defaults for what a definition omits. Most lines share them. */
+/** The values for omitted parts of a definition. They suit most lines. */
 const usual = {
   meanings: {},
   disclosures: [],
@@ -18,7 +18,8 @@ const usual = {
 } satisfies Partial<Traits>
 
 /**
- * A line's definition. `Sent` is the type of its facts as a caller sends them, `Complete` with the assumed ones added.
+ * The definition of a line. `Sent` is the type of the facts as a caller sends them, and `Complete` is the type with
+ * assumed facts added.
  */
 export interface LineDefinition<
   Name extends string,
@@ -27,19 +28,17 @@ export interface LineDefinition<
   HasCredit extends boolean = boolean
 > extends Omit<Traits<Name, HasCredit>, keyof typeof usual>,
     Partial<Pick<Traits<Name, HasCredit>, keyof typeof usual>> {
-  /** The date on which the facts last changed, `YYYY-MM-DD`. It is the version of their schema. */
+  /** The date on which the schema of the facts last changed, `YYYY-MM-DD`. It serves as the schema's version. */
   readonly facts_version: string
-  /**
-   * A struct of JSON values without transformations: the schema checks what callers send, and is served as JSON Schema.
-   */
+  /** A struct of JSON values without transformations. It checks what callers send, and is served as JSON Schema. */
   readonly facts: Schema.Decoder<Sent & Draft<Sent>> & Schema.Top
   /** The smallest application that can be priced. */
   readonly example: NoInfer<Sent>
-  /** Rules that JSON Schema cannot express; none by default. */
+  /** Rules that JSON Schema cannot express; by default no rules. */
   readonly rules?: Rules<Sent>
   /** Completes the facts, and records each assumption in `assumptions`. */
   readonly assume: (facts: Sent, today: string, assumptions: Assumptions) => Complete
-  /** The state in which carriers are asked. */
+  /** Returns the state in which carriers are asked. */
   readonly stateOf: (facts: Sent) => StateCode
   readonly subjectsOf: (facts: Complete) => ReadonlyArray<Subject>
 }
@@ -66,9 +65,9 @@ const checked = checker(
 /**
  * Defines an insurance line: which facts it asks for, what may be assumed, and which codes its quotes use.
  *
- * By default, a line has no disclosures, no state law and no credit disclosure, it is unknown whether premiums include
- * fees, and the feed has events for its quotes. A host that offers the line checks the definition on startup, and
- * reports every fault with its path.
+ * By default, a line has no disclosures, no state law and no credit disclosure. It is then unknown whether premiums
+ * include fees, and the feed has events about the line's quotes. A host that offers the line checks the definition when
+ * it starts, and reports every mistake with its path.
  *
  * @example
  * const bicycle = defineLine({
@@ -101,7 +100,7 @@ export const defineLine = <
   const all = factsOf(schema)
   const read = reader(schema, rules)
   const decode = Schema.decodeUnknownOption(schema)
-  // An application for this line exists only if its facts were read with the line's schema.
+  // An application for this line exists only if its facts were read with this line's schema.
   const isOwn = (application: RatedApplication): application is RatedApplication<Complete> => application.line === line
   return {
     ...usual,
@@ -142,7 +141,7 @@ export const defineLine = <
   }
 }
 
-/** The faults of a definition. Its functions are run on its example, as of `facts_version`. */
+/** Finds the mistakes in a definition. Runs its functions on its example, with `facts_version` as the date. */
 const mistakesIn = <Sent extends object, Complete extends object>(
   definition: Required<LineDefinition<string, Sent, Complete>>,
   read: ReturnType<typeof reader<Sent>>

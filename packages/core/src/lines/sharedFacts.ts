@@ -7,12 +7,12 @@ import * as State from "./State.ts"
 export { billing_cycles } from "./codes.ts"
 
 /*
- * What all lines share: facts about the applicant, addresses, payment and the start, with their rules and assumptions.
+ * What all lines share: facts about the applicant, addresses, payment and start date, with their rules and assumptions.
  */
 
 const identifying = { "x-pii": "direct", "x-tier": "offer" } as const
 
-/** The person who applies: name, date of birth and contact details, all optional. */
+/** The applicant's name, date of birth and contact details. All of them are optional. */
 export const Applicant = Schema.Struct({
   first_name: Schema.optionalKey(
     Fact.personName({ title: "The person's first name", examples: ["Ana"], ...identifying })
@@ -37,10 +37,7 @@ export const Applicant = Schema.Struct({
 
 const zip = /^[0-9]{5}(-[0-9]{4})?$/u
 
-/**
- * An address in a served state. `labels` say whose address it is, and how this line asks for the state and the ZIP
- * code.
- */
+/** An address in a served state. `labels` say whose address it is, and how to ask for the state and the ZIP code. */
 export const address = (labels: { readonly of?: string; readonly state: string; readonly zip: string }) =>
   Schema.Struct({
     line1: Schema.optionalKey(
@@ -91,10 +88,10 @@ export const policyFacts = {
   )
 }
 
-/** How many days ahead a policy can start. */
+/** How many days in the future a policy may start. */
 const maxDaysAhead = 60
 
-/** The rules for the facts that all lines share. `today` is the workspace's day, `YYYY-MM-DD`. */
+/** Checks the facts that all lines share. `today` is the date in the workspace, `YYYY-MM-DD`. */
 export const checkCommon = (
   draft: { readonly applicant?: { readonly date_of_birth?: string }; readonly effective_date?: string },
   today: string,
@@ -110,7 +107,7 @@ export const checkCommon = (
   }
 }
 
-/** The rule for an address: its ZIP code must be in its state. */
+/** Checks that an address's ZIP code is in its state. */
 export const checkAddress = (
   draft: { readonly state?: State.StateCode; readonly zip?: string } | undefined,
   path: string,
@@ -125,7 +122,7 @@ export const checkAddress = (
   }
 }
 
-/** Completes how the policy is paid and when it starts. If these were not sent, monthly and tomorrow are assumed. */
+/** Completes how the policy is paid and when it starts. The assumed values are monthly payment and tomorrow. */
 export const completePolicy = (
   facts: { readonly billing_preference?: "pay_in_full" | "monthly"; readonly effective_date?: string },
   today: string,

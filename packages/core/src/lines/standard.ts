@@ -18,7 +18,7 @@ export const lineNames = standardLines.map(({ name }) => name)
 /** The name of a standard line. */
 export type StandardLineName = (typeof lineNames)[number]
 
-/** The paths of the facts in a type, with `*` for every item of a list. */
+/** The paths of all facts in a type, with `*` for every item of a list. */
 type PathsIn<A> = A extends Scalar | undefined
   ? never
   : A extends ReadonlyArray<infer Item>
@@ -28,8 +28,8 @@ type PathsIn<A> = A extends Scalar | undefined
 type Below<A> = [PathsIn<Exclude<A, undefined>>] extends [never] ? "" : `.${PathsIn<Exclude<A, undefined>>}`
 
 /**
- * The paths of a line's facts, such as `applicant.email` or `drivers.*.first_name`. For a line of your own, any text; a
- * host checks it when it starts.
+ * The path of a fact in a line, such as `applicant.email` or `drivers.*.first_name`. For a line of your own it is any
+ * text, which a host checks when it starts.
  */
 export type FactPath<Name extends string> = Name extends StandardLineName
   ? PathsIn<Extract<StandardLine, { readonly name: Name }>["example"]>
@@ -42,8 +42,9 @@ interface FactsByLine {
 }
 
 /**
- * A line's facts as carriers receive them, including the assumed ones. Facts that a carrier did not declare are absent.
+ * A line's facts as carriers receive them, including assumed facts. Facts that identify a person are absent unless the
+ * carrier declared them.
  *
- * For a line of your own, the line's `factsOf` gives them their type.
+ * For a line of your own, call the line's `factsOf` to get typed facts.
  */
 export type FactsOf<Name extends string> = Name extends StandardLineName ? FactsByLine[Name] : object

@@ -8,12 +8,12 @@ import { OffsetDateTime, Timestamp, toMillis } from "../wire/Timestamp.ts"
 import { OperatorScope } from "./OperatorToken.ts"
 
 /**
- * How a call ended. `begun` means that its end was not recorded; only calls that change something or read facts can
- * have this outcome.
+ * How a call ended. `begun` means that no end was recorded; only calls that change something or read facts can have
+ * this outcome.
  */
 export const auditOutcomes = ["begun", "succeeded", "refused"] as const
 
-/** One call by an operator. It contains IDs only: no fact about a person, no token, and no free text from the call. */
+/** One call by an operator. It contains only IDs: no facts about a person, no token, and no free text from the call. */
 export const AuditEntry = Schema.Struct({
   id: AuditEntryId.annotateKey({ description: "The identifier of the entry" }),
   at: Timestamp.annotate({ description: "When the call was received, in real time" }),
@@ -38,13 +38,13 @@ export const AuditEntry = Schema.Struct({
 }).annotate({ identifier: "AuditEntry" })
 export type AuditEntry = typeof AuditEntry.Type
 
-/** What a call is about: an organization, a quote request, another resource. */
+/** What a call is about: an organization, a quote request, or another resource. */
 export type AuditSubject = Pick<AuditEntry, "organization_id" | "quote_request_id" | "resource">
 
-/** The subject of a call that is about nothing in particular. */
+/** The subject of a call that is about no particular resource. */
 export const noSubject: AuditSubject = { organization_id: null, quote_request_id: null, resource: null }
 
-/** Entries in the directory, by id. They are kept as long as quote requests, and then erased. */
+/** The kind of stored entries, by ID, in the directory. They are kept as long as quote requests. */
 export const kind = Kind.make({
   name: "audit_entry",
   schema: AuditEntry,
@@ -53,33 +53,33 @@ export const kind = Kind.make({
   listing: (entry) => ({ labels: labelsOf(entry), about: aboutOf(entry) })
 })
 
-/** The filters of a list that match labels. */
+/** The filters that are matched by labels. */
 interface Labelled {
   readonly operation?: string
   readonly token_id?: string
   readonly outcome?: string
 }
 
-/** The labels of an entry, and of the filters that match it. */
+/** The labels of an entry. Filters that match the entry have the same labels. */
 export const labelsOf = ({ operation, outcome, token_id }: Labelled): ReadonlyArray<string> => [
   ...(operation === undefined ? [] : [`operation:${operation}`]),
   ...(token_id === undefined ? [] : [`token:${token_id}`]),
   ...(outcome === undefined ? [] : [`outcome:${outcome}`])
 ]
 
-/** The IDs that an entry or a filter is about, from the most specific to the least. */
+/** The IDs that an entry or a filter is about. The most specific ID comes first. */
 export const aboutOf = (of: {
   readonly organization_id?: string | null
   readonly quote_request_id?: string | null
 }): ReadonlyArray<string> => [of.quote_request_id, of.organization_id].filter((id) => id !== undefined && id !== null)
 
-/** An entry's stored record: version 1 when it is first written, version 2 when a begun call has ended. */
+/** The stored record of an entry: version 1 when it is added, version 2 once a begun call has ended. */
 export const toStored = (entry: AuditEntry, version: 1 | 2): StoredRecord => {
   const at = toMillis(entry.at)
   return kind.record(entry, { id: entry.id, version, created_at: at, updated_at: at })
 }
 
-/** The input for listing entries. They are listed newest first. */
+/** The input for listing entries. The list is newest first. */
 export const ListInput = Schema.Struct({
   ...pageFields,
   operation: Schema.optionalKey(Schema.String).annotateKey({ description: "Only calls of this operation" }),

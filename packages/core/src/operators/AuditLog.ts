@@ -10,15 +10,15 @@ import { toMillis } from "../wire/Timestamp.ts"
 import * as AuditEntry from "./AuditEntry.ts"
 
 /**
- * Records what operators do. An entry is added once, and completed when its call ends; nothing else changes or
- * removes it.
+ * Records what operators do. An entry is added once, and completed when its call ends; apart from that, it is never
+ * changed, and only retention erases it.
  */
 export class AuditLog extends Context.Service<
   AuditLog,
   {
     /** Adds an entry. */
     readonly add: (entry: AuditEntry.AuditEntry) => Effect.Effect<void, StorageUnavailable>
-    /** Records how a begun call ended. */
+    /** Completes an entry with how its call ended. */
     readonly end: (entry: AuditEntry.AuditEntry) => Effect.Effect<void, StorageUnavailable>
     /** Lists entries, newest first. */
     readonly list: (
@@ -34,7 +34,7 @@ export class AuditLog extends Context.Service<
 
       const write = (entry: AuditEntry.AuditEntry, version: 1 | 2) =>
         commit(storage, Change.make(directoryWorkspace, { writes: [AuditEntry.toStored(entry, version)] })).pipe(
-          // Nothing can conflict: the ID is new, and only one process knows it.
+          // This cannot conflict: the ID is new, and only this process knows it.
           Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
         )
 

@@ -148,7 +148,10 @@ export const listConnections = OperatorOperation.make({
     )
 })
 
-/** The subject of a call about a connection. It includes the carrier only if the connection exists. */
+/**
+ * The subject of a call about a connection. It includes the carrier only if the call succeeded, which proves that the
+ * connection exists.
+ */
 const aboutConnection = ({ carrier_id, environment }: ConnectionPlace, answer: unknown) => ({
   resource: answer === null ? null : `${environment} ${carrier_id}`
 })

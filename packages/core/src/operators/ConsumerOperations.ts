@@ -74,7 +74,7 @@ const ParkedEventView = Schema.Struct({
   retrying: Schema.Boolean.annotateKey({ description: "Whether a requested retry has not ended yet" })
 }).annotate({ identifier: "ParkedEvent" })
 
-/** Lists the events that a consumer has parked. */
+/** Lists a consumer's parked events. */
 export const listParkedEvents = OperatorOperation.make({
   name: "list_parked_events",
   summary: "List the parked events of a consumer",
@@ -103,7 +103,7 @@ export const listParkedEvents = OperatorOperation.make({
     Effect.flatMap(Consumers, (consumers) =>
       consumers.listParked(name, { ...filter, ...(organization_id !== null && { organization_id }) })
     ).pipe(
-      // The name is one that no consumer can have.
+      // No consumer can have this name.
       Effect.catchTag("InvalidConsumer", () => Effect.fail(ApiError.make("not_found"))),
       Effect.map((events: ReadonlyArray<ParkedEvent>) => Json.encode({ events }))
     )

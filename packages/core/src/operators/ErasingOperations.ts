@@ -41,7 +41,7 @@ const howFields = {
 
 type How = { readonly by?: string; readonly dry_run?: boolean }
 
-/** How to erase. Without `by` the service refuses the erasure, and the refusal names the field. */
+/** How to erase. If `by` is missing, the service refuses the erasure and names the field. */
 const optionsOf = ({ by = "", dry_run = false }: How) => (dry_run ? { dry_run: true as const } : { by })
 
 /** Erases a person's data from one quote request. */
@@ -70,7 +70,7 @@ export const eraseQuoteRequest = OperatorOperation.make({
     )
 })
 
-/** Erases a person's data from every quote request that was started with a consent receipt. */
+/** Erases a person's data from all quote requests that were started with a consent receipt. */
 export const eraseReceipt = OperatorOperation.make({
   name: "erase_receipt",
   summary: "Erase a person's data from all quote requests of a receipt",

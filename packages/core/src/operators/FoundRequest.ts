@@ -9,14 +9,14 @@ import { OffsetDateTime, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
 const outcomes = ["pending", "quoted", "declined", "needs_information", "no_answer", "not_asked"] as const
 
-/** A request's results from carriers, without the carriers' own text, which can contain facts. */
+/** A carrier's result, without the carrier's own words, which can contain facts. */
 const FoundCarrier = Schema.Struct({
   carrier_id: Schema.String.annotateKey({ description: "The carrier" }),
   outcome: Schema.Literals(outcomes).annotateKey({ description: "The outcome of the ask" }),
   reason: Schema.NullOr(Schema.String).annotateKey({ description: "Why; null if it quoted or is pending" })
 }).annotate({ identifier: "FoundCarrier" })
 
-/** A quote request as a search shows it: its state, and nothing about the person. */
+/** A quote request as a search shows it: its state, without anything about the person. */
 export const FoundRequest = Schema.Struct({
   id: QuoteRequestId.annotateKey({ description: "The identifier of the request" }),
   organization_id: OrganizationId.annotateKey({ description: "The organization that started it" }),
@@ -69,11 +69,11 @@ export type SearchInput = typeof SearchInput.Type
 
 type Filters = Omit<SearchInput, "limit" | "cursor">
 
-/** Whether a filter applies to something in the body of a record, so that storage cannot apply it. */
+/** Whether a filter is about a record's body, so that storage cannot apply the filter. */
 export const isInBody = ({ carrier_id, carrier_outcome, ended, id, reason }: Filters): boolean =>
   [carrier_id, carrier_outcome, ended, id, reason].some((filter) => filter !== undefined)
 
-/** Whether a request matches all filters except those for workspaces. */
+/** Whether a request matches all filters, except those that select workspaces. */
 export const matches = (request: QuoteRequest.QuoteRequest, filters: Filters): boolean => {
   const { created_after, created_before, ended, id, line, reason, status } = filters
   const createdAt = toMillis(request.created_at)
@@ -100,7 +100,7 @@ const hasCarrier = ({ carriers }: QuoteRequest.QuoteRequest, { carrier_id, carri
     ({ carrier, outcome }) => (carrier_id ?? carrier.id) === carrier.id && (carrier_outcome ?? outcome) === outcome
   )
 
-/** A quote request in the form that a search shows. */
+/** A quote request as a search shows it. */
 export const toFound = (request: QuoteRequest.QuoteRequest, organization_id: OrganizationId): FoundRequest => ({
   id: request.id,
   organization_id,

@@ -1,13 +1,16 @@
 import type { OperatorTokenId, OrganizationId } from "../wire/Ids.ts"
 import type { OperatorScope } from "./OperatorToken.ts"
 
-/** The authenticated operator of a call. */
+/** The authenticated operator who makes a call. */
 export interface Operator {
-  /** The id of the token; for a token of an OAuth issuer, a hash of its issuer and subject in the same form. */
+  /**
+   * The token's ID. For a token from an OAuth issuer, a hash of the issuer and the subject, in the format of a token
+   * ID.
+   */
   readonly token_id: OperatorTokenId
-  /** The name of the token, for the audit log. */
+  /** The token's name, for the audit log. */
   readonly name: string
   readonly scopes: ReadonlyArray<OperatorScope>
-  /** The only organization that the operator reaches; null for all organizations. */
+  /** The only organization that the operator can access; null for all organizations. */
   readonly organization_id: OrganizationId | null
 }

@@ -11,28 +11,28 @@ import type { Operator } from "./Operator.ts"
 import type { OperatorOperation, Prepared } from "./OperatorOperation.ts"
 import { type OperatorGrant, OperatorTokens, refused } from "./OperatorTokens.ts"
 
-/** The services that every operator's call needs, besides those of its operation. */
+/** The services that every operator's call needs, besides the services of its operation. */
 export type OperatorCallServices = Allowance | AuditLog | Ids | OperatorTokens
 
-/** What identifies the operator: a token, or an identity that the host has verified by other means. */
+/** What identifies the operator: a token, or an identity that the host has verified in another way. */
 export type OperatorCredentials =
   | { readonly token: string | null; readonly address: string }
   | { readonly operator: Operator }
 
-/** An operator's call, as a host passes it on. */
+/** An operator's call that a host passes on. */
 export interface OperatorRequest {
   readonly request_id: RequestId
   readonly credentials: OperatorCredentials
-  /** The input as one object. It is read only after the operator is admitted. */
+  /** The input as one object. It is read only after the operator was admitted. */
   readonly input: Effect.Effect<unknown, ApiError.ApiError>
 }
 
 /**
- * Runs an operation for an operator, in this order: token, rate limit, scope, input, organization, audit log, run.
+ * Runs an operation for an operator, in these steps: token, rate limit, scope, input, organization, audit log, run.
  *
- * It fails only with an `ApiError`. A defect is logged with the request ID and answered with `internal_error`. Every
- * call with a valid token and within its rate limit is in the audit log before it is answered. A call that changes
- * something or reads facts is logged before it begins: if the log cannot be written, nothing happens.
+ * Fails only with an `ApiError`. A defect is logged with the request ID and answered with `internal_error`. Every call
+ * with a valid token and within its rate limit is in the audit log before it is answered. A call that changes something
+ * or reads facts is in the log before it begins: if the log cannot be written, the call does nothing.
  */
 export const call = <Output, R>(
   operation: OperatorOperation<string, Output, R>,
@@ -41,7 +41,7 @@ export const call = <Output, R>(
   Effect.catchCause(
     Effect.gen(function* () {
       const operator = yield* identify(request.credentials)
-      // Before the audit log, so that a runaway program cannot fill the log.
+      // Checked before the audit log is written, so that a runaway program cannot fill the log.
       yield* (yield* Allowance).spendAsOperator(operator.token_id)
       return yield* perform(operation, request, operator)
     }),
@@ -49,9 +49,9 @@ export const call = <Output, R>(
   )
 
 /**
- * Identifies an operator by an access token. The effect `verify` checks the token and returns what it grants.
+ * Identifies an operator by an access token. `verify` checks the token and returns what the token grants.
  *
- * A failure with `authentication_failed` counts against the address, as a wrong token does.
+ * If `verify` fails with `authentication_failed`, this counts against the address, like a wrong token.
  */
 export const identifyGrant = <E extends { readonly _tag: string }, R>(
   address: string,
@@ -64,7 +64,7 @@ export const identifyGrant = <E extends { readonly _tag: string }, R>(
   })
 
 /**
- * Counts a failed authentication against its address. An address that has reached its limit is refused before the
+ * Counts a failed authentication against its address. If the address has reached its limit, it is refused before the
  * attempt.
  */
 const counted = Effect.fnUntraced(function* <A, E extends { readonly _tag: string }, R>(
@@ -78,7 +78,7 @@ const counted = Effect.fnUntraced(function* <A, E extends { readonly _tag: strin
   )
 })
 
-/** The operator who makes a call. An invalid token counts against its address, as an invalid key does. */
+/** Identifies the operator who makes a call. An invalid token counts against its address, like an invalid key. */
 const identify = Effect.fnUntraced(function* (credentials: OperatorCredentials) {
   if ("operator" in credentials) return credentials.operator
   const { address, token } = credentials
@@ -106,7 +106,7 @@ const perform = Effect.fnUntraced(function* <Output, R>(
   const entry = Exit.isSuccess(exit)
     ? { ...begun, ...exit.value.subject, outcome: "succeeded" as const }
     : ended(begun, subject, exit.cause)
-  // If the end cannot be logged, that is ignored, because the call has already run and its beginning is in the log.
+  // A failure to log the end is ignored, because the call has already run and its beginning is in the log.
   yield* isLoggedFirst ? Effect.ignore(audit.end(entry)) : audit.add(entry)
   return yield* Effect.map(exit, ({ json }) => json)
 })
@@ -134,8 +134,8 @@ const newEntry = Effect.fnUntraced(function* (
 })
 
 /**
- * Drops the resource of a call that did not succeed, because only a success proves that the resource exists. Until
- * then, the input may contain anything.
+ * Drops the resource of a call that did not succeed. Only a success proves that the resource exists; before that, the
+ * input may contain anything.
  */
 const withoutResource = (subject: AuditSubject): AuditSubject => ({ ...subject, resource: null })
 
@@ -146,7 +146,7 @@ const ended = (begun: AuditEntry, subject: AuditSubject, cause: Cause.Cause<Refu
   error_code: toApiError(cause)?._tag ?? "internal_error"
 })
 
-/** Checks the scope and the organization, and reads the input. */
+/** Checks the scope, reads the input, and checks the organization. */
 const admit = Effect.fnUntraced(function* <Output, R>(
   operation: OperatorOperation<string, Output, R>,
   request: OperatorRequest,
@@ -160,7 +160,7 @@ const admit = Effect.fnUntraced(function* <Output, R>(
   const prepared = operation.prepare(operator, yield* request.input)
   if (Result.isFailure(prepared)) return yield* ApiError.invalidInput(prepared.failure)
   const named = prepared.success.organization_id
-  // An organization that the token does not reach is refused like one that does not exist.
+  // An organization that the token cannot access gets the same error as an organization that does not exist.
   if (organization_id !== null && named !== null && named !== organization_id) return yield* ApiError.make("not_found")
   return prepared.success
 })

@@ -9,10 +9,10 @@ import type { AuditSubject } from "./AuditEntry.ts"
 import type { Operator } from "./Operator.ts"
 import type { OperatorScope } from "./OperatorToken.ts"
 
-/** What a call is about, as its operation states it. Text that is not a valid ID is not recorded. */
+/** What a call is about, as reported by its operation. Text that is not a valid ID is not recorded. */
 export type About = { readonly [K in keyof AuditSubject]?: string | null }
 
-/** The definition of an operation for operators. */
+/** The definition of an operator's operation. */
 export interface Definition<Name extends string, Input, Output, R> {
   readonly name: Name
   /** A few words, as in a table of contents. */
@@ -20,19 +20,19 @@ export interface Definition<Name extends string, Input, Output, R> {
   readonly description: string
   readonly tag: string
   readonly route: Route
-  /** The scope that a token needs. No other scope includes it. */
+  /** The scope that a token must have. No other scope includes it. */
   readonly scope: OperatorScope
   /**
-   * `organization`: tokens for one organization may call it too, and `run` shows and changes nothing outside
-   * `operator.organization_id`. `deployment`: it concerns all organizations, so tokens for one organization are
-   * refused.
+   * Who may call the operation. `organization`: also tokens for one organization, so `run` must not show or change
+   * anything outside `operator.organization_id`. `deployment`: only tokens for all organizations, because the operation
+   * concerns all of them.
    */
   readonly reach: "organization" | "deployment"
   readonly input: Schema.Decoder<Input>
   readonly output: Schema.Encoder<Output>
-  /** The error codes that it can return, besides those of every operation. */
+  /** The error codes that the operation can return, besides those that every operation can return. */
   readonly errors: ReadonlyArray<ApiError.ErrorCode>
-  /** What a call is about, for the audit log. `answer` is null if the call was refused or has not ended. */
+  /** Reports what a call is about, for the audit log. `answer` is null if the call was refused or has not ended. */
   readonly about?: (input: Input, answer: Output | null) => About
   readonly run: (
     operator: Operator,
@@ -40,28 +40,31 @@ export interface Definition<Name extends string, Input, Output, R> {
   ) => Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>
 }
 
-/** An answer, and what the call was about. */
+/** An answer, and what its call was about. */
 export interface Answered<out Output> {
   readonly json: Json.Json<Output>
   readonly subject: AuditSubject
 }
 
-/** A call with decoded input: what it is about, as far as that is known, and the work to do. */
+/** A call with decoded input, ready to run, and what is known about its subject. */
 export interface Prepared<out Output, out R> {
-  /** The organization that the input names; null if it names none. */
+  /** The organization that the input names; null if the input names no organization. */
   readonly organization_id: OrganizationId | null
   readonly subject: AuditSubject
   readonly run: Effect.Effect<Answered<Output>, ApiError.ApiError | StorageUnavailable, R>
 }
 
-/** One thing that an operator can do. Its REST route, its command and its method in `embed` are derived from this. */
+/**
+ * One thing that an operator can do. Its REST route, its command and its method in `embed` are derived from this
+ * object.
+ */
 export interface OperatorOperation<
   out Name extends string = string,
   out Output = unknown,
   out R = unknown,
   out Input = unknown
 > extends Omit<Definition<Name, Input, Output, R>, "run" | "about"> {
-  /** Decodes the input. The operator is already admitted. */
+  /** Decodes the input. The operator must already be admitted. */
   readonly prepare: (operator: Operator, input: unknown) => Result.Result<Prepared<Output, R>, ApiError.WrongFields>
 }
 

@@ -6,8 +6,8 @@ import { OperatorTokenId, OrganizationId } from "../wire/Ids.ts"
 import { dayMs } from "../wire/Timestamp.ts"
 
 /*
- * The tokens of operators: people who run the service, and their programs. They are not API keys, and work only for
- * operators' calls.
+ * Tokens for operators: the people who run the service, and their programs. A token is not an API key, and works only
+ * for operators' calls.
  */
 
 /**
@@ -17,12 +17,12 @@ import { dayMs } from "../wire/Timestamp.ts"
 export const OperatorScope = Schema.Literals(["read", "write", "facts"])
 export type OperatorScope = typeof OperatorScope.Type
 
-/** A token as stored: never the token itself, only its SHA-256 hash, which is the record's ID. */
+/** A token as stored. The token itself is never stored, only its SHA-256 hash, which is the record's ID. */
 export const OperatorToken = Schema.Struct({
   id: OperatorTokenId,
   name: Schema.String,
   scopes: Schema.Array(OperatorScope),
-  /** The only organization that the token reaches; null for all organizations. */
+  /** The only organization that the token can access; null for all organizations. */
   organization_id: Schema.NullOr(OrganizationId),
   created_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
   expires_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
@@ -30,7 +30,7 @@ export const OperatorToken = Schema.Struct({
 })
 export type OperatorToken = typeof OperatorToken.Type
 
-/** Tokens in storage, by hash, and listed by id. */
+/** The kind of stored tokens. A token is found by its hash, or in lists by its ID. */
 export const kind = Kind.make({
   name: "operator_token",
   schema: OperatorToken,
@@ -38,10 +38,10 @@ export const kind = Kind.make({
   listing: ({ id }) => ({ labels: [labelOf(id)] })
 })
 
-/** The label under which a token is found by its ID. */
+/** The label by which lists find a token with this ID. */
 export const labelOf = (id: OperatorTokenId): string => `token:${id}`
 
-/** The stored record of a version of a token. */
+/** The stored record of a token, in the given version. */
 export const toStored = (hash: string, version: number, token: OperatorToken): StoredRecord =>
   kind.record(token, {
     id: hash,
@@ -55,19 +55,19 @@ const prefix = "operator"
 /** Writes a token: `operator_<secret><checksum>`. */
 export const write = (random: Uint8Array): string => SecretText.write(prefix, random)
 
-/** Whether text has the form and the checksum of a token. It does not say whether the token exists. */
+/** Whether text has the format and the checksum of a token. The token may still not exist. */
 export const isWellFormed: (text: string) => boolean = SecretText.wellFormed(prefix)
 
-/** The longest name of a token, in characters. */
+/** The maximum length of a token's name, in characters. */
 export const maxName = 100
 /** The default lifetime of a token, in days. */
 export const defaultDays = 90
-/** The longest lifetime of a token, in days. */
+/** The maximum lifetime of a token, in days. */
 export const maxDays = 365
 
 /** When a token that is created now expires. */
 export const expiryOf = (now: number, days: number = defaultDays): number => now + days * dayMs
 
-/** Whether the token is valid at `now`, in real time. */
+/** Whether a token is valid at `now`, in real time. */
 export const isValid = ({ expires_at, revoked_at }: OperatorToken, now: number): boolean =>
   revoked_at === null && now < expires_at

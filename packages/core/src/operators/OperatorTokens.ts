@@ -18,36 +18,36 @@ import { Ids, OperatorTokenId, type OrganizationId } from "../wire/Ids.ts"
 import type { Operator } from "./Operator.ts"
 import * as OperatorToken from "./OperatorToken.ts"
 
-/** A new token. It is shown only here. */
+/** A new token. It cannot be shown again later. */
 export interface IssuedToken {
   readonly token: string
   readonly details: OperatorToken.OperatorToken
 }
 
-/** What a new token allows. */
+/** The options of a new token: who uses it, and what it allows. */
 export interface TokenOptions {
   /** Who or what uses the token: 1 to 100 characters. The audit log shows it. */
   readonly name: string
   readonly scopes: ReadonlyArray<OperatorToken.OperatorScope>
-  /** The only organization that the token reaches; by default all organizations. */
+  /** The only organization that the token can access; by default all organizations. */
   readonly organization_id?: OrganizationId | undefined
-  /** How many days the token is valid: 1 to 365; 90 by default. */
+  /** How many days the token is valid: from 1 to 365; 90 by default. */
   readonly expires_in_days?: number | undefined
 }
 
 /**
- * What an operator without one of the service's own tokens may do: the embedding program, or the holder of an OAuth
- * issuer's token.
+ * What an operator without one of the service's own tokens may do. Such an operator is the embedding program, or the
+ * holder of an OAuth issuer's token.
  */
 export interface OperatorGrant extends Omit<Operator, "token_id"> {
-  /** Identifies the person or program. Only a hash of it is stored. */
+  /** Identifies the person or program. Only a hash of the subject is stored. */
   readonly subject: string
 }
 
-/** The length of an identifier after its prefix. Hexadecimal digits are valid characters there. */
+/** The length of an identifier without its prefix. Hexadecimal digits are valid characters in an identifier. */
 const idCharacters = 26
 
-/** Creates, lists and revokes operators' tokens, and authenticates operators by them. */
+/** Creates, lists and revokes operators' tokens, and authenticates operators by their tokens. */
 export class OperatorTokens extends Context.Service<
   OperatorTokens,
   {
@@ -59,20 +59,23 @@ export class OperatorTokens extends Context.Service<
       ApiError.ApiError<"not_found"> | ApiError.ApiError<"invalid_input"> | StorageUnavailable
     >
     /**
-     * Lists all tokens, oldest first, including expired and revoked ones: their metadata, never the tokens
+     * Lists all tokens, oldest first, including expired and revoked ones. The list contains metadata, never the tokens
      * themselves.
      */
     readonly list: Effect.Effect<ReadonlyArray<OperatorToken.OperatorToken>, StorageUnavailable>
-    /** Revokes a token: the next call with it is refused, on every host. A second call returns the same answer. */
+    /** Revokes a token. Every host refuses the next call with it. Revoking a token again returns the same answer. */
     readonly revoke: (
       id: OperatorTokenId
     ) => Effect.Effect<OperatorToken.OperatorToken, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
-     * The operator to whom a grant applies; the host has verified the grant. Its ID is a hash of the subject, in the
-     * form of a token's ID, so that the audit log finds all its calls.
+     * Returns the operator for a grant that the host has verified. The operator's ID is a hash of the subject in the
+     * format of a token ID, so that the audit log finds all calls of this subject.
      */
     readonly admit: (grant: OperatorGrant) => Effect.Effect<Operator>
-    /** The operator with this token; `authentication_failed` if it is mistyped, unknown, expired or revoked. */
+    /**
+     * Returns the operator with this token; `authentication_failed` if the token is mistyped, unknown, expired or
+     * revoked.
+     */
     readonly authenticate: (
       token: string
     ) => Effect.Effect<Operator, ApiError.ApiError<"authentication_failed"> | StorageUnavailable>
@@ -158,14 +161,14 @@ const makeCreate = Effect.gen(function* () {
     yield* Effect.catchTag(
       commit(storage, Change.make(directoryWorkspace, { writes })),
       "VersionConflict",
-      // Nothing can conflict, because the record is new.
+      // The record is new, so this cannot conflict.
       (conflict) => Effect.die(conflict)
     )
     return { token, details }
   })
 })
 
-/** The refusal of a call without a valid token. */
+/** The error for a call without a valid token. */
 export const refused = Effect.fail(
   ApiError.make("authentication_failed", { message: "The operator's token is missing or invalid." })
 )

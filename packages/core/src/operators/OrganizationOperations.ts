@@ -136,7 +136,10 @@ export const createKey = OperatorOperation.make({
   })
 })
 
-/** The warnings for whoever creates a key: without carriers in the key's environment, it gets no quotes. */
+/**
+ * The warnings for the person who creates a key. If no carrier is available in the key's environment, the key gets no
+ * quotes.
+ */
 export const keyWarnings = (
   environment: Environment,
   environments: ReadonlyArray<Environment>
@@ -167,7 +170,7 @@ export const revokeKey = OperatorOperation.make({
   })
 })
 
-/** Fails with `not_found` if the operator's token is for one organization and the key belongs to another. */
+/** Fails with `not_found` if the operator's token is for one organization, and the key belongs to another. */
 const requireOwnKey = Effect.fnUntraced(function* ({ organization_id }: Operator, id: KeyId) {
   if (organization_id === null) return
   const keys = yield* (yield* Access).listKeys(organization_id)

@@ -133,7 +133,7 @@ export const readExchanges = OperatorOperation.make({
     Effect.map(read(operator, id, { ...options, bodies: true }), (answer) => Json.encode(answer))
 })
 
-/** A timeline with its organization; `not_found` if the operator's token does not reach the organization. */
+/** A timeline, and its organization. Fails with `not_found` if the operator's token cannot access the organization. */
 const read = Effect.fnUntraced(function* (operator: Operator, id: string, options: TimelineOptions) {
   const { entries, workspace_id, ...timeline } = yield* (yield* Timelines).read(id, options)
   const { workspace } = yield* (yield* Workspaces).cached(workspace_id)
@@ -150,6 +150,6 @@ const read = Effect.fnUntraced(function* (operator: Operator, id: string, option
 
 type EntryView = typeof Entry.Type
 
-/** An entry without the carrier's own text, which can repeat facts about the person. */
+/** An entry without the carrier's own words, which can repeat facts about the person. */
 const withoutWords = (entry: EntryView): EntryView =>
   "message" in entry.details ? { ...entry, details: { ...entry.details, message: null } } : entry

@@ -23,10 +23,10 @@ export class QuoteRequestSearch extends Context.Service<
   QuoteRequestSearch,
   {
     /**
-     * One page of the requests that match, newest first within each hundred workspaces.
+     * Returns a page of the matching requests. Within each hundred workspaces, the newest come first.
      *
-     * A page reads at most a hundred records of each of a hundred workspaces, so it can be short, or empty, and still
-     * have a next page.
+     * A page covers a hundred workspaces, and reads at most a hundred records in each. It can therefore be short or
+     * even empty although another page follows.
      */
     readonly find: (
       input: SearchInput
@@ -62,26 +62,28 @@ export class QuoteRequestSearch extends Context.Service<
   )
 }
 
-/** How many workspaces one page covers. */
+/** The maximum number of workspaces on a page. */
 const maxWorkspaces = 100
-/** How many records of a workspace one page reads. */
+/** The maximum number of records that a page reads in a workspace. */
 const maxRecords = 100
 const readAtOnce = 8
 
 type Filters = Omit<SearchInput, "limit" | "cursor">
 
-/** Where a page begins: its hundred workspaces come after `after`, and their requests before `before`, newest first. */
+/**
+ * Where a page begins. It covers the hundred workspaces after `after`, and their requests that are older than `before`.
+ */
 const Position = Schema.Struct({ after: Schema.NullOr(WorkspaceId), before: Schema.NullOr(QuoteRequestId) })
 type Position = typeof Position.Type
 
 const beginning: Position = { after: null, before: null }
 
-/** Decodes text that this service wrote: the signature of its cursor has been verified. */
+/** Decodes text that this service wrote; the signature of its cursor was already verified. */
 const positionIn = Schema.decodeSync(Schema.fromJsonString(Position))
 
 /**
- * The matching records of one workspace, newest first, and the ID down to which it was searched; null if it was
- * searched completely.
+ * The result of searching one workspace: the matching requests, newest first, and the ID down to which the workspace
+ * was searched; null if it was searched completely.
  */
 interface Scan {
   readonly found: ReadonlyArray<FoundRequest>
@@ -156,8 +158,9 @@ const foundIn = (record: StoredRecord, workspace: Workspace, filters: Filters): 
 }
 
 /**
- * Merges the results, newest first. A request is shown only if every workspace was searched back to the request's time:
- * otherwise a later page could contain a newer request. `before` is where the next page for the same workspaces begins.
+ * Merges the results, newest first. A request is included only if every workspace was searched back to the request's
+ * time; otherwise a later page could contain a newer request. `before` is where the next page for the same workspaces
+ * begins.
  */
 const merged = (scans: ReadonlyArray<Scan>, limit: number) => {
   const horizon =

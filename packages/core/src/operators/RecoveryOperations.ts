@@ -30,7 +30,10 @@ type Place = Schema.Struct.Type<typeof placeFields>
 
 const path = "/operator/v1/organizations/{organization_id}/{environment}/subscriptions/{subscription_id}/recoveries"
 
-/** The workspace of a subscription with its current time; `not_found` if the organization does not exist. */
+/**
+ * The workspace in which a subscription lives, and its current time. Fails with `not_found` if the organization does
+ * not exist.
+ */
 const momentOf = Effect.fnUntraced(function* ({ environment, organization_id }: Place) {
   const organizations = yield* (yield* Access).listOrganizations
   const organization = organizations.find(({ id }) => id === organization_id)
@@ -59,7 +62,7 @@ export const previewRecovery = OperatorOperation.make({
   })
 })
 
-/** Starts a recovery: it sends many of a subscription's deliveries again. */
+/** Starts a recovery, which sends many of a subscription's deliveries again. */
 export const startRecovery = OperatorOperation.make({
   name: "start_recovery",
   summary: "Send deliveries of a subscription again",

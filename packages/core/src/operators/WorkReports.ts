@@ -9,29 +9,29 @@ import {
   type StorageUnavailable
 } from "../storage/Storage.ts"
 
-/** Whether a service's due work is done in time, and how long the service keeps data. */
+/** Whether a service's due work gets done in time, and how long the service keeps data. */
 export interface WorkReport {
-  /** When the oldest unclaimed job was due, in milliseconds of real time; null if none is waiting. */
+  /** When the oldest unclaimed job is due, in milliseconds of real time; null if no job is waiting. */
   readonly next_due_at: number | null
-  /** How long the job has been waiting, in milliseconds; 0 if it is not due yet. */
+  /** How long the oldest unclaimed job has been due, in milliseconds; 0 if it is not due yet. */
   readonly waits_ms: number
-  /** How many jobs are due and not claimed by anybody, by kind; null if the storage does not count them. */
+  /** How many jobs are due and unclaimed, by kind; null if the storage cannot count them. */
   readonly backlog: ReadonlyArray<Backlog> | null
   readonly retention: Periods
-  /** The processes that are connected to the storage; null if the storage does not know them. */
+  /** The processes that are connected to the storage; null if the storage cannot list them. */
   readonly processes: ReadonlyArray<StorageProcess> | null
-  /** The storage's cells; empty if it has none. */
+  /** The storage's cells; empty if the storage is not divided into cells. */
   readonly cells: ReadonlyArray<CellReadiness.CellReadiness & { readonly moving: boolean }>
 }
 
-/** At most this many due jobs are counted per cell. */
+/** The maximum number of due jobs that are counted in each cell. */
 export const maxCounted = 10_000
 
 /** Tells operators about due work, cells and retention. */
 export class WorkReports extends Context.Service<
   WorkReports,
   {
-    /** Reads the current state. It changes nothing. */
+    /** Reads the current state, and changes nothing. */
     readonly read: Effect.Effect<WorkReport, StorageUnavailable>
   }
 >()("@quotewire/core/WorkReports") {
@@ -42,7 +42,7 @@ export class WorkReports extends Context.Service<
       const retention = yield* RetentionPeriods
 
       const read = Effect.gen(function* () {
-        // A claim at time 0 gets no jobs, but returns when the next one is due.
+        // A claim at time 0 gets no jobs, but returns when the next job is due.
         const { next_due_at } = yield* storage.claim({ now: 0, lease_ms: 1, limit: 1 })
         const processes = storage.processes === undefined ? null : yield* storage.processes
         const ready = yield* CellReadiness.ask(storage.cells ?? [])
@@ -59,9 +59,7 @@ export class WorkReports extends Context.Service<
   )
 }
 
-/**
- * The names of the cells that are being moved. A cell that does not answer within a second counts as not being moved.
- */
+/** The names of the cells that are being moved. If a cell does not answer within a second, it is left out. */
 const movesOf = (cells: ReadonlyArray<StorageCell>): Effect.Effect<ReadonlySet<string>> =>
   Effect.filter(
     cells,

@@ -1,6 +1,6 @@
 /**
- * What a program needs before it starts the service, or without starting it: reading its settings, and logging its own
- * faults. It loads no part of the service, so that commands that only call a host start quickly.
+ * What a program needs before or without starting the service: reading its settings, and logging its own errors. This
+ * module loads no part of the service, so that commands that only call a host start quickly.
  */
 
 export * as Caller from "../access/Caller.ts"

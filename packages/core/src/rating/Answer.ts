@@ -14,7 +14,7 @@ export interface Priced {
   readonly premium: Premium
 }
 
-/** The application as a plan sees it; null if it is for another line. `today` is the day of the quote request. */
+/** The application as a plan sees it; null if it is for another line. `today` is the date of the quote request. */
 export const riskOf = (
   plan: RatePlan,
   application: RatedApplication,
@@ -27,19 +27,22 @@ export const riskOf = (
 
 /** Options for a price. */
 interface Pricing {
-  /** Called with each step. */
+  /** Called with each step of the calculation. */
   readonly note?: Note
-  /** Ratings by line; those of the standard lines by default. */
+  /** Ratings by line; by default the standard lines' ratings. */
   readonly known?: Ratings
 }
 
-/** The price that a plan gives a risk, whatever its underwriting rules say. */
+/** The price that a plan gives a risk, regardless of its underwriting rules. */
 export const priceOf = (plan: RatePlan, risk: Risk, { known = ratings, note }: Pricing = {}): Priced => {
   const includesFees = known.get(plan.line)?.line.premium_includes_fees ?? false
   return { kind: "priced", risk, premium: premiumOf(plan, risk, includesFees, note) }
 }
 
-/** A plan's answer: a price, or why the carrier declines. A premium above the plan's maximum is declined. */
+/**
+ * A plan's answer: a price, or why the carrier declines. The carrier declines if the premium is above the plan's
+ * maximum.
+ */
 export const answerOf = (plan: RatePlan, risk: Risk, today: string, pricing?: Pricing): Priced | Decline => {
   const declined = declineOf(plan, risk, today)
   if (declined !== null) return declined

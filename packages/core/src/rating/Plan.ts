@@ -9,11 +9,11 @@ import { textUpTo, wholeNumber } from "../wire/Input.ts"
 import { highestAmount, neutral, roundings } from "./Amount.ts"
 
 /*
- * The file format of rate plans. `check` in RatePlan.ts finds what this schema cannot express. Unknown members are
- * faults.
+ * The file format of rate plans. `check` in RatePlan.ts finds mistakes that this schema cannot express. Unknown members
+ * are mistakes.
  */
 
-/** The highest factor. A larger factor must be a typing mistake. */
+/** The highest factor. A larger factor must be a typo. */
 export const highestFactor = 100
 /** The highest base rate, addition or fee, in cents: $100,000. */
 export const highestRate = 10_000_000
@@ -35,15 +35,15 @@ const Sentence = textUpTo(300, 1)
 const State = Schema.Literals(stateCodes)
 const StateList = Fact.listOf(State, { min: 1, max: stateCodes.length })
 
-/** The fields that say where a part of a plan applies: in all its states, only in some, or in all but some. */
+/** The fields that say where a part of a plan applies: in all its states, in some of them, or in all except some. */
 const where = { states: Schema.optionalKey(StateList), except_states: Schema.optionalKey(StateList) }
-/** Where a part of a plan applies; in all its states if both fields are absent. */
+/** Where a part of a plan applies. If both fields are absent, it applies in all states of the plan. */
 export interface Where {
   readonly states?: ReadonlyArray<string>
   readonly except_states?: ReadonlyArray<string>
 }
 
-/** The fields of a table whose values are of one kind. */
+/** Makes the fields of a table whose values have this schema. */
 const table = <Value extends Schema.Top>(value: Value) => ({
   by: Schema.optionalKey(Name.annotate({ description: "The variable that selects the value" })),
   values: Schema.optionalKey(
@@ -73,7 +73,7 @@ const table = <Value extends Schema.Top>(value: Value) => ({
   unknown: Schema.optionalKey(value.annotate({ description: "If the fact is not known" }))
 })
 
-/** A table that maps the values of one variable to factors, or to amounts in cents. */
+/** A table that maps a variable's values to factors, or to amounts in cents. */
 export interface Table {
   readonly by?: string
   readonly values?: { readonly [value: string]: number }
@@ -102,7 +102,7 @@ const Factor = Schema.Struct({
     }).annotate({ description: "The average over all drivers of the product of these factors" })
   )
 })
-/** A factor of the premium: a constant, a table, or the average of the drivers' factors. */
+/** A factor in the premium: a constant, a table, or the average of the drivers' factors. */
 export type Factor = typeof Factor.Type
 
 const Base = Schema.Struct({ cents: Schema.optionalKey(Cents), ...table(Cents) })
@@ -117,7 +117,7 @@ const Condition = Schema.Struct({
   above: Schema.optionalKey(Schema.Int),
   below: Schema.optionalKey(Schema.Int)
 })
-/** A condition on one variable. It does not hold if the variable's value is not known. */
+/** A condition on one variable. It is false if the variable's value is unknown. */
 export type Condition = typeof Condition.Type
 const Conditions = Fact.listOf(Condition, { min: 1, max: 20 })
 
@@ -131,7 +131,7 @@ const Rule = Schema.Struct({
   ),
   ...where
 })
-/** An underwriting rule: when the carrier declines, and why. */
+/** An underwriting rule, which says when the carrier declines and why. */
 export type Rule = typeof Rule.Type
 
 const Fee = Schema.Struct({
@@ -176,13 +176,13 @@ const Example = Schema.Struct({
     Schema.Record(Schema.String, Schema.Int).annotate({ description: "Intermediate amounts in cents, by step" })
   )
 })
-/** A worked example: facts, and the premium or decline that the plan must give. */
+/** A worked example: facts, and the premium or decline that the plan must give for them. */
 export type Example = typeof Example.Type
 
-/** The name of the format and its version, so that later versions can be told apart. */
+/** The name of the format with its version, to distinguish later versions. */
 export const format = "quotewire-rate-plan/1"
 
-/** One carrier's rates for one line, as in its file. Amounts are in cents, factors are decimals. */
+/** One carrier's rates for one line, as in the file. Amounts are in cents, and factors are decimals. */
 export const RatePlan = Schema.Struct({
   $schema: Schema.optionalKey(Schema.String),
   format: Schema.Literal(format),
@@ -238,8 +238,8 @@ export type RatePlan = typeof RatePlan.Type
 const document = Schema.toJsonSchemaDocument(forLines(RatePlan, standard), { onExcessProperty: "error" })
 
 /**
- * The JSON Schema (2020-12) of a rate plan file of a standard line, for editors. `RatePlan.check` finds what it cannot
- * express.
+ * The JSON Schema (2020-12) of a rate plan file for a standard line, for use in editors. `RatePlan.check` also finds
+ * mistakes that JSON Schema cannot express.
  */
 export const ratePlanSchema: JsonSchema.JsonSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",

@@ -4,29 +4,29 @@ import type { BrokenRule } from "../wire/BrokenRule.ts"
 const maxListed = 100
 const maxPath = 200
 
-/** Collects faults in the order in which they are found: the first hundred in full, the rest as a number. */
+/** Collects mistakes in the order in which they are found. It keeps the first hundred, and counts the others. */
 export class PlanFaults {
   readonly #listed: Array<BrokenRule> = []
   #more = 0
 
-  /** Adds a fault. */
+  /** Adds a mistake. */
   add(path: string, message: string): void {
     if (this.#listed.length < maxListed) this.#listed.push({ path: path.slice(0, maxPath), message })
     else this.#more += 1
   }
 
-  /** Adds a field's fault. `path` is put before the field's own path. */
+  /** Adds a mistake in a field. `path` is prepended to the field's own path. */
   addField(path: string, { allowed_values = [], message, path: field }: FieldError): void {
     this.add(path + field, allowed_values.length === 0 ? message : `Must be one of ${allowed_values.join(", ")}.`)
   }
 
-  /** Adds a fault unless a rule holds. Returns whether it holds. */
+  /** Adds a mistake unless a rule holds. Returns whether the rule holds. */
   require(holds: boolean, path: string, message: string): boolean {
     if (!holds) this.add(path, message)
     return holds
   }
 
-  /** The faults. The last one says how many more there are, if any. */
+  /** The mistakes. If there were too many, the last entry says how many more there are. */
   all(): ReadonlyArray<BrokenRule> {
     return this.#more === 0
       ? this.#listed

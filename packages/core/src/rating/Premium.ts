@@ -5,18 +5,18 @@ import { holds } from "./underwriting.ts"
 import type { Known, RatedSubject, Risk } from "./Variable.ts"
 
 /**
- * An intermediate amount of a premium, in cents, with its name: `vehicle-1.collision.driver_age`, `dwelling-1.total`,
- * `term`.
+ * An intermediate amount of a premium in cents, and its name, such as `vehicle-1.collision.driver_age`,
+ * `dwelling-1.total` or `term`.
  */
 export interface Step {
   readonly step: string
   readonly cents: number
 }
 
-/** Records a step. */
+/** Records a step of the calculation. */
 export type Note = (step: string, cents: number) => void
 
-/** A premium and its fees, in cents, for the whole term. */
+/** A premium and its fees for the whole term, in cents. */
 export interface Premium {
   readonly cents: number
   readonly fees: ReadonlyArray<{ readonly code: string; readonly cents: number }>
@@ -25,11 +25,12 @@ export interface Premium {
 const silent: Note = () => {}
 
 /**
- * The premium that a plan gives a risk, whatever the underwriting rules say.
+ * The premium that a plan gives a risk, regardless of the underwriting rules.
  *
- * For each coverage of each subject, the factors are applied to the base rate in their order, and the amount is rounded
- * after each. Then come the additions, the minimum for each subject, the sum, the factor for paying in full, the term,
- * the minimum for the policy and, if premiums of the line include them, the fees.
+ * For each coverage of each subject, the base rate is multiplied by the factors in their order, and the amount is
+ * rounded after each factor. Then come, in this order: the additions, the minimum for each subject, the sum of all
+ * subjects, the factor for paying in full, the term, the minimum for the policy and, if the line's premiums include
+ * fees, the fees.
  */
 export const premiumOf = (plan: RatePlan, risk: Risk, includesFees: boolean, note: Note = silent): Premium => {
   const { minimum_cents, terms } = plan
@@ -51,8 +52,8 @@ export const premiumOf = (plan: RatePlan, risk: Risk, includesFees: boolean, not
 const sumOf = (amounts: ReadonlyArray<number>): number => amounts.reduce((sum, amount) => sum + amount, 0)
 
 /**
- * A factor as it applies to one subject, in ten-thousandths: empty if it does not apply, several values if its variable
- * is a list.
+ * A factor as it applies to one subject, in ten-thousandths. It has no values if it does not apply, and several values
+ * if its variable is a list.
  */
 interface Applied {
   readonly name: string
@@ -60,7 +61,7 @@ interface Applied {
   readonly factors: ReadonlyArray<number>
 }
 
-/** The price of one subject for twelve months. */
+/** The price for one subject and twelve months. */
 const subjectPrice = (plan: RatePlan, risk: Risk, rated: RatedSubject, note: Note): number => {
   const { known, subject } = rated
   const applied = plan.factors

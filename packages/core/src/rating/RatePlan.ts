@@ -13,14 +13,20 @@ import { type Ratings, ratingsWith } from "./ratings.ts"
 
 export { format, highestFactor as highest_factor, highestRate as highest_rate, RatePlan, type Table } from "./Plan.ts"
 
-/** A fault in a rate plan: the path of the member, empty for the whole file, and what is wrong with it. */
+/**
+ * A mistake in a rate plan: the path of the member, and what is wrong with it. The path is empty if the mistake is
+ * about the whole file.
+ */
 export type Fault = BrokenRule
 
-/** The context of a check: the day, and the ratings of your own lines. */
+/** Options for a check: the date, and the ratings of your own lines. */
 export interface CheckOptions {
-  /** Today, `YYYY-MM-DD`: a `reviewed_on` after it is a fault. Without it, any day is accepted. */
+  /**
+   * Today's date, `YYYY-MM-DD`. A `reviewed_on` after this date is a mistake. Without it, any `reviewed_on` is
+   * accepted.
+   */
   readonly today?: string
-  /** How rate plans see lines of your own. The standard lines need not be listed. */
+  /** How rate plans see your own lines. You need not list the standard lines. */
   readonly ratings?: ReadonlyArray<Rating>
 }
 
@@ -35,8 +41,8 @@ const checked = checker("RatePlan.check", Schema.Struct({ options: Options }))
 /**
  * Reads and checks the parsed JSON of a rate plan.
  *
- * Fails with every fault, by path, at most a hundred. Tables are checked only if the plan has the right shape. A plan
- * that passes gives every application in its states a premium or a decline.
+ * Fails with all mistakes by path, at most a hundred. Tables are checked only if the plan has the right shape. A plan
+ * that passes gives a premium or a decline for every application in its states.
  */
 export const read = (input: unknown, options: CheckOptions = {}): Result.Result<RatePlan, ReadonlyArray<Fault>> => {
   checked({ options })
@@ -52,7 +58,7 @@ export const read = (input: unknown, options: CheckOptions = {}): Result.Result<
   if (rating !== undefined) {
     const context = { plan, rating, faults }
     checkPlan(context, options.today)
-    // If the plan has other faults, its examples would only repeat them.
+    // If the plan has other mistakes, the examples would only repeat them.
     if (faults.all().length === 0) checkExamples(context)
   }
   const all = faults.all()
@@ -64,8 +70,8 @@ const decoderOf = Function.memoize((known: Ratings) =>
 )
 
 /**
- * The faults in the parsed JSON of a rate plan, by path, at most a hundred; empty if `ratePlanCarrier` accepts the
- * plan.
+ * Finds the mistakes in the parsed JSON of a rate plan, by path, at most a hundred. The list is empty if
+ * `ratePlanCarrier` accepts the plan.
  */
 export const check = (input: unknown, options: CheckOptions = {}): ReadonlyArray<Fault> =>
   Result.match(read(input, options), { onSuccess: () => [], onFailure: (faults) => faults })

@@ -4,28 +4,28 @@ import { AnyObject, Callable, checker } from "../wire/Argument.ts"
 import type { Coverage } from "./Plan.ts"
 import type { Risk, Variables } from "./Variable.ts"
 
-/** The members of a plan's `coverage` that only some lines have. */
+/** The fields in a plan's `coverage` that only some lines have. */
 export type CoverageSetting = Exclude<keyof Coverage, "offered">
 
-/** How rate plans see applications for a line. */
+/** How rate plans see a line's applications. */
 export interface Rating {
   readonly line: Line
   /** The coverages that have a base rate. */
   readonly covers: ReadonlyArray<string>
   readonly variables: Variables
   readonly settings: ReadonlyArray<CoverageSetting>
-  /** The application as rate plans see it; null if it is for another line. `today` is the day of the quote request. */
+  /** The application as rate plans see it; null if it is for another line. `today` is the date of the quote request. */
   readonly riskOf: (application: RatedApplication, coverage: Coverage, today: string) => Risk | null
 }
 
 /** The definition of a rating. `Facts` is the type of the line's complete facts. */
 export interface Definition<Facts extends object> extends Omit<Rating, "line" | "riskOf" | "settings"> {
   readonly line: Line<string, Facts>
-  /** The fields of a plan's `coverage` that it may use; none by default, because they are about standard lines. */
+  /** The fields that a plan's `coverage` may have. By default it has none, because they are about standard lines. */
   readonly settings?: Rating["settings"]
   /**
-   * What rate plans see of an application: its state, its subjects with their coverages, and the values of the
-   * variables.
+   * Returns what rate plans see of an application: its state, its subjects with their coverages, and the variables'
+   * values.
    */
   readonly riskOf: (facts: Facts, coverage: Coverage, today: string) => Risk
 }
@@ -41,7 +41,7 @@ const checked = checker(
   })
 )
 
-/** Makes the rating of a line, which lets rate plans price it. */
+/** Makes a line's rating, which lets rate plans price the line. */
 export const make = <Facts extends object>(definition: Definition<Facts>): Rating => {
   const { line, riskOf } = checked(definition)
   return {

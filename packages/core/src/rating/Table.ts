@@ -1,14 +1,14 @@
 import type { Table, Where } from "./Plan.ts"
 import type { Known, Value } from "./Variable.ts"
 
-/** The text that stands for a value in tables and conditions. */
+/** A value's text in tables and conditions. */
 export const keyOf = (value: Value): string => String(value)
 
 /** Whether a part of a plan applies in a state. */
 export const appliesIn = ({ states, except_states }: Where, state: string): boolean =>
   (states === undefined || states.includes(state)) && !(except_states ?? []).includes(state)
 
-/** The values of a variable: none if its value is not known, several if it is a list. */
+/** A variable's values. The list is empty if the value is unknown, and has several items if the value is a list. */
 export const valuesOf = (known: Known, name: string): ReadonlyArray<Value> => {
   const value = known[name]
   if (value === undefined) return []
@@ -16,10 +16,11 @@ export const valuesOf = (known: Known, name: string): ReadonlyArray<Value> => {
 }
 
 /**
- * The entries of a table that apply to a variable: one, or one for each value of a list. They are multiplied by `scale`
- * to get whole numbers: 1 for cents, 10,000 for factors.
+ * Finds the entries of a table that apply to a variable: one entry, or one for each value in a list. They are
+ * multiplied by `scale` to get whole numbers: 1 for cents, 10,000 for factors.
  *
- * A plan that passed the check has an entry for each value that can occur in its states. Otherwise the result is empty.
+ * A plan that passed the check has an entry for each value that can occur in its states. If there is no entry, the
+ * result is empty.
  */
 export const lookUp = (table: Table, known: Known, scale: number): ReadonlyArray<number> => {
   if (table.by === undefined) return []

@@ -2,15 +2,15 @@ import type { CoverageItem } from "../carriers/Carrier.ts"
 import type { Assumption, Subject } from "../lines/Application.ts"
 import * as State from "../lines/State.ts"
 
-/** A value of a variable. Tables write it as a string: `"500"`, `"true"`. */
+/** A variable's value. Tables write it as a string, such as `"500"` or `"true"`. */
 export type Value = string | number | boolean
 
-/** The values that a variable can have: listed values, whole numbers, or text in a given form, such as a ZIP code. */
+/** The values that a variable can have: listed values, whole numbers, or text in a given format, such as a ZIP code. */
 export type Domain =
   | {
       readonly kind: "values"
       readonly all: ReadonlyArray<Value>
-      /** The values that can occur in these states; all values if absent. */
+      /** Returns the values that can occur in these states. If absent, all values can occur in every state. */
       readonly inStates?: (states: ReadonlyArray<State.StateCode>) => ReadonlyArray<Value>
     }
   | { readonly kind: "number"; readonly minimum: number; readonly maximum: number }
@@ -19,11 +19,11 @@ export type Domain =
 /** A fact as rate plans see it. */
 export interface Variable {
   readonly domain: Domain
-  /** Whether the fact can be unknown. */
+  /** Whether the fact's value can be unknown. */
   readonly may_be_unknown: boolean
-  /** Whether the fact can have several values. A table then gives one factor for each. */
+  /** Whether the fact can have several values. A table then gives one factor for each value. */
   readonly is_list: boolean
-  /** The one coverage that the fact is about. */
+  /** The only coverage that the fact is about; absent if it is about all coverages. */
   readonly cover?: string
 }
 
@@ -43,7 +43,7 @@ export const oneOf = (all: ReadonlyArray<Value>, options: Options = {}): Variabl
 /** A variable that is true or false. */
 export const yesNo = (options: Options = {}): Variable => oneOf([true, false], options)
 
-/** A whole number. Values outside the range count as the nearest number in it. */
+/** A variable that is a whole number. A value outside the range counts as the nearest number in the range. */
 export const number = (minimum: number, maximum: number, options: Options = {}): Variable =>
   variable({ kind: "number", minimum, maximum }, options)
 
@@ -51,7 +51,7 @@ export const number = (minimum: number, maximum: number, options: Options = {}):
 export const nearest = (value: number, minimum: number, maximum: number): number =>
   Math.min(maximum, Math.max(minimum, value))
 
-/** A line's variables: of the policy, of each subject, and of each driver. */
+/** A line's variables, for the policy, for each subject and for each driver. */
 export interface Variables {
   readonly policy: { readonly [name: string]: Variable }
   readonly subject: { readonly [name: string]: Variable }
@@ -82,7 +82,7 @@ export const sharedKnown = (
     state: address.state,
     zip: address.zip.slice(0, 5),
     zip3,
-    // Spreads neighboring ZIP codes over the groups, which are made-up territories for the fictional plans.
+    // Spreads neighboring ZIP codes over groups, which serve the fictional plans as made-up territories.
     zip3_group: (7 * Number(zip3) + 3) % 5,
     billing_preference
   }
@@ -91,7 +91,7 @@ export const sharedKnown = (
 /** A subject as rate plans see it. */
 export interface RatedSubject {
   readonly subject: Subject
-  /** The values of the subject's own variables and of those of the policy. */
+  /** The values of the subject's variables and the policy's variables. */
   readonly known: Known
   /** The coverages that are bought for the subject. */
   readonly covers: ReadonlyArray<string>
@@ -106,10 +106,10 @@ export interface Risk {
   readonly billing_preference: string
   readonly policy: Known
   readonly subjects: ReadonlyArray<RatedSubject>
-  /** For each driver, the values of the driver's own variables and of those of the policy. */
+  /** For each driver, the values of the driver's variables and the policy's variables. */
   readonly drivers: ReadonlyArray<Known>
-  /** What the price depends on, in sentences for a person. */
+  /** What the price depends on, as sentences for a person. */
   readonly conditions: ReadonlyArray<string>
-  /** The values that the carrier itself filled in or replaced. */
+  /** The values that the carrier itself has filled in or replaced. */
   readonly assumptions: ReadonlyArray<Assumption>
 }

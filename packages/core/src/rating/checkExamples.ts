@@ -5,10 +5,10 @@ import type { Example } from "./Plan.ts"
 import type { Step } from "./Premium.ts"
 import type { Risk } from "./Variable.ts"
 
-/** How many steps a message lists at most. */
+/** The maximum number of steps in a message. */
 const maxStepsListed = 40
 
-/** Checks that the plan prices each worked example to the cent, or declines it as expected. */
+/** Checks that the plan prices each worked example exactly, or declines it as expected. */
 export const checkExamples = (context: Context): void => {
   const { faults, plan } = context
   for (const [index, example] of plan.examples.entries()) checkExample(context, example, `examples.${index}`)
@@ -53,7 +53,7 @@ const checkExample = (context: Context, example: Example, path: string): void =>
   )
 }
 
-/** An offer may list only coverages that are among the line's codes. */
+/** Checks that an offer's coverages are among the line's codes. */
 const checkCodes = ({ faults, rating }: Context, { subjects }: Risk, path: string): void => {
   const { coverage_codes } = rating.line.codes
   const listed = new Set(subjects.flatMap(({ coverages }) => coverages.map(({ code }) => code)))
@@ -63,7 +63,7 @@ const checkCodes = ({ faults, rating }: Context, { subjects }: Risk, path: strin
   }
 }
 
-/** Reports the first step that differs, because later differences follow from it. */
+/** Reports only the first step that differs, because later differences follow from it. */
 const checkSteps = ({ faults }: Context, example: Example, steps: ReadonlyArray<Step>, path: string): void => {
   const expected = example.steps ?? {}
   const different = steps.find(({ cents, step }) => Object.hasOwn(expected, step) && expected[step] !== cents)
@@ -76,7 +76,9 @@ const checkSteps = ({ faults }: Context, example: Example, steps: ReadonlyArray<
   }
 }
 
-/** The steps as a message lists them. If there are many, only the last step of each coverage, and the sums. */
+/**
+ * The steps as a message lists them. If there are many, the list has only the last step of each coverage, and the sums.
+ */
 const listOf = (steps: ReadonlyArray<Step>): string => {
   const coverOf = ({ step }: Step): string | null => (step.split(".").length > 2 ? step.replace(/\.[^.]*$/, "") : null)
   const isLast = (step: Step, index: number): boolean => {

@@ -66,8 +66,8 @@ const checkCovers = (
 }
 
 /**
- * A variable that is about one coverage may be used only for it, because its value is known only if the coverage is
- * bought.
+ * Checks that a variable about one coverage is used only for that coverage. The variable's value is unknown if the
+ * coverage is not bought.
  */
 const checkCover = (
   { faults }: Context,

@@ -5,7 +5,7 @@ import type { Rating } from "./Rating.ts"
 import { appliesIn, keyOf } from "./Table.ts"
 import type { Domain, Value, Variable, Variables } from "./Variable.ts"
 
-/** What is checked, and where its faults are collected. */
+/** What to check, and where to collect the mistakes. */
 export interface Context {
   readonly plan: RatePlan
   readonly rating: Rating
@@ -15,12 +15,12 @@ export interface Context {
 /** What a variable is about: the policy, a subject or a driver. */
 export type Scope = keyof Variables
 
-/** A table lists the values of a number one by one only if there are at most this many. */
+/** The maximum number of numbers that a table may list one by one. */
 const maxListedNumbers = 200
 
 /**
- * The variable with this name. If the line has none, or it is not about one of these scopes, adds the fault and returns
- * null.
+ * Finds the variable with this name. If the line does not have it, or it is not in one of these scopes, adds the
+ * mistake and returns null.
  */
 export const variableAt = (
   { faults, rating }: Context,
@@ -52,8 +52,8 @@ export const statesOf = (plan: RatePlan, where: Where): ReadonlyArray<StateCode>
   plan.states.filter((state) => appliesIn(where, state))
 
 /**
- * The values that a variable can have in these states, limited to those that the plan offers; null if they cannot be
- * listed.
+ * The values that a variable can have in these states, limited to values that the plan offers; null if the values
+ * cannot be listed.
  */
 const needed = (plan: RatePlan, name: string, domain: Domain, states: ReadonlyArray<StateCode>) => {
   if (domain.kind !== "values") return null
@@ -65,11 +65,11 @@ const needed = (plan: RatePlan, name: string, domain: Domain, states: ReadonlyAr
 interface Selector {
   readonly name: string
   readonly domain: Domain
-  /** The values that the variable can have; null if they cannot be listed. */
+  /** The values that the variable can have; null if the values cannot be listed. */
   readonly listed: ReadonlyArray<Value> | null
 }
 
-/** Checks a table: that its variable exists, and that it has exactly one value for each value that can occur. */
+/** Checks that a table's variable exists, and that the table has exactly one value for each value that can occur. */
 export const checkTable = (
   context: Context,
   table: Table,
@@ -199,7 +199,7 @@ const checkPoints = (
   }
 }
 
-/** Checks conditions: their variables must exist and be able to have the values. */
+/** Checks that the variables in conditions exist, and can have the values in the conditions. */
 export const checkConditions = (context: Context, conditions: ReadonlyArray<Condition>, path: string): void => {
   for (const [index, condition] of conditions.entries()) {
     const { above, below, by, is } = condition

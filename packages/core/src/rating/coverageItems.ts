@@ -1,9 +1,7 @@
 import type { CoverageItem } from "../carriers/Carrier.ts"
 import { dollars } from "../wire/Money.ts"
 
-/*
- * Coverages as offers list them.
- */
+/* Makes coverages in the form in which offers list them. */
 
 /** A coverage with a limit in whole US dollars. */
 export const limited = (code: string, usd: number): CoverageItem => ({
@@ -13,7 +11,7 @@ export const limited = (code: string, usd: number): CoverageItem => ({
   included: true
 })
 
-/** A coverage with a deductible in whole US dollars and no limit. */
+/** A coverage with a deductible in whole US dollars and without a limit. */
 export const deductible = (code: string, usd: number): CoverageItem => ({
   code,
   limit: null,
@@ -21,7 +19,7 @@ export const deductible = (code: string, usd: number): CoverageItem => ({
   included: true
 })
 
-/** A coverage that is only included or not, without limit and deductible. */
+/** A coverage that is either included or not, without limit and deductible. */
 export const plain = (code: string, included: boolean): CoverageItem => ({
   code,
   limit: null,
@@ -29,7 +27,7 @@ export const plain = (code: string, included: boolean): CoverageItem => ({
   included
 })
 
-/** A coverage with a limit and a deductible in whole US dollars; null means no limit. */
+/** A coverage with a limit and a deductible in whole US dollars. A null limit means that there is no limit. */
 export const limitedAbove = (code: string, limitUsd: number | null, deductibleUsd: number): CoverageItem => ({
   code,
   limit: limitUsd === null ? null : dollars(limitUsd),

@@ -12,7 +12,7 @@ import tailhavenPet from "./data/tailhaven.pet.json" with { type: "json" }
 import whiskerwellPet from "./data/whiskerwell.pet.json" with { type: "json" }
 import { RatePlan } from "./Plan.ts"
 
-/** The rate plan files of the fictional carriers, ordered by line. */
+/** The fictional carriers' rate plan files, ordered by line. */
 export const fictionalPlanFiles: ReadonlyArray<unknown> = [
   harborlineAuto,
   pinecrestAuto,
@@ -28,8 +28,8 @@ export const fictionalPlanFiles: ReadonlyArray<unknown> = [
 ]
 
 /**
- * The rate plans of the fictional carriers. Scenarios ask these carriers in all states, so their tables have every
- * state, even those that they do not serve.
+ * The fictional carriers' rate plans. Scenarios ask these carriers in all states, so their tables include even the
+ * states that they do not serve.
  */
 export const fictionalPlans = (): ReadonlyArray<RatePlan> => plansIn(fictionalPlanFiles)
 

@@ -5,13 +5,16 @@ import { dayMs, fromMillis } from "../wire/Timestamp.ts"
 import type { Priced } from "./Answer.ts"
 import type { RatePlan } from "./Plan.ts"
 
-/** What stands for the offer's reference in the URL of a plan's page. */
+/** The placeholder for the offer's reference in the URL of a plan's page. */
 export const offerRefPlace = "{offer_ref}"
 
-/** The carrier's own reference for its one offer. It reveals nothing about the person or the risk. */
+/** The carrier's own reference for its only offer. It reveals nothing about the person or the risk. */
 export const offerRefOf = (ask: CarrierAsk): string => `${ask.idempotency_key}-1`
 
-/** Merges the assumptions of the service and the carrier. If both have one for the same path, the carrier's is kept. */
+/**
+ * Merges the assumptions of the service and the carrier. If both have an assumption about the same path, the carrier's
+ * is kept.
+ */
 const merged = (service: ReadonlyArray<Assumption>, carrier: ReadonlyArray<Assumption>): ReadonlyArray<Assumption> => [
   ...service.filter((assumption) => !carrier.some((own) => own.path === assumption.path)),
   ...carrier

@@ -17,7 +17,7 @@ import { offerOf } from "./offer.ts"
 import { type CheckOptions, type Fault, Options, type RatePlan, read } from "./RatePlan.ts"
 import { type Ratings, ratings, ratingsWith } from "./ratings.ts"
 
-/** A rate plan that cannot be served. The message lists all faults, one on each line; `faults` has them as data. */
+/** An invalid rate plan. The message lists all mistakes, one on each line; `faults` contains them as data. */
 export class InvalidRatePlan extends Data.TaggedError("InvalidRatePlan")<{
   readonly message: string
   readonly faults: ReadonlyArray<Fault>
@@ -37,10 +37,12 @@ const checked = checker(
 )
 
 /**
- * Makes a carrier from a rate plan: the parsed JSON of a file, or a list of them if the carrier offers several lines.
+ * Makes a carrier from a rate plan, which is the parsed JSON of a file, or from a list of plans if the carrier offers
+ * several lines.
  *
- * The carrier answers immediately, without a call: with the plan's price, or with the reason in the first underwriting
- * rule that applies. Throws an `InvalidRatePlan` with all faults if a plan does not pass `RatePlan.check`.
+ * The carrier answers immediately, without a call. It answers with the plan's price, or declines with the reason in the
+ * first underwriting rule that applies. Throws an `InvalidRatePlan` with all mistakes if a plan does not pass
+ * `RatePlan.check`.
  */
 export const ratePlanCarrier = (plan: unknown, options: RatePlanCarrierOptions = {}): CarrierAdapter => {
   checked({ options })
@@ -72,7 +74,7 @@ const readOrThrow = (plan: unknown, options: CheckOptions, prefix: string): Rate
     invalid(faults.map(({ message, path }) => ({ path: prefix + path, message })))
   )
 
-/** A carrier that answers with its plans, which have been checked: one for each line. */
+/** Makes a carrier that answers with these plans, one for each line. The plans must have been checked. */
 export const carrierOf = (
   { id, name }: CarrierName,
   plans: ReadonlyArray<RatePlan>,
@@ -105,12 +107,12 @@ const lineOf = ({ states }: RatePlan): CarrierLine => ({
   attempt_timeout_ms: 5 * secondMs,
   typical_ms: 1,
   hedge_after_ms: null,
-  // No other system is called, so nothing can be overloaded.
+  // No other system is called, so no system can be overloaded.
   rate_per_minute: 1_000_000,
   max_concurrent: 1_000
 })
 
-/** A plan's answer. It uses the day of the quote request, so that a refresh gives the same price. */
+/** A plan's answer. It uses the date of the quote request, so that a refresh gives the same price. */
 const replyOf = (plan: RatePlan | undefined, ask: CarrierAsk, known: Ratings): CarrierReply => {
   const today = dayOf(ask.requested_at)
   const risk = plan === undefined ? null : riskOf(plan, ask, today, known)

@@ -3,7 +3,7 @@ import { pet } from "./pet/rating.ts"
 import type { Rating } from "./Rating.ts"
 import { renters } from "./renters/rating.ts"
 
-/** Ratings by the names of their lines. A line without a rating has no rate plans. */
+/** Ratings by line name. A line without a rating cannot have rate plans. */
 export type Ratings = ReadonlyMap<string, Rating>
 
 const byLine = (all: ReadonlyArray<Rating>): Ratings => new Map(all.map((rating) => [rating.line.name, rating]))
@@ -11,6 +11,6 @@ const byLine = (all: ReadonlyArray<Rating>): Ratings => new Map(all.map((rating)
 /** The ratings of the standard lines. */
 export const ratings: Ratings = byLine([personalAuto, renters, pet])
 
-/** The ratings of the standard lines, plus others. */
+/** The standard lines' ratings, and others. */
 export const ratingsWith = (others: ReadonlyArray<Rating>): Ratings =>
   others.length === 0 ? ratings : byLine([...ratings.values(), ...others])

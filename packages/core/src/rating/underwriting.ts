@@ -5,7 +5,8 @@ import { appliesIn, keyOf, valuesOf } from "./Table.ts"
 import type { Known, Risk } from "./Variable.ts"
 
 /**
- * The decline by a plan's underwriting rules; null if they accept the risk. `today` is the day of the quote request.
+ * Applies a plan's underwriting rules. Returns the decline, or null if they accept the risk. `today` is the date of the
+ * quote request.
  */
 export const declineOf = (plan: RatePlan, risk: Risk, today: string): Decline | null => {
   if (!isServed(plan, risk)) return decline("state_not_served")
@@ -32,7 +33,7 @@ const applies = (rule: Rule, risk: Risk, today: string): boolean =>
   (rule.until === undefined || today <= rule.until) &&
   holds(rule.when ?? [], risk)
 
-/** Whether all conditions hold for one subject together with one driver. */
+/** Whether some subject and some driver together meet all conditions. */
 export const holds = (conditions: ReadonlyArray<Condition>, risk: Risk): boolean => {
   const drivers = risk.drivers.length === 0 ? [risk.policy] : risk.drivers
   return risk.subjects.some(({ known }) =>

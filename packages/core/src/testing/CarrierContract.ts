@@ -37,18 +37,18 @@ const checked = checker(
 )
 
 /**
- * The contract of carriers: the rules that every adapter must keep, for each of its lines.
+ * The contract for carriers: the rules that every adapter must follow, for each of its lines.
  *
- * `facts` are applications as a caller sends them; a line for which you pass none uses its example. If the adapter
+ * `facts` are applications as a caller sends them; for a line without facts, the line's example is used. If the adapter
  * wants facts that identify a person, such as an e-mail address, include them, so that the contract can check where
  * they end up.
  *
- * With the `cassette` option nothing is sent. Without `cassette` and `transport`, the cases ask the carrier's sandbox
- * over the network. Run them in order: a cassette answers in recorded order. Waiting takes no real time, unless the
- * network was used. No test runner is needed: a broken rule rejects with a `ContractBroken`, whose message says what to
- * do.
+ * With the `cassette` option, nothing is sent. Without `cassette` and `transport`, the cases ask the carrier's sandbox
+ * over the network. Run the cases in order, because a cassette answers in recorded order. Waiting takes no real time
+ * unless the network was used. No test runner is needed: if a rule is broken, `run` rejects with a `ContractBroken`
+ * whose message says what to do.
  *
- * Throws an `InvalidCassette` if the cassette is not valid.
+ * Throws an `InvalidCassette` if the cassette is invalid.
  *
  * @example
  * for (const { name, run } of CarrierContract.cases(acme, { renters: facts }, { cassette })) {
@@ -81,8 +81,8 @@ export const cases = (
 }
 
 /**
- * A case with one ask for a line, answered from a cassette in simulated time. It fails if the cassette lacks what the
- * ask needs, or contains something that the adapter cannot read.
+ * Makes a case with one ask for a line, answered from a cassette in simulated time. The case fails if the cassette
+ * lacks an answer, or contains an answer that the adapter cannot read.
  *
  * @example
  * yield* CarrierContract.replay(acme, "renters", facts, { cassette }).effect
@@ -102,7 +102,10 @@ export const replay = (
   )
 }
 
-/** The connection values for a replay: the ones that you passed, else the recorded ones, else stand-ins. */
+/**
+ * The connection values for a replay: those that you passed, otherwise those that were recorded, and otherwise
+ * stand-ins.
+ */
 const connectionOf = (
   { connection: declared = {} }: CarrierAdapter,
   { connection: recorded = {} }: Cassette.Cassette,
@@ -122,7 +125,7 @@ const stageOf = (
   return { now: now ?? toMillis(cassette.recorded_at), standIn: replayed.transport, missing: replayed.missing }
 }
 
-/** An adapter under test, and what its cases are run with. */
+/** An adapter under test, and what its cases need. */
 interface Trial {
   readonly stage: Stage
   readonly adapter: CarrierAdapter
@@ -156,7 +159,7 @@ const answersAsk = (subject: Subject.Subject) =>
 const answersPolls = (subject: Subject.Subject) =>
   passing(Effect.asVoid(reached(Subject.polled(subject, Subject.askOf(subject, "poll")))))
 
-/** Checks that aborting an ask ends it, even if the carrier never answers. */
+/** Checks that an aborted ask ends, even if the carrier never answers. */
 const ends = Effect.fnUntraced(function* (subject: Subject.Subject) {
   const { count, transport } = silence()
   const asked = Effect.suspend(() => subject.adapter.ask(Subject.askOf(subject, "abort")))
@@ -179,7 +182,7 @@ const ends = Effect.fnUntraced(function* (subject: Subject.Subject) {
     yield* broken("ask returned, but then sent another request. Stop all work when ask is aborted.")
 })
 
-/** How long an ask is watched for further requests after it has ended, in milliseconds. */
+/** How long the contract watches for further requests after an ask has ended, in milliseconds. */
 const afterEndMs = 10_000
 
 const inTrouble = (subject: Subject.Subject, { transport }: Trouble) =>
@@ -198,7 +201,7 @@ const answersTrouble = (subject: Subject.Subject) =>
       yield* expectRead(`${what} returned an invalid reply.`, Subject.read(subject, reply))
     }),
     { concurrency: "unbounded", discard: true }
-    // The contract caused these failures, so there is no need to log them.
+    // The contract itself caused these failures, so they need not be logged.
   ).pipe(Effect.provideService(References.CurrentLoggers, new Set()), passing)
 
 const keepsFacts = Effect.fnUntraced(function* (subject: Subject.Subject) {
@@ -224,10 +227,10 @@ const keepsFacts = Effect.fnUntraced(function* (subject: Subject.Subject) {
   ).pipe(passing)
 })
 
-/** How many log entries are searched at most. */
+/** The maximum number of log entries to search. */
 const maxLogLines = 1_000
 
-/** Collects everything that a call reveals to anyone except the carrier. */
+/** Collects everything that a call reveals to parties other than the carrier. */
 const saidBy = Effect.fnUntraced(function* (call: Effect.Effect<CarrierReply>, timeoutMs: number) {
   const lines: Array<string> = []
   const logger = Logger.make(({ cause, fiber, message }) => {
@@ -247,7 +250,7 @@ const saidBy = Effect.fnUntraced(function* (call: Effect.Effect<CarrierReply>, t
   }
 })
 
-/** The parts of a reply's text that are shown or stored verbatim. */
+/** The texts in a reply that are shown or stored verbatim. */
 const textsOf = (reply: CarrierReply): string => {
   switch (reply.kind) {
     case "declined":

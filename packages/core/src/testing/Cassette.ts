@@ -13,10 +13,11 @@ import * as Xml from "../wire/Xml.ts"
 import { standInToken } from "./standInToken.ts"
 
 /*
- * A cassette: answers from a carrier's sandbox, recorded once and replayed in tests without a network.
+ * A cassette contains answers from a carrier's sandbox. They are recorded once, and replayed in tests without a
+ * network.
  */
 
-/** A redacted body. The text is empty if there was no body, and null if the body was not recorded. */
+/** A redacted body; null if the body was not recorded. The text is empty if there was no body. */
 const Body = Schema.NullOr(
   Schema.Union([
     Schema.Struct({ json: Schema.Unknown }),
@@ -26,7 +27,7 @@ const Body = Schema.NullOr(
 )
 type Body = typeof Body.Type
 
-/** An answered request, without secrets or redacted values. */
+/** A request and its answer, without secrets and redacted values. */
 export const Exchange = Schema.Struct({
   method: Schema.String,
   host: Schema.String,
@@ -35,7 +36,7 @@ export const Exchange = Schema.Struct({
   request: Schema.Struct({ body: Body }),
   response: Schema.Struct({
     status: Input.wholeNumber(200, 599),
-    /** Only harmless headers: never cookies. */
+    /** Only harmless headers, so never cookies. */
     headers: Schema.Record(Schema.String, Schema.String),
     body: Body
   })
@@ -45,20 +46,21 @@ export type Exchange = typeof Exchange.Type
 /** The maximum number of recorded exchanges. */
 export const maxExchanges = 1_000
 
-/** A cassette as plain JSON, in the order in which the requests were sent. */
+/** A cassette as plain JSON. The exchanges are in the order in which the requests were sent. */
 export const Cassette = Schema.Struct({
   version: Schema.Literal(1),
   /**
-   * When the cassette was recorded, in real time. Its offers may have expired since, so replays run as of this time.
+   * When the cassette was recorded, in real time. Replays run as of this time, because the recorded offers may have
+   * expired since.
    */
   recorded_at: OffsetDateTime,
-  /** The connection values that are not secrets, so that a replay asks as the recording did. */
+  /** The connection values that are not secrets. With them, a replay makes the same requests as the recording. */
   connection: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
   exchanges: Schema.Array(Exchange).check(Schema.isMaxLength(maxExchanges))
 }).annotate({ identifier: "Cassette" })
 export type Cassette = typeof Cassette.Type
 
-/** A cassette that is not valid. The message names each fault by its path, and repeats no value. */
+/** An invalid cassette. The message names each mistake by its path, and repeats no value. */
 export class InvalidCassette extends Data.TaggedError("InvalidCassette")<{ readonly message: string }> {}
 
 /** A request that the cassette cannot answer. The message says which request, what was expected, and what to do. */
@@ -72,41 +74,41 @@ export class NotOnCassette extends Data.TaggedError("NotOnCassette")<{
 /** A recorded connection value that contains a secret. The message names its field and does not repeat the value. */
 export class SecretOnCassette extends Data.TaggedError("SecretOnCassette")<{ readonly message: string }> {}
 
-/** A recording that could not be played back. The message names the exchange, the reason and what to do. */
+/** A recording that could not be played back. The message names the exchange and the reason, and says what to do. */
 export class UnplayableRecording extends Data.TaggedError("UnplayableRecording")<{ readonly message: string }> {}
 
 const isCassette = Schema.is(Cassette)
 const findWrong = Input.findings(Cassette)
 
-/** Reads the parsed JSON of a cassette file. Throws an `InvalidCassette`. */
+/** Reads the parsed JSON of a cassette file. Throws an `InvalidCassette` if it is not a cassette. */
 export const parse = (json: unknown): Cassette => {
   if (isCassette(json)) return json
   const wrong = findWrong(json).map((error) => ruleText(fromFieldError(error)))
   throw new InvalidCassette({ message: ["This is not a cassette.", ...wrong.slice(0, maxTold)].join(" ") })
 }
 
-/** How many mistakes, requests or fields a message lists at most. */
+/** The maximum number of mistakes, requests or fields in a message. */
 const maxTold = 5
 
-/** The text of a cassette file: indented JSON, so that a diff shows the changes. */
+/** Writes a cassette file as indented JSON, so that diffs are readable. */
 export const text = (cassette: Cassette): string => `${JSON.stringify(cassette, null, 2)}\n`
 
-/** A transport that records, and the recording that it makes. */
+/** A recording transport, and what it has recorded. */
 export interface Recording {
   readonly transport: HttpClient.HttpClient
   /**
-   * The recording so far. Fails if it could not be played back, or if a connection value contains a secret: then it
-   * must not be written to a file.
+   * The recording so far. Fails if the recording could not be played back, or if a connection value contains a secret.
+   * Do not write such a recording to a file.
    */
   readonly cassette: Effect.Effect<Cassette, SecretOnCassette | UnplayableRecording>
 }
 
 /**
- * Sends through `transport`, and records each answered request as the service's recorder does: without the values that
- * the adapter lists in `redact`, and without secrets.
+ * Makes a transport that sends through `transport`, and records each answered request. Like the service's own
+ * recordings, a cassette contains no secrets and none of the values that the adapter lists in `redact`.
  *
  * Token requests and request headers are not recorded. An answer is recorded once the adapter has read it. A recording
- * with more than `maxExchanges`, or with an answer that cannot be kept, is refused, because it could not be played
+ * that has more than `maxExchanges`, or has an answer that cannot be kept, is refused, because it could not be played
  * back. Of the connection's values, only those that the adapter declares as `string` are recorded.
  *
  * @example
@@ -190,7 +192,7 @@ const textOf = (body: Body): string => {
   return "json" in body ? JSON.stringify(body.json) : body.text
 }
 
-/** The redacted body as recorded. `received` is null if the body is too long or not text. */
+/** The redacted body to record. `received` is null if the body is too long or not text. */
 const bodyOf = (received: string | null, contentType: string | null, redaction: Redaction.Redaction): Body => {
   if (received === "") return { text: received }
   const kept = received === null ? null : Redaction.bodyOf(received, contentType, redaction)
@@ -207,7 +209,7 @@ const exchangeOf = (
 ): ReadonlyArray<Exchange> => {
   if (status === null || response === null) return []
   const received = response.body === null ? "" : response.body.text
-  // The values in a form are never recorded, so the adapter could not read them from a cassette.
+  // The values in a form are never recorded, so an adapter could not read them from a cassette.
   const isLost = received !== "" && Redaction.isForm(response.content_type)
   const body = isLost ? null : bodyOf(received, response.content_type, redaction)
   return [
@@ -227,21 +229,21 @@ const exchangeOf = (
 /** A transport that answers from a cassette, and the requests that it could not answer. */
 export interface Replay {
   readonly transport: HttpClient.HttpClient
-  /** The requests that could not be answered. An adapter may catch the error, so look here as well. */
+  /** The requests that could not be answered. Check this as well, because an adapter may catch the error. */
   readonly missing: ReadonlyArray<NotOnCassette>
 }
 
 /** Options for a replay. */
 export interface ReplayOptions {
   /**
-   * What a request must match besides method, host and path: by default `bodies`. With `places`, nothing else, for asks
-   * whose references or facts differ from the recording.
+   * What a request must match besides method, host and path: its body (`bodies`, the default), or nothing else
+   * (`places`). Use `places` for asks whose references or facts differ from the recording.
    */
   readonly compares?: "bodies" | "places"
 }
 
 /**
- * Answers from a cassette. Nothing is sent.
+ * Makes a transport that answers from a cassette and sends nothing.
  *
  * A request gets the next answer to a request with the same method, host, path and body, compared after redaction. A
  * token request gets a stand-in token. Any other request dies with `NotOnCassette`.
@@ -275,7 +277,7 @@ export const replay = (
       if (found === undefined) return refuse(asked, whyMissing(cassette, left, asked))
       const { body, headers, status } = found.response
       if (body === null) return refuse(asked, notKept)
-      // Some statuses, such as 204, must not have a body.
+      // Some statuses, such as 204, do not allow a body.
       const response = new Response(textOf(body) === "" ? null : textOf(body), { status, headers: inUtf8(headers) })
       return Effect.succeed(HttpClientResponse.fromWeb(request, response))
     })
@@ -283,7 +285,7 @@ export const replay = (
   return { transport, missing }
 }
 
-/** The headers with UTF-8 as the character set, because recorded bodies are text. */
+/** The headers with the character set changed to UTF-8, because recorded bodies are text. */
 const inUtf8 = (headers: Exchange["response"]["headers"]) =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, value.replace(/(charset\s*=\s*)"?[\w.:-]+"?/i, "$1utf-8")])

@@ -4,7 +4,7 @@ import * as Signature from "../webhooks/Signature.ts"
 import { defaultDeadlineMs, type SendOutcome, WebhookSender } from "../webhooks/WebhookSender.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 
-/** How a receiver answers a delivery, as data that any host can play. */
+/** How a receiver answers a delivery, described as data that any host can act out. */
 export type Respond =
   /** Answers immediately with a complete response. */
   | {
@@ -13,7 +13,7 @@ export type Respond =
       readonly headers: Readonly<Record<string, string>>
       readonly body: string
     }
-  /** Sends the status and the headers, then the body in pieces, one every `every_ms` milliseconds. */
+  /** Sends the status and the headers, and then the body in pieces, one every `every_ms` milliseconds. */
   | {
       readonly does: "drip"
       readonly status: number
@@ -22,9 +22,9 @@ export type Respond =
     }
   /** Accepts the request, but never answers it. */
   | { readonly does: "hang" }
-  /** Closes the connection. */
+  /** Closes the connection without an answer. */
   | { readonly does: "reset" }
-  /** Answers with something that is not HTTP. */
+  /** Sends text that is not HTTP. */
   | { readonly does: "garbage"; readonly text: string }
 
 const answer = (status: number, headers: Readonly<Record<string, string>> = {}, body = ""): Respond => ({
@@ -39,7 +39,7 @@ export const succeed: Respond = answer(204)
 /** Answers with a status such as 503, and optionally with headers such as `retry-after`. */
 export const fail = (status: number, headers?: Readonly<Record<string, string>>): Respond =>
   answer(status, headers, "no")
-/** Redirects, which counts as a failure. */
+/** Answers with a redirect, which counts as a failure. */
 export const redirect = (to: string, status = 307): Respond => answer(status, { location: to })
 /** Accepts the request, but never answers it. */
 export const hang: Respond = { does: "hang" }
@@ -52,11 +52,11 @@ export const slowBody = (pieces: number, every_ms: number, status = 200): Respon
   pieces: Array.from({ length: pieces }, () => "."),
   every_ms
 })
-/** Answers with something that is not HTTP. */
+/** Sends text that is not HTTP. */
 export const garbage: Respond = { does: "garbage", text: "This is not HTTP.\r\n\r\n" }
 
 /**
- * The same response several times, as part of a script.
+ * Repeats a response several times, as part of a script.
  *
  * @example
  * Receiver.make({ script: { in_order: Receiver.times(3, Receiver.fail(503)) } })
@@ -64,28 +64,26 @@ export const garbage: Respond = { does: "garbage", text: "This is not HTTP.\r\n\
 export const times = (count: number, respond: Respond): ReadonlyArray<Respond> =>
   Array.from({ length: count }, () => respond)
 
-/** How genuine deliveries are answered. All others get 400. */
+/** How genuine deliveries are answered. All other deliveries get 400. */
 export interface Script {
-  /** The responses for each event type, used in the order in which deliveries of that type arrive. */
+  /** The responses for each event type. They are used in the order in which deliveries of that type arrive. */
   readonly by_type?: Readonly<Record<string, ReadonlyArray<Respond>>>
-  /**
-   * The responses for deliveries of other types, and for those of a type whose list is used up, in order of arrival.
-   */
+  /** The responses for deliveries of all other types, and for types whose list is used up, in order of arrival. */
   readonly in_order?: ReadonlyArray<Respond>
-  /** The response for all further deliveries; `succeed` by default. */
+  /** The response for all remaining deliveries; `succeed` by default. */
   readonly otherwise?: Respond
 }
 
 /** Options for a receiver. */
 export interface Options {
-  /** The valid secrets. If you get a secret only by creating the subscription, use `Receiver.trust`. */
+  /** The valid secrets. If you learn a secret only after you have created the receiver, use `trust`. */
   readonly secrets?: ReadonlyArray<string>
-  /** Reads the receiver's clock, in Unix seconds; by default that of the runtime. */
+  /** Returns the time of the receiver's clock, in Unix seconds; by default the runtime's clock. */
   readonly now_seconds?: () => number
   readonly script?: Script
 }
 
-/** A delivery as received by a host. */
+/** A delivery as a host received it. */
 export interface Incoming {
   readonly headers: Signature.IncomingHeaders
   /** The raw body. */
@@ -98,19 +96,21 @@ const ReceivedEvent = Schema.Struct({
   schema_version: Schema.String,
   resource: Schema.optionalKey(Schema.Struct({ type: Schema.String, id: Schema.String, version: Schema.Int }))
 })
-/** The content of a body. A test event has no resource. */
+/** The content of a body. Test events have no resource. */
 export type ReceivedEvent = typeof ReceivedEvent.Type
 
-/** A delivery that has arrived, and the verdict on it. */
+/** A delivery that has arrived, and the result of verifying it. */
 export interface Arrival extends Incoming {
   /** The body as text. */
   readonly text: string
   /** The event; null if the body is not an event. */
   readonly event: ReceivedEvent | null
   readonly verification: Signature.Verification
-  /** Whether a genuine delivery with this ID has arrived before: this one is a retry, a replay or a duplicate. */
+  /**
+   * Whether a genuine delivery with this ID has arrived before. If so, this one is a retry, a replay or a duplicate.
+   */
   readonly isDuplicate: boolean
-  /** Whether a genuine delivery with a newer version of the same resource has arrived before. */
+  /** Whether a genuine delivery with a newer version of the same resource has already arrived. */
   readonly isLate: boolean
   /** How the receiver answered. */
   readonly respond: Respond
@@ -118,7 +118,7 @@ export interface Arrival extends Incoming {
 
 /** Receives deliveries, verifies and records them, and answers according to a script. */
 export interface Receiver {
-  /** Handles one delivery, and returns the response that the host must play. */
+  /** Handles one delivery, and returns the response that the host must act out. */
   readonly handle: (incoming: Incoming) => Effect.Effect<Respond>
   /** Replaces the valid secrets. */
   readonly trust: (...secrets: ReadonlyArray<string>) => void
@@ -126,14 +126,14 @@ export interface Receiver {
   readonly play: (script: Script) => void
   /** All deliveries so far, in order of arrival. */
   readonly arrivals: () => ReadonlyArray<Arrival>
-  /** The IDs of the genuine events, in the order in which they first arrived. */
+  /** The IDs of genuine events, in the order of their first arrival. */
   readonly ids: () => ReadonlyArray<string>
   /** Waits until enough deliveries have arrived. */
   readonly until: (isEnough: (arrivals: ReadonlyArray<Arrival>) => boolean) => Effect.Effect<ReadonlyArray<Arrival>>
 }
 
 /**
- * A receiver of webhooks for tests: of this service, and of programs that depend on its webhooks.
+ * Makes a receiver of webhooks for tests of this service, and of programs that depend on its webhooks.
  *
  * It opens no socket. `NodeReceiver` from `@quotewire/http/testing` serves it over HTTP; `layer` below uses it in
  * memory.
@@ -174,14 +174,14 @@ export const make = (options: Options = {}): Receiver => {
 const webCrypto = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCrypto))
 const readEvent = Schema.decodeUnknownOption(Schema.fromJsonString(ReceivedEvent))
 
-/** Makes a function that returns a script's responses, one for each delivery of a type. */
+/** Makes a function that returns the script's next response for a delivery of a type. */
 const follow = ({ by_type = {}, in_order = [], otherwise = succeed }: Script): ((type: string) => Respond) => {
   const ofType = new Map(Object.entries(by_type).map(([type, list]) => [type, list.values()]))
   const ofAll = in_order.values()
   return (type) => ofType.get(type)?.next().value ?? ofAll.next().value ?? otherwise
 }
 
-/** Records what has arrived, and who is waiting for more. */
+/** Makes a log of what has arrived, and of who is waiting for more. */
 const makeLog = () => {
   const arrivals: Array<Arrival> = []
   const waiting = new Set<() => void>()
@@ -191,7 +191,7 @@ const makeLog = () => {
     arrivals: (): ReadonlyArray<Arrival> => [...arrivals],
     record: (incoming: Omit<Arrival, "isDuplicate" | "isLate">): void => {
       const { verification, event } = incoming
-      // Only genuine deliveries count for duplicates and versions.
+      // Only genuine deliveries are considered for duplicates and versions.
       const resource = verification.ok ? event?.resource : undefined
       const newest = resource === undefined ? 0 : (versions.get(resource.id) ?? 0)
       arrivals.push({
@@ -218,9 +218,9 @@ const makeLog = () => {
 }
 
 /**
- * A sender that passes webhooks to receivers by URL, without a network: for tests with a test clock.
+ * A sender that passes webhooks directly to receivers, by URL and without a network. It is for tests with a test clock.
  *
- * Only URLs that have a receiver count as public.
+ * Only URLs that have a receiver are treated as public.
  */
 export const layer = (receivers: Readonly<Record<string, Receiver>>): Layer.Layer<WebhookSender> =>
   Layer.succeed(WebhookSender, {

@@ -12,7 +12,7 @@ import { Ids } from "../wire/Ids.ts"
 import * as Applications from "./Applications.ts"
 import { ContractBroken } from "./carrier/carrierRule.ts"
 
-/** One rule of the contract, and the program that checks it. */
+/** A rule of the contract, and the program that checks it. */
 export interface Case {
   readonly name: string
   /** Rejects with a `ContractBroken` if the rule is broken. */
@@ -26,10 +26,10 @@ export interface Options {
 }
 
 /**
- * The contract of revisions: what callers of every served revision can rely on.
+ * The contract for revisions: what callers of every served revision can rely on.
  *
- * Each case sends a start for `renters` to a service of its own, as a caller of the revision does. No test runner is
- * needed: a broken rule rejects with a `ContractBroken`, whose message says what to do.
+ * Each case sends a start for `renters` to its own service, as a caller of the revision would. No test runner is
+ * needed: if a rule is broken, `run` rejects with a `ContractBroken` whose message says what to do.
  *
  * @example
  * for (const { name, run } of RevisionContract.cases(revisions, { storage: MemoryStorage.layer })) {
@@ -65,18 +65,18 @@ const unknownOperations = ({ date, differences }: Revision): ReadonlyArray<strin
       .map((name) => `${date} has a difference for ${name}, which is not an operation.`)
   )
 
-/** The outcome of a call, as its caller sees it. */
+/** The outcome of a call, as the caller sees it. */
 interface Outcome {
   readonly body: Fields
   /** The paths of the wrong fields; null if the call was accepted. */
   readonly wrong: ReadonlyArray<string> | null
 }
 
-/** A service that serves the revisions, and ways to call it. */
+/** A service that serves the revisions, and two ways to call it. */
 interface Stage {
-  /** Calls an operation as a caller of a revision. */
+  /** Calls an operation as a caller of the given revision. */
   readonly call: (name: string, input: Fields, date: string) => Promise<Outcome>
-  /** Every operation in the newest form. */
+  /** Calls all operations in the newest revision. */
   readonly newest: Client
 }
 
@@ -126,7 +126,7 @@ const outcomeOf = (text: string, wrong: Outcome["wrong"]): Outcome => ({ body: f
 
 const fieldsOf = (value: unknown): Fields => (Predicate.isReadonlyObject(value) ? { ...value } : {})
 
-/** A start, as callers of the newest revision send it. */
+/** A start as callers of the newest revision send it. */
 const start = {
   line: "renters" as const,
   request_key: "contract",
@@ -134,7 +134,7 @@ const start = {
   application: Applications.smallest.renters
 }
 
-/** Makes a function that returns the name that a start's newer field has in a revision. */
+/** Makes a function that returns an older revision's name for a field of a start. */
 const nameIn =
   ({ differences }: Revision) =>
   (newer: string): string =>
@@ -147,7 +147,7 @@ const startIn = (revision: Revision, fields: Fields): Fields => {
 
 const { consent_receipt_id: _, ...withoutConsent } = start
 
-/** The rules that every older revision must keep. */
+/** The rules that every older revision must follow. */
 const rules: ReadonlyArray<{
   readonly name: string
   readonly check: (revision: Revision, stage: Stage) => Promise<void>
@@ -214,13 +214,13 @@ const rules: ReadonlyArray<{
   }
 ]
 
-/** The fault if two fields got the same name, so that an older revision shows fewer fields than the newest one. */
+/** The mistake if two fields got the same name, so that an older revision shows fewer fields than the newest one. */
 const merged = (kind: Resource, newest: unknown, older: unknown): ReadonlyArray<string> =>
   Object.keys(fieldsOf(older)).length < Object.keys(fieldsOf(newest)).length
     ? [`${kind} has fewer fields than in the newest revision: a renamed field must not take another field's name.`]
     : []
 
-/** The fields of a resource that have other values in a revision than in the newest one. */
+/** The fields of a resource whose values differ between a revision and the newest one. */
 const changed = (kind: Resource, members: ReadonlyArray<string>, newest: unknown, older: unknown) =>
   members
     .filter((name) => JSON.stringify(fieldsOf(older)[name]) !== JSON.stringify(fieldsOf(newest)[name]))

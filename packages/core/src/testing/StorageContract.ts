@@ -14,10 +14,10 @@ import { versions } from "./storage/versions.ts"
 export type { Case } from "./storage/storageRule.ts"
 
 /**
- * The contract of storages: the rules that every storage must keep.
+ * The contract for storages: the rules that every storage must follow.
  *
  * Each case needs its own empty storage, and is named after the rule that it checks. If the rule is broken, the case
- * dies with an error that says what it saw. No test runner is needed.
+ * dies with an error that says what happened. No test runner is needed.
  *
  * @example
  * for (const { name, run } of StorageContract.cases) {

@@ -20,19 +20,19 @@ import type { StorageService } from "./storage/storageRule.ts"
 
 export { type History, histories, type Step }
 
-/** A step for which a storage and the model disagree. */
+/** A step at which a storage and the model disagree. */
 export class Difference extends Data.TaggedError("Difference")<{
-  /** The step's index in its history; the history's length for the comparison at the end. */
+  /** The step's index in its history; the length of the history for the comparison at the end. */
   readonly step: number
   readonly doing: string
   readonly message: string
 }> {}
 
-/** The state of one run. */
+/** The state of a run. */
 interface Run {
   readonly storage: StorageService
   readonly model: Model
-  /** Every lease that was granted, newest last. */
+  /** All leases that were granted, newest last. */
   readonly leases: Array<Lease>
   now: number
   changes: number
@@ -42,22 +42,22 @@ type StepOf<Tag extends Step["_tag"]> = Extract<Step, { readonly _tag: Tag }>
 
 const idOf = (kind: string, place: number) => `${kind}_${Sample.idBody(place)}`
 
-/** Most records belong to a quote request, some to a quote, and some to nothing. */
+/** Most records have a quote request as their parent; some have a quote, and some have no parent. */
 const parentOf = (kind: string, place: number): string | null => {
   if (kind === "quote_request" || place === 5) return null
   return idOf(kind === "idempotency_record" ? "quote" : "quote_request", (place % 3) + 1)
 }
 
 /**
- * The IDs that a record or event is about, chosen by one of its times: none, one, or two. Some IDs come first in one
- * record and second in another.
+ * The IDs that a record or event is about, derived from one of its times. There are none, one or two of them, and two
+ * records can have the same IDs in a different order.
  */
 const aboutOf = (time: number): ReadonlyArray<string> => {
   const ids = [`parity_${time % 2}`, `third_${time % 3}`]
   return (time % 5 < 2 ? ids : ids.toReversed()).slice(0, time % 4)
 }
 
-/** A version of the record with this index. The fields that all versions share follow from the index. */
+/** Makes a version of the record with this index. Fields that all versions share depend only on the index. */
 const recordOf = (write: StepOf<"commit">["writes"][number], stored: StoredRecord | undefined): StoredRecord => ({
   kind: write.kind,
   id: idOf(write.kind, write.place),
@@ -86,7 +86,7 @@ const jobOf = ({ due_at, ordered, lane }: StepOf<"commit">["jobs"][number], payl
 const leasesAt = (leases: ReadonlyArray<Lease>, fromNewest: ReadonlyArray<number>): ReadonlyArray<Lease> =>
   fromNewest.flatMap((place) => leases.at(-1 - place) ?? [])
 
-/** What a step's change expects, given what is stored now. */
+/** What the change in a step expects, given what is stored now. */
 const expectsOf = (
   model: Model,
   workspaceId: WorkspaceId,
@@ -97,7 +97,7 @@ const expectsOf = (
     return { kind, id, version: Math.max(0, (model.newest(workspaceId, kind, id)?.version ?? 0) + step) }
   })
 
-/** A refusal in the form that the model returns. */
+/** An error in the form in which the model returns it. */
 const refusalOf = (error: VersionConflict | LeaseLost | StorageUnavailable) => {
   if (error._tag === "VersionConflict") return { _tag: error._tag, kind: error.kind, id: error.id }
   return error._tag === "LeaseLost" ? { _tag: error._tag, lease: error.lease } : { _tag: error._tag }
@@ -116,7 +116,7 @@ const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
     events: step.events.map((occurredAt, index) =>
       Sample.event(run.changes * 10 + index, occurredAt, aboutOf(occurredAt))
     ),
-    // Jobs are distinguished by payload, because a storage's own numbers are known only after a claim.
+    // Jobs are identified by payload, because a storage's own job numbers become known only by a claim.
     jobs: step.jobs.map((job, index) => jobOf(job, `"job ${run.changes}.${index}"`)),
     finishes: leasesAt(
       run.leases.filter((lease) => lease.workspace_id === workspace_id),
@@ -137,7 +137,7 @@ const claim = Effect.fnUntraced(function* (run: Run, query: ClaimQuery) {
   return claimed.jobs
 })
 
-/** Reads a list to its end, and checks that every page except the last is full, as it must be below the scan limit. */
+/** Reads a list to its end. Checks that every page except the last is full, as it must be below the scan limit. */
 const pages = Effect.fnUntraced(function* (run: Run, query: RecordQuery) {
   const expected = run.model.list(query)
   let after = query.after
@@ -267,7 +267,7 @@ const take = (run: Run, step: Step): Effect.Effect<unknown, unknown> => {
   }
 }
 
-/** Reads all pages and versions of a kind. */
+/** Makes the reads of all pages and versions of a kind. */
 const readsOf = (run: Run, workspace: number, kind: string) => {
   const query = { workspace_id: Sample.workspace(workspace), kind, after: null, limit: 2 }
   const gets = [1, 2, 3, 4, 5].flatMap((place) =>
@@ -276,9 +276,9 @@ const readsOf = (run: Run, workspace: number, kind: string) => {
   return [pages(run, { ...query, order: "oldest" }), pages(run, { ...query, order: "newest" }), ...gets]
 }
 
-/** At the end, compares everything that is stored, and runs every job to its end. */
+/** The comparison at the end: compares everything that is stored, and runs every job until none is left. */
 const compareAll = Effect.fnUntraced(function* (run: Run) {
-  // A workspace is read concurrently, because a storage may answer many reads with one statement.
+  // The reads for a workspace run concurrently, because a storage may answer many reads with one statement.
   for (const workspace of [1, 2, 3]) {
     const all = kinds.all.flatMap(({ name }) => readsOf(run, workspace, name))
     const whole = { workspace_id: Sample.workspace(workspace), after: 0, limit: 1_000 }

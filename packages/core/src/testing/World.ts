@@ -23,13 +23,13 @@ export interface CallOptions {
   readonly environment?: Environment
   readonly read_handle?: string
   readonly idempotency_key?: string
-  /** The `Service-Version` to send; by default none, so that the pin decides. */
+  /** The `Service-Version` to send; by default none is sent, so the pin decides. */
   readonly revision?: string
   /** The client's address. */
   readonly address?: string
-  /** A key to use instead of the world's own. */
+  /** A key to use instead of the world's key. */
   readonly key?: string | null
-  /** The person's answer, as if the host had asked for consent. */
+  /** The person's answer, as if the host itself had asked for consent. */
   readonly person?: PersonsAnswer
   /** How the call arrived, for the request log. */
   readonly transport?: FinishedCall.Transport
@@ -39,11 +39,11 @@ export interface CallOptions {
 export interface WorldOptions {
   /** Carriers to use instead of the fictional ones. */
   readonly carriers?: ReadonlyArray<CarrierAdapter>
-  /** Rate limits; by default none. */
+  /** Rate limits; by default no limits. */
   readonly limits?: Limits
-  /** Cryptography that answers synchronously, so that a test clock can tell when everything is idle. */
+  /** Cryptography that works synchronously, so that a test clock can tell when everything is idle. */
   readonly cryptography?: Layer.Layer<Cryptography>
-  /** The keys that seal facts. By default all worlds have the same key, so that they can share a storage. */
+  /** The keys that seal facts. By default all worlds have the same key, so that several worlds can share a storage. */
   readonly seal_keys?: Layer.Layer<SealKeys>
   /** Sends webhooks; by default nothing is sent. */
   readonly webhooks?: Layer.Layer<WebhookSender>
@@ -56,13 +56,13 @@ export const sealKeys = (newest: number, ...older: ReadonlyArray<number>): Layer
   return Layer.succeed(SealKeys, { keys: [keyOf(newest), ...older.map(keyOf)] })
 }
 
-/** A complete core with one organization and a key of each kind, which most tests start from. */
+/** A complete core with one organization and a key of each kind. Most tests start from it. */
 export class World extends Context.Service<
   World,
   {
     readonly organization: Organization
     readonly keys: { readonly [E in Environment]: { readonly [K in KeyKind]: string } }
-    /** Calls an operation as a host does, and decodes the answer. */
+    /** Calls an operation as a host would, and decodes the answer. */
     readonly call: <Output, R>(
       operation: Operation.Operation<string, unknown, Output, R>,
       input: unknown,
@@ -85,7 +85,7 @@ export class World extends Context.Service<
         options.carriers === undefined ? sandboxCarriers : Layer.succeed(CarrierAdapters, options.carriers)
       ),
       Layer.provide(options.webhooks ?? WebhookSender.layerOff),
-      // By default all worlds have the same key, because worlds on one storage are hosts of one service.
+      // All worlds have the same key by default, because worlds on one storage are hosts of the same service.
       Layer.provide(options.seal_keys ?? sealKeys(0)),
       Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? noLimits)),
       Layer.provide(options.cryptography ?? webCryptography)

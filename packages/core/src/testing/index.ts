@@ -1,6 +1,6 @@
 export * as Workspaces from "../access/Workspaces.ts"
 export * as Revisions from "../calls/Revision.ts"
-// Internals that only tests and benchmarks use.
+// Internal modules that only tests and benchmarks use.
 export * as CarrierHttp from "../carriers/http/CarrierHttp.ts"
 export * as CarrierTokens from "../carriers/http/Tokens.ts"
 export * as Runner from "../runner/Runner.ts"

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { QuoteId, QuoteRequestId } from "./Ids.ts"
 
-/** The input fields by which lists find what is about a quote request or a quote (api.md, Lists). */
+/** The input fields by which a list finds what is about a quote request or a quote (api.md, Lists). */
 export const aboutFields = {
   quote_request_id: Schema.optionalKey(QuoteRequestId).annotateKey({
     description: "Only what is about this quote request or one of its quotes"
@@ -9,13 +9,13 @@ export const aboutFields = {
   quote_id: Schema.optionalKey(QuoteId).annotateKey({ description: "Only what is about this quote" })
 }
 
-/** The quote request and the quote that something is about, or that a list asks for. */
+/** The quote request and the quote that a record is about, or by which a list filters. */
 export interface About {
   readonly quote_request_id?: QuoteRequestId | null
   readonly quote_id?: QuoteId | null
 }
 
-/** The IDs that something is about, or that a list asks for, the most specific first. */
+/** The IDs that a record is about, or by which a list filters. The most specific ID comes first. */
 export const aboutOf = ({ quote_id, quote_request_id }: About): ReadonlyArray<string> =>
   [quote_id, quote_request_id].filter((id) => id !== undefined && id !== null)
 

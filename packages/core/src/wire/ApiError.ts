@@ -30,13 +30,13 @@ const summaries: { readonly [type in RetryActionType]: string } = {
 interface Definition {
   readonly status: number
   readonly retry_action: RetryActionType
-  /** What the error means: the text on its page at `doc_url`, and the default message. */
+  /** What the error means. This is the text on its page at `doc_url`, and the default message. */
   readonly meaning: string
 }
 
 const define = <const Table extends { readonly [code: string]: Definition }>(table: Table): Table => table
 
-/** The error table (api.md, Error codes): HTTP status, usual retry action and meaning of each code. */
+/** The table of errors (api.md, Error codes), with each code's HTTP status, usual retry action and meaning. */
 export const definitions = define({
   invalid_json: { status: 400, retry_action: "correct_input", meaning: "The body is not valid JSON." },
   invalid_cursor: {
@@ -114,7 +114,7 @@ export type ErrorCode = keyof typeof definitions
 /** All error codes, in the order of the table. */
 export const codes: ReadonlyArray<ErrorCode> = Struct.keys(definitions)
 
-/** The body of every refusal (api.md, Error envelope). */
+/** The body of every error response (api.md, Error envelope). */
 export const ErrorEnvelope = Schema.Struct({
   error: Schema.Struct({
     code: Schema.Literals(codes).annotateKey({
@@ -137,9 +137,9 @@ export const ErrorEnvelope = Schema.Struct({
 export type ErrorEnvelope = typeof ErrorEnvelope.Type
 
 /**
- * A refusal.
+ * An error that a caller gets as the answer to a call.
  *
- * Its tag is its code, so that `Effect.catchTag("not_found", …)` handles one kind of refusal.
+ * Its tag is the error code, so `Effect.catchTag("not_found", …)` handles one kind of error.
  */
 export class ApiError<Code extends ErrorCode = ErrorCode> extends Data.Error<{
   readonly _tag: ErrorCode
@@ -147,35 +147,35 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Data.Error<{
   readonly field_errors: ReadonlyArray<FieldError> | null
   readonly retry_action: RetryActionType
   readonly retry_after_seconds: number | null
-  /** The revision that the refusal follows; null for the current one, which a 404 and early refusals use. */
+  /** The revision in which the error is written; null for the newest one, which 404 and early errors always use. */
   readonly revision: string | null
 }> {
   declare readonly _tag: Code
   static {
-    // On the prototype, as for built-in errors, so that it is not a field of each error.
+    // Set on the prototype, as for built-in errors, so that the errors themselves do not have this field.
     ApiError.prototype.name = "ApiError"
     Object.defineProperty(ApiError.prototype, Symbol.for("@quotewire/ApiError"), { value: true })
   }
-  /** The error code, under the name that it has in the envelope. */
+  /** The error code, under the name that the envelope uses. */
   get code(): Code {
     return this._tag
   }
-  /** The HTTP status of this refusal. */
+  /** The HTTP status of this error. */
   get status(): number {
     return definitions[this._tag].status
   }
 }
 
-/** The details of a refusal besides its code. */
+/** The details of an error besides its code. */
 export interface Details {
   readonly message?: string
   readonly field_errors?: ReadonlyArray<FieldError>
   readonly retry_action?: RetryActionType
-  /** Whole seconds until the call can succeed, for the `Retry-After` header. */
+  /** How many seconds to wait until the call can succeed, as a whole number for the `Retry-After` header. */
   readonly retry_after_seconds?: number
 }
 
-/** Makes a refusal. Omitted details come from the table. */
+/** Makes an error. Omitted details come from the table. */
 export const make = <const Code extends ErrorCode>(code: Code, details: Details = {}): ApiError<Code> =>
   new ApiError<Code>({
     _tag: code,
@@ -186,10 +186,10 @@ export const make = <const Code extends ErrorCode>(code: Code, details: Details 
     revision: null
   })
 
-/** Copies a refusal, with its own stack, because several callers may share one refusal. */
+/** Copies an error. The copy has its own stack, because several callers may share one error. */
 export const clone = (error: ApiError): ApiError => new ApiError(fieldsOf(error))
 
-/** Translates a refusal into a revision, with the field paths of that revision. */
+/** Translates an error into a revision, with the field paths of that revision. */
 export const inRevision = (error: ApiError, revision: string, path: (path: string) => string): ApiError =>
   new ApiError({
     ...fieldsOf(error),
@@ -207,7 +207,7 @@ const fieldsOf = ({ _tag, message, field_errors, retry_action, retry_after_secon
   revision
 })
 
-/** Refuses an input with wrong fields: names the first hundred, and counts the others. */
+/** Makes the error for an input with wrong fields. It lists the first hundred, and counts the others. */
 export const invalidInput = (fieldErrors: ReadonlyArray<FieldError> | WrongFields): ApiError<"invalid_input"> => {
   const wrong = joinWrongFields(fieldErrors)
   const count = countOf(wrong)
@@ -217,7 +217,7 @@ export const invalidInput = (fieldErrors: ReadonlyArray<FieldError> | WrongField
   })
 }
 
-/** Refuses an application with missing facts: names the first hundred, and counts the others. */
+/** Makes the error for an application with missing facts. It lists the first hundred, and counts the others. */
 export const needsInformation = (fieldErrors: ReadonlyArray<FieldError>): ApiError<"needs_information"> => {
   const missing = joinWrongFields(fieldErrors)
   const count = countOf(missing)
@@ -230,7 +230,7 @@ export const needsInformation = (fieldErrors: ReadonlyArray<FieldError>): ApiErr
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** The envelope of a refusal, as every host sends it. */
+/** The envelope of an error, as all hosts send it. */
 export const envelope = (error: ApiError, request_id: string, docsUrl: string): ErrorEnvelope => ({
   error: {
     code: error._tag,

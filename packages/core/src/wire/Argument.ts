@@ -5,7 +5,8 @@ import { limitFields } from "./FieldError.ts"
 import * as Input from "./Input.ts"
 
 /**
- * A function was called with an argument that it cannot use. The message says what is wrong, and never repeats a value.
+ * A function was called with an argument that it cannot use. The message says what is wrong, and never repeats the
+ * argument's values.
  */
 export class InvalidArgument extends Data.TaggedError("InvalidArgument")<{ readonly message: string }> {}
 
@@ -15,14 +16,14 @@ export const AnyObject = Schema.declare(Predicate.isReadonlyObject, { message: "
 /** A schema that accepts every function. */
 export const Callable = Schema.declare(Predicate.isFunction, { message: "Must be a function." })
 
-/** Makes a schema that accepts every schema made by the same copy of Effect. `message` is the one for other values. */
+/** Makes a schema that accepts schemas made by this copy of Effect. `message` is for values that are not schemas. */
 export const schemaThat = (message: string) =>
   Schema.declare(Schema.isSchema, { message }).check(
     Schema.makeFilter((schema) => (isForeignSchema(schema) ? otherCopy : undefined))
   )
 
 /**
- * Makes the check for a function's argument, because no compiler checks JavaScript programs. The check returns the
+ * Makes a check for a function's argument, because no compiler checks JavaScript programs. The check returns the
  * argument, or throws an `InvalidArgument` that names the function and each wrong field.
  *
  * `shape` describes what the function reads before anything else checks it. Other fields are allowed.

@@ -1,8 +1,8 @@
 import { Schema } from "effect"
 
 /**
- * A rule that a value breaks: the path of the wrong field, empty for the whole value, and what the rule requires; never
- * the value.
+ * A rule that a value breaks: the path of the wrong field, and what the rule requires. The path is empty if the whole
+ * value is wrong. The value itself is never included.
  */
 export const BrokenRule = Schema.Struct({
   path: Schema.String,
@@ -10,11 +10,11 @@ export const BrokenRule = Schema.Struct({
 })
 export type BrokenRule = typeof BrokenRule.Type
 
-/** Empty if the rule holds; otherwise the rule, as broken at the path. */
+/** Returns an empty list if a rule holds, and otherwise the rule as broken at the path. */
 export const rule = (holds: boolean, path: string, message: string): ReadonlyArray<BrokenRule> =>
   holds ? [] : [{ path, message }]
 
-/** A wrong field as a broken rule. Its message includes the values that are allowed. */
+/** Turns a wrong field into a broken rule. The rule's message includes the allowed values. */
 export const fromFieldError = ({
   path,
   message,
@@ -24,5 +24,5 @@ export const fromFieldError = ({
   message: allowed_values === undefined ? message : `Must be one of ${allowed_values.join(", ")}.`
 })
 
-/** A broken rule on one line: its path, if it has one, and its message. */
+/** Writes a broken rule on one line: its path, if the path is not empty, and its message. */
 export const ruleText = ({ message, path }: BrokenRule): string => (path === "" ? message : `${path}: ${message}`)

@@ -13,32 +13,32 @@ import { maxCounted, maxListed } from "./FieldError.ts"
 
 /*
  * Finds the faults in a value, up to a limit. A decoder makes several objects for each fault, so a list of wrong items
- * would cost a hundred times its size. So schemas are rebuilt here: they decode the items of lists and the members of
- * records only until enough of them are wrong.
+ * would cost a hundred times its size. Therefore this module rebuilds schemas so that they stop decoding list items and
+ * record members once enough of them are wrong.
  */
 
-/** The faults in a wrong value, up to a limit. */
+/** Some of the faults in a wrong value, and how many more there are. */
 export interface Found {
-  /** All faults if there are few; otherwise those in the first hundred wrong items. */
+  /** All faults if they are few; otherwise the faults in the first hundred wrong items. */
   readonly issue: SchemaIssue.Issue
   /** How many further items are wrong; 0 if they were not counted. */
   readonly more: number
 }
 
 /**
- * What is decoded. In a caller's `input`, unknown fields are wrong, undefined ones count as absent, and further wrong
- * items are counted, which costs time for each. In any other `value`, such as a carrier's answer, unknown fields are
- * dropped.
+ * What is decoded. In a caller's `input`, unknown fields are wrong, undefined fields count as absent, and further wrong
+ * items are counted, which costs time for each item. In any other `value`, such as a carrier's answer, unknown fields
+ * are dropped.
  */
 type Source = "input" | "value"
 
-/** If a wrong value has more items and members than this, only its first fault is reported. */
+/** The maximum number of items and members in a wrong value. Of a larger value, only the first fault is reported. */
 const maxMembers = 50_000
 
 /**
- * Compiles a schema into a function that finds the faults in a wrong value that is not an input, about a hundred at
- * most. For a large value it reports only the first fault, which the caller knows, because searching the whole value
- * would cost as much as reading it.
+ * Compiles a schema into a function that finds the faults in a wrong value other than an input, about a hundred at
+ * most. For a large value it reports only the first fault, which the caller passes in, because a full search would cost
+ * as much as reading the value.
  */
 export const finder = (
   schema: Schema.Decoder<unknown>
@@ -50,19 +50,19 @@ export const finder = (
     if (isLarge(value)) return first
     budget.reset()
     const looked = look(value)
-    // Describing the faults may decode parts of the value again.
+    // The faults are described lazily, and this may decode parts of the value again.
     budget.reset()
     return Result.isFailure(looked) ? looked.failure.issue : first
   }
 }
 
-/** Whether a value's lists and plain objects have more than fifty thousand items and members in total. */
+/** Whether a value's lists and plain objects together have more than fifty thousand items and members. */
 export const isLarge = (value: unknown): boolean => {
   const found = [value]
-  // This list grows while it is read.
+  // The list grows during the loop.
   for (const one of found) {
     if (!isListOrRecord(one)) continue
-    // Members are counted before they are read, because reading those of a large object takes longer.
+    // Members are counted before they are read, because reading a large object's members takes longer.
     const members = Array.isArray(one) ? one.length : Object.keys(one).length
     if (found.length + members > maxMembers) return true
     for (const member of Object.values(one)) found.push(member)
@@ -70,7 +70,7 @@ export const isLarge = (value: unknown): boolean => {
   return false
 }
 
-/** Whether a value is a plain data object, not an instance of a class. */
+/** Whether a value is a plain data object, and not an instance of a class. */
 export const isRecord = (value: unknown): value is Readonly<Record<PropertyKey, unknown>> => {
   if (!Predicate.isReadonlyObject(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
@@ -81,7 +81,7 @@ export const isRecord = (value: unknown): value is Readonly<Record<PropertyKey, 
 const isListOrRecord = (value: unknown): value is Readonly<Record<PropertyKey, unknown>> =>
   Array.isArray(value) || isRecord(value)
 
-/** Compiles a schema into a decoder for inputs that stops searching for faults after about a hundred. */
+/** Compiles a schema into a decoder for inputs that searches for about a hundred faults at most. */
 export const decoder = <A>(schema: Schema.Decoder<A>): ((value: unknown) => Result.Result<A, Found>) => {
   const onExcessProperty = "error"
   const budget = new Budget()
@@ -92,17 +92,17 @@ export const decoder = <A>(schema: Schema.Decoder<A>): ((value: unknown) => Resu
     budget.reset()
     const looked = look(value)
     const { is_spent, more } = budget
-    // Describing the faults may decode parts of the value again.
+    // The faults are described lazily, and this may decode parts of the value again.
     budget.reset()
-    // A member of a union can look valid because the faults in another member have used up the budget.
+    // A union's member can look valid although it is not, if faults in another member have used up the budget.
     const decoded = Result.isSuccess(looked) && is_spent ? decode(value) : looked
     return Result.mapError(decoded, ({ issue }) => ({ issue, more }))
   }
 }
 
 /**
- * Compiles a schema into a decoder that stops at the first fault. A recursive schema is followed at most a few thousand
- * times: if members of its unions share fields, every level of a value multiplies the attempts.
+ * Compiles a schema into a decoder that stops at the first fault. References in a recursive schema are followed at most
+ * a few thousand times: if members of its unions share fields, the attempts multiply with every level of the value.
  */
 export const firstFault = <A>(
   schema: Schema.Decoder<A>,
@@ -142,17 +142,17 @@ const partsOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> => {
   }
 }
 
-/** How often a recursive schema is followed in one value: until the first fault, and for all faults. */
+/** How often references in a recursive schema are followed for one value, to find the first fault or all faults. */
 const maxVisits = { first: 20_000, all: 1_000 }
 
-/** How many more faults this run of the decoder searches for, and how many it has omitted. */
+/** How many more faults a decoder may search for in this value, and how many it has left out. */
 class Budget {
   items = 0
   unknown_fields = 0
   more = 0
   visits = 0
 
-  /** Call this before searching a value for all of its faults. */
+  /** Call this before searching a value for all its faults. */
   reset(): void {
     this.items = maxListed
     this.unknown_fields = maxListed
@@ -160,7 +160,7 @@ class Budget {
     this.visits = maxVisits.all
   }
 
-  /** Call this before decoding a value up to its first fault. */
+  /** Call this before decoding a value until its first fault. */
   resetForFirst(): void {
     this.items = Number.POSITIVE_INFINITY
     this.unknown_fields = Number.POSITIVE_INFINITY
@@ -174,7 +174,7 @@ class Budget {
 
 const originals = new WeakMap<SchemaAST.AST, SchemaAST.AST>()
 
-/** The original of a rebuilt part of a schema, to which the issues of `decoder` and `finder` refer. */
+/** The original of a rebuilt part of a schema. The issues of `decoder` and `finder` refer to rebuilt parts. */
 export const originalOf = (ast: SchemaAST.AST): SchemaAST.AST => originals.get(ast) ?? ast
 
 const tooManyWays = {
@@ -223,7 +223,8 @@ class Bounding {
         )
       }
       case "Union": {
-        // Effect tells the members of a union of objects apart by their fields, so the objects must stay outermost.
+        // Effect distinguishes the members of a union of objects by their fields, so these members must stay plain
+        // objects.
         const isMany = ast.types.filter(SchemaAST.isObjects).length > 1
         const types = ast.types.map((type) =>
           isMany && SchemaAST.isObjects(type) ? this.#object(type, this.#linked(type)) : this.rebuild(type)
@@ -251,7 +252,7 @@ class Bounding {
     }
   }
 
-  /** The schema that a reference leads to, unless it was already followed too often. */
+  /** Follows a reference to another schema, unless references were already followed too often. */
   #visited(ast: SchemaAST.AST): SchemaAST.AST {
     const budget = this.#budget
     const run = () => {
@@ -278,7 +279,7 @@ class Bounding {
     return new SchemaAST.Objects(fields, members, annotations, checks, encoding, context, encodingChecks)
   }
 
-  /** A step before an object is decoded: it removes undefined fields, and unknown fields beyond the budget. */
+  /** Prepares an object for decoding. It removes undefined fields, and unknown fields beyond the budget. */
   #kept({ context, indexSignatures, propertySignatures }: SchemaAST.Objects): SchemaAST.Encoding {
     const names = indexSignatures.length > 0 ? null : new Set(propertySignatures.map(({ name }) => name))
     const isKept = (name: string, value: unknown): boolean => {
@@ -302,8 +303,8 @@ class Bounding {
   }
 
   /**
-   * The items of a list. In a list with a maximum length, items beyond it are not decoded, because the list is wrong
-   * anyway.
+   * Rebuilds the items of a list. If the list has a maximum length, items beyond it are not decoded, because the list
+   * is wrong anyway.
    */
   #items(list: SchemaAST.Arrays): Pick<SchemaAST.Arrays, "elements" | "rest"> {
     const elements = list.elements.map(this.rebuild)
@@ -317,7 +318,7 @@ class Bounding {
     return { elements: Arr.makeBy(bound, () => item), rest: [Schema.Unknown.ast] }
   }
 
-  /** An item of a list or a member of a record. It is not decoded if the budget is used up. */
+  /** Rebuilds an item of a list or a member of a record. It is not decoded once the budget is used up. */
   #item(ast: SchemaAST.AST): SchemaAST.AST {
     const budget = this.#budget
     const run = () => {
@@ -332,7 +333,7 @@ class Bounding {
         }
         const before = budget.items
         const decoded = decode(item, options)
-        // If an item contains wrong items itself, those have already been counted.
+        // If an item itself contains wrong items, those were already counted.
         if (Exit.isFailure(decoded) && budget.items === before) budget.items -= 1
         return decoded
       }

@@ -2,16 +2,16 @@ import { Effect, Layer, Schema } from "effect"
 import manifest from "effect/package.json" with { type: "json" }
 
 /*
- * Effect's values work only with the copy of the package that made them: a schema from another copy silently
- * misbehaves. So a program, Quotewire and its storages must share one copy.
+ * Effect's values work only with the copy of the package that made them. A schema from another copy misbehaves
+ * silently. Therefore a program, Quotewire and its storages must share one copy.
  */
 
-/** The releases of Effect that this release is tested with: the range for `effect` in `peerDependencies`. */
+/** The releases of Effect with which this release was tested. This is the range for `effect` in `peerDependencies`. */
 export const testedRange = "~4.1.0"
 
 const tested = testedRange.replace(/^~(\d+\.\d+)\..*/, "$1.")
 
-/** The message about a value that another copy of Effect made. */
+/** The message for a value that another copy of Effect made. */
 export const otherCopy =
   "Comes from a second copy of effect. Your program and Quotewire must share one copy: run npm ls effect, and remove the others."
 
@@ -27,7 +27,7 @@ export const isForeignSchema = (value: unknown): boolean =>
 /** Whether a value is a layer that another copy of Effect made. */
 export const isForeignLayer = (value: unknown): boolean => Layer.isLayer(value) && !inherits(value, layerPrototype)
 
-/** The program loads a release of Effect with which this release is not tested. */
+/** The program loads a release of Effect with which this release was not tested. */
 export class UnsupportedEffect extends Error {
   constructor(version: string) {
     super(
@@ -37,6 +37,9 @@ export class UnsupportedEffect extends Error {
   }
 }
 
-/** Checks a release of Effect; by default the one that this package loads. Dies with `UnsupportedEffect`. */
+/**
+ * Checks a release of Effect; by default the one that this package loads. Dies with `UnsupportedEffect` if it was not
+ * tested.
+ */
 export const checkVersion = (version: string = manifest.version): Effect.Effect<void> =>
   version.startsWith(tested) ? Effect.void : Effect.die(new UnsupportedEffect(version))

@@ -2,11 +2,9 @@ import { Schema } from "effect"
 import { BrokenRule } from "./BrokenRule.ts"
 import * as PlainText from "./PlainText.ts"
 
-/*
- * Wrong fields: how one is reported, and how many a refusal lists.
- */
+/* Wrong fields: how one is reported, and how many an error lists. */
 
-/** One wrong or missing field. The message never repeats the refused value. */
+/** One wrong or missing field. The message never repeats the wrong value. */
 export const FieldError = Schema.Struct({
   ...BrokenRule.fields,
   path: Schema.String.annotate({
@@ -19,28 +17,31 @@ export const FieldError = Schema.Struct({
 }).annotate({ identifier: "FieldError" })
 export type FieldError = typeof FieldError.Type
 
-/** Wrong fields: some in detail, and the number of further ones. */
+/** Wrong fields: some of them in detail, and the number of the others. */
 export interface WrongFields {
   readonly found: ReadonlyArray<FieldError>
   readonly more: number
 }
 
-/** How many fields a refusal lists at most. */
+/** The maximum number of fields that an error lists. */
 export const maxListed = 100
 
 /**
- * Wrong fields are counted only up to this number, because counting takes time for each. A higher count is reported as
- * "more than" this.
+ * The maximum number of wrong fields that are counted, because counting each one takes time. A higher count is reported
+ * as "more than" this number.
  */
 export const maxCounted = 10_000
 
-/** Longer paths are cut, because names in a path can be as long as a body. */
+/** The maximum length of a path. Longer paths are cut, because a name in a path can be as long as a body. */
 const maxPath = 256
 
-/** How many allowed values a refusal lists at most. Further fields are listed without theirs. */
+/**
+ * The maximum number of allowed values that an error lists in total. Once it is reached, fields are listed without
+ * their allowed values.
+ */
 const maxAllowedValues = 1_000
 
-/** Collects wrong fields: the first hundred in detail, and the number of the rest. */
+/** Makes a collector of wrong fields. It keeps the first hundred in detail, and counts the others. */
 export const collector = () => {
   const found: Array<FieldError> = []
   let more = 0
@@ -53,16 +54,16 @@ export const collector = () => {
   }
 }
 
-/** Combines wrong fields that were found in several places, in order. */
+/** Combines wrong fields from several sources, in order. */
 export const joinWrongFields = (...places: ReadonlyArray<WrongFields | ReadonlyArray<FieldError>>): WrongFields => {
   const all = places.map((place) => ("found" in place ? place : { found: place, more: 0 }))
   return { found: all.flatMap(({ found }) => found), more: all.reduce((sum, { more }) => sum + more, 0) }
 }
 
-/** How many fields are wrong. */
+/** The number of wrong fields. */
 export const countOf = ({ found, more }: WrongFields): number => found.length + more
 
-/** The fields that a refusal lists: the first hundred, and a last entry with an empty path that counts the rest. */
+/** The fields that an error lists: the first hundred, and a last entry with an empty path that counts the others. */
 export const limitFields = (wrong: WrongFields, noun: string): ReadonlyArray<FieldError> => {
   let values = 0
   const entries = wrong.found.slice(0, maxListed).map(({ path, message, allowed_values }): FieldError => {
@@ -78,7 +79,8 @@ export const limitFields = (wrong: WrongFields, noun: string): ReadonlyArray<Fie
 }
 
 /**
- * Writes a count with its noun: "1 more wrong field", "3,912 more wrong fields", "more than 10,000 more wrong fields".
+ * Writes a count with its noun, such as "1 more wrong field", "3,912 more wrong fields" or "more than 10,000 more wrong
+ * fields".
  */
 export const pluralize = (count: number, noun: string): string => {
   const counted = Math.min(count, maxCounted).toLocaleString("en-US")
@@ -86,8 +88,8 @@ export const pluralize = (count: number, noun: string): string => {
 }
 
 /**
- * A path as it is shown. The names of unknown fields come from the caller, so they are escaped for terminals and
- * models.
+ * A path in the form in which it is shown. The names of unknown fields come from the caller, so they are escaped for
+ * terminals and models.
  */
 const shortened = (path: string): string => {
   const shown = PlainText.escaped(path.slice(0, maxPath + 1))

@@ -3,7 +3,7 @@ import { Result } from "effect"
 /** Why text is not a valid URL. */
 export type Refusal = "scheme" | "credentials" | "malformed" | "query" | "fragment" | "path"
 
-/** The rule behind each refusal, as the end of a sentence that begins with the setting's name. */
+/** The rule behind each refusal. It completes a sentence that begins with the setting's name. */
 export const rules: { readonly [R in Refusal]: string } = {
   scheme: "must be an absolute http or https address",
   credentials: "must not contain a user or a password",
@@ -13,14 +13,14 @@ export const rules: { readonly [R in Refusal]: string } = {
   path: "must not have a path"
 }
 
-/** Characters that a parser would drop or encode, and `'`, which ends strings in HTML, scripts and shells. */
+/** Characters that a parser would drop or encode, and `'`, which can end a string in HTML, scripts and shells. */
 const unsafe = /[\s\p{C}"'<>\\`{}|^]/u
 
 /**
  * Parses an absolute http or https URL without credentials.
  *
- * The text must be valid as it is. If a parser would have to repair it, for example by dropping a line break, it is
- * refused.
+ * The text must already be valid. It is refused if a parser would have to repair it, for example by dropping a line
+ * break.
  */
 export const read = (text: string): Result.Result<URL, Refusal> => {
   const [start, authority = ""] = /^https?:\/\/([^/?#]*)/i.exec(text) ?? []
@@ -30,7 +30,7 @@ export const read = (text: string): Result.Result<URL, Refusal> => {
   return url === null || authority === "" ? Result.fail("malformed") : Result.succeed(url)
 }
 
-/** Parses a base URL, which may have a path, and removes trailing slashes. */
+/** Parses a base URL and removes its trailing slashes. The URL may have a path. */
 export const readBase = (text: string): Result.Result<string, Refusal> =>
   Result.flatMap(read(text), ({ origin, pathname }) => {
     if (text.includes("#")) return Result.fail("fragment")
@@ -38,6 +38,6 @@ export const readBase = (text: string): Result.Result<string, Refusal> =>
     return Result.succeed(origin + pathname.replace(/\/+$/, ""))
   })
 
-/** Parses the origin of web pages, such as `https://app.example.com`. */
+/** Parses the origin of a web page, such as `https://app.example.com`. */
 export const readOrigin = (text: string): Result.Result<string, Refusal> =>
   Result.flatMap(readBase(text), (base) => (base === new URL(base).origin ? Result.succeed(base) : Result.fail("path")))

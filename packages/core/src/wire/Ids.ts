@@ -4,7 +4,8 @@ import { SecureRandom } from "effect/crypto"
 /**
  * The prefix of each kind of identifier (api.md, Identifiers).
  *
- * After the prefix comes a ULID in lower case: 26 characters of Crockford's base 32, 10 of time and 16 random.
+ * After the prefix comes a ULID in lower case: 26 characters of Crockford's base 32, of which 10 encode the time and 16
+ * are random.
  */
 export const prefixes = {
   application: "app",
@@ -25,7 +26,10 @@ export const prefixes = {
   workspace: "wks"
 } as const
 
-/** The beginning of a test event's identifier. It replaces the prefix and the underscore (api.md, Identifiers). */
+/**
+ * The beginning of a test event's identifier. It stands in place of the prefix and the underscore (api.md,
+ * Identifiers).
+ */
 const testEvent = "evt_test"
 
 const beginsWith = (start: string) =>
@@ -34,10 +38,10 @@ const beginsWith = (start: string) =>
   )
 const prefixed = (prefix: string) => beginsWith(`${prefix}_`)
 
-/** Identifier of an application, `app_…`; all versions share it. */
+/** Identifier of an application, `app_…`. All versions of the application share it. */
 export const ApplicationId = prefixed(prefixes.application).pipe(Schema.brand("ApplicationId"))
 export type ApplicationId = typeof ApplicationId.Type
-/** Identifier of an entry of the operators' audit log, `aud_…`. */
+/** Identifier of an entry in the operators' audit log, `aud_…`. */
 export const AuditEntryId = prefixed(prefixes.audit_entry).pipe(Schema.brand("AuditEntryId"))
 export type AuditEntryId = typeof AuditEntryId.Type
 /** Identifier of an event, `evt_…`. */
@@ -87,22 +91,23 @@ export const WorkspaceId = prefixed(prefixes.workspace).pipe(Schema.brand("Works
 export type WorkspaceId = typeof WorkspaceId.Type
 
 /*
- * ULIDs: 26 characters of Crockford's base32, here in lower case. The first 10 encode the time, the others are random.
+ * ULIDs: 26 characters of Crockford's base 32, here in lower case. The first 10 encode the time, and the others are
+ * random.
  *
- * Effect has ULIDs too, but runs a fiber for each: with those, a start takes 8 % more CPU time
+ * Effect can make ULIDs too, but it runs a fiber for each one. With Effect's ULIDs, a start takes 8 % more CPU time
  * (docs/decisions/libraries.md).
  */
 
 const alphabet = Array.from("0123456789abcdefghjkmnpqrstvwxyz", (character) => character.charCodeAt(0))
 const timeDigits = 10
 const randomDigits = 16
-/** Random digits are drawn in blocks for this many milliseconds. */
+/** Random bytes are drawn in blocks. One block suffices for this many new milliseconds. */
 const blockDraws = 32
 const maxTime = 2 ** 48 - 1
 
 /**
- * Makes a generator whose ULIDs each sort after the previous one: within one millisecond, or if the clock goes back, it
- * adds 1 to the previous ULID.
+ * Makes a generator in which each ULID sorts after the previous one. Within one millisecond, or if the clock goes back,
+ * it adds 1 to the previous ULID.
  */
 const monotonic: Effect.Effect<() => string, never, SecureRandom.SecureRandom> = Effect.gen(function* () {
   const clock = yield* Clock.Clock
@@ -111,7 +116,7 @@ const monotonic: Effect.Effect<() => string, never, SecureRandom.SecureRandom> =
   const digits = new Uint8Array(timeDigits + randomDigits)
   const codes = Array.from(digits, () => 0)
   let last = -1
-  /** Random bytes that were drawn as a block, and where the unused ones begin. */
+  /** The block of random bytes, and where its unused bytes begin. */
   let block: Uint8Array = new Uint8Array(0)
   let unused = 0
 
@@ -148,7 +153,7 @@ const monotonic: Effect.Effect<() => string, never, SecureRandom.SecureRandom> =
   }
 })
 
-/** Makes the generator of ULIDs. Tests replace it, to draw the same identifiers twice. */
+/** Makes the ULID generator. Tests replace it, so that they get the same identifiers twice. */
 export const Generator = Context.Reference<typeof monotonic>("@quotewire/core/UlidGenerator", {
   defaultValue: () => monotonic
 })
@@ -156,8 +161,8 @@ export const Generator = Context.Reference<typeof monotonic>("@quotewire/core/Ul
 /**
  * Makes identifiers.
  *
- * Identifiers contain the host's real time, and those made by one process are strictly increasing. So sorting by id
- * sorts by creation, even in a sandbox whose clock was moved.
+ * Identifiers contain the host's real time, and the identifiers made by one process are strictly increasing. Sorting by
+ * ID is therefore sorting by creation, even in a sandbox whose clock was moved.
  */
 export class Ids extends Context.Service<
   Ids,
@@ -181,7 +186,7 @@ export class Ids extends Context.Service<
     readonly workspace: () => WorkspaceId
   }
 >()("@quotewire/core/Ids") {
-  /** Identifiers from the host's clock and its secure random generator. */
+  /** Makes identifiers from the host's clock and its secure random generator. */
   static readonly layer: Layer.Layer<Ids, never, SecureRandom.SecureRandom> = Layer.effect(
     Ids,
     Effect.gen(function* () {

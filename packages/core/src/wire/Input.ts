@@ -3,17 +3,17 @@ import { type ApiError, invalidInput } from "./ApiError.ts"
 import * as DecodeFaults from "./DecodeFaults.ts"
 import { collector, type FieldError, joinWrongFields, type WrongFields } from "./FieldError.ts"
 
-/** How deeply an input can be nested. Deeper inputs are refused before anything else reads them. */
+/** The maximum nesting depth of an input. A deeper input is refused before anything else reads it. */
 export const maxDepth = 32
 
 /** One problem in an input. */
 export interface Finding {
   readonly error: FieldError
-  /** Whether a required field is missing. If not, the field is wrong. */
+  /** Whether a required field is missing. If false, the field is wrong. */
   readonly missing: boolean
 }
 
-/** The problems in an input: some in detail, and the number of further ones. */
+/** The problems in an input: some of them in detail, and the number of the others. */
 export interface Findings {
   readonly found: ReadonlyArray<Finding>
   readonly more: number
@@ -22,8 +22,8 @@ export interface Findings {
 /**
  * Compiles a schema into a decoder for inputs.
  *
- * Every wrong field is reported with its path, and no message repeats a value. Unknown fields are wrong. If an input
- * has more than a hundred texts that no storage can hold, or is nested too deeply, only that is reported.
+ * It reports every wrong field with its path, and no message repeats a value. Unknown fields are wrong. If an input is
+ * nested too deeply, or has more than a hundred texts that no storage can hold, it reports only that.
  */
 export const decoder = <A>(schema: Schema.Decoder<A>): ((input: unknown) => Result.Result<A, WrongFields>) => {
   const check = checker(schema)
@@ -31,7 +31,7 @@ export const decoder = <A>(schema: Schema.Decoder<A>): ((input: unknown) => Resu
     Result.mapError(check(input), ({ found, more }) => ({ found: found.map(({ error }) => error), more }))
 }
 
-/** Like `decoder`, but fails with a refusal. */
+/** Like `decoder`, but fails with an `ApiError`. */
 export const reader = <A>(
   schema: Schema.Decoder<A>
 ): ((input: unknown) => Result.Result<A, ApiError<"invalid_input">>) => {
@@ -40,7 +40,7 @@ export const reader = <A>(
 }
 
 /**
- * Like `decoder`, but distinguishes missing fields from wrong ones. Paths start at `root`.
+ * Like `decoder`, but distinguishes missing fields from wrong fields. Paths start at `root`.
  *
  * An undefined field counts as missing, as in JSON. If a whole object is missing, its required fields are reported.
  */
@@ -48,7 +48,7 @@ export const checker = <A>(
   schema: Schema.Decoder<A>,
   root: ReadonlyArray<string> = []
 ): ((input: unknown) => Result.Result<A, Findings>) => {
-  // Optimistic: dropping unknown fields and stopping at the first fault takes a fifth of the time.
+  // Optimistic: a decoder that drops unknown fields and stops at the first fault takes a fifth of the time.
   const decodeQuickly = DecodeFaults.firstFault(schema)
   const decode = DecodeFaults.decoder(schema)
   const later = checkedLater(schema.ast)
@@ -74,14 +74,14 @@ export const checker = <A>(
 const wrongField = (error: FieldError): Finding => ({ error, missing: false })
 
 /**
- * Compiles a schema into a decoder for values that are not inputs, such as a carrier's answer. Unknown fields are
- * dropped. For a wrong value, lists the wrong fields, about a hundred at most.
+ * Compiles a schema into a decoder for values that are not inputs, such as a carrier's answer. It drops unknown fields.
+ * If the value is wrong, it lists the wrong fields, about a hundred at most.
  */
 export const valueDecoder = <A>(
   schema: Schema.Decoder<A>
 ): ((value: unknown) => Result.Result<A, ReadonlyArray<FieldError>>) => {
   const decodeQuickly = DecodeFaults.firstFault(schema)
-  // Compiled at the first wrong value, because most values are valid.
+  // Compiled only at the first wrong value, because most values are valid.
   let find: ReturnType<typeof DecodeFaults.finder> | null = null
   return (value) => {
     const quick = decodeQuickly(value)
@@ -92,16 +92,16 @@ export const valueDecoder = <A>(
   }
 }
 
-/** Compiles a schema into a function that finds the wrong fields of a value, as `valueDecoder` reports them. */
+/** Compiles a schema into a function that finds a value's wrong fields. It reports them as `valueDecoder` does. */
 export const findings = (schema: Schema.Decoder<unknown>): ((value: unknown) => ReadonlyArray<FieldError>) => {
   const decode = valueDecoder(schema)
   return (value) => Result.match(decode(value), { onFailure: (wrong) => wrong, onSuccess: () => [] })
 }
 
-/** The input schema of an operation without input: every field is unknown. */
+/** The input schema for an operation without input. Every field is unknown. */
 export const Nothing = Schema.Record(Schema.String, Schema.Never)
 
-/** Whether text has more than `max` characters, counted as in JSON Schema, not in UTF-16 units. */
+/** Whether text has more than `max` characters. As in JSON Schema, these are code points, not UTF-16 units. */
 export const isLonger = (text: string, max: number): boolean =>
   text.length > max && (text.length > 2 * max || [...text].length > max)
 
@@ -128,16 +128,16 @@ export const wholeNumber = (minimum: number, maximum: number | null = null) =>
         Schema.isBetween({ minimum, maximum }, { expected: `a whole number from ${minimum} to ${maximum}` })
       )
 
-/** A path in the form of `field_errors`: names and zero-based indexes, joined by dots. */
+/** Writes a path as `field_errors` does: names and zero-based indexes, joined by dots. */
 export const pathOf = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
 
-/** Keeps only the first finding for each field: a value that is not a number also breaks every bound of the number. */
+/** Keeps only the first finding for each field, because a value that is not a number also breaks all its bounds. */
 const firstOfEach = (found: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
   const paths = new Set<string>()
   return found.filter(({ error: { path } }) => !paths.has(path) && paths.add(path))
 }
 
-/** The findings that are not inside a field that is wrong or unknown as a whole. */
+/** The findings that are not inside a field that is itself wrong or unknown. */
 const outside = (found: ReadonlyArray<Finding>, wholes: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
   const paths = new Set(wholes.map(({ error }) => error.path))
   return found.filter(({ error: { path } }) => !isInside(path, paths))
@@ -155,7 +155,7 @@ const nothingWrong = joinWrongFields([])
 
 const describe = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** A place in an input: its path, its schema if that is known, and its value. */
+/** A place in an input: its path, its value, and its schema if the schema is known. */
 interface Place {
   readonly path: ReadonlyArray<PropertyKey>
   readonly ast: SchemaAST.AST | undefined
@@ -174,8 +174,8 @@ const findingsOf = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
       return issues.flatMap((inner) => findingsOf(inner, here))
     }
     case "AnyOf": {
-      // If only one alternative has the shape of the value, as with an object that may be null, the problem is inside
-      // that alternative.
+      // If only one alternative has the shape of the value, the problem is inside that alternative. This is the case
+      // for an object that may be null.
       const [inner = withinObject(issue, place), ...others] = issue.issues
       return inner?._tag === "Composite" && others.length === 0 ? findingsOf(inner, place) : wrongWhole(issue, place)
     }
@@ -205,8 +205,8 @@ const wrongAt = (
 ]
 
 /**
- * The problem inside an object, if the alternatives are an object and values such as null. A decoder does not look
- * inside an object with another literal, such as the currency of an amount.
+ * The problem inside an object, if the alternatives are one object and values such as null. A decoder does not look
+ * inside an object that differs in a literal, such as an amount with the wrong currency.
  */
 const withinObject = ({ ast }: SchemaIssue.AnyOf, { value }: Place): SchemaIssue.Issue | undefined => {
   const [object, ...others] = ast.types.filter(({ _tag }) => _tag === "Objects")
@@ -226,7 +226,7 @@ const wrongWhole = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
   if (allowedValues.length > 0) return wrongAt(place, "Must be one of the allowed values.", allowedValues)
   if (issue._tag === "InvalidType") return wrongAt(place, `Must be ${expectedBy(issue)}.`)
   const described = describe(issue).issues[0]?.message.replace(/^Expected /, "Must be ") ?? "Is not valid"
-  // An optional field is described by its schema's message, which is a whole sentence, or as `… | undefined`.
+  // An optional field is described either by its schema's message, which is a whole sentence, or as `… | undefined`.
   const expected = described.replace(/ \| undefined$/, "")
   return wrongAt(place, expected.endsWith(".") ? expected : `${expected}.`)
 }
@@ -244,7 +244,7 @@ const memberOf = ({ path, ast, value }: Place, name: PropertyKey): Place => ({
   value: Predicate.hasProperty(value, name) ? value[name] : undefined
 })
 
-/** Whether an issue is about an item within a list's maximum length (`max_items`). Items beyond it are not checked. */
+/** Makes a filter for issues about items within a list's maximum length (`max_items`). Other items are not checked. */
 const isWithin = (list: SchemaAST.AST) => {
   const bound = DecodeFaults.boundOf(list)
   return (issue: SchemaIssue.Issue): boolean =>
@@ -252,8 +252,8 @@ const isWithin = (list: SchemaAST.AST) => {
 }
 
 /**
- * The issues from checks that read only the names of members (`reads_keys`). These checks apply even if a member is
- * wrong, although a decoder then skips all checks.
+ * The issues of checks that read only the names of members (`reads_keys`). A decoder skips all checks if a member is
+ * wrong, but these checks still apply.
  */
 const skippedChecks = ({ ast, issues }: SchemaIssue.Composite, { value }: Place): ReadonlyArray<SchemaIssue.Issue> =>
   issues.some(({ _tag }) => _tag === "Filter")
@@ -264,7 +264,7 @@ const skippedChecks = ({ ast, issues }: SchemaIssue.Composite, { value }: Place)
         return issue === undefined ? [] : [new SchemaIssue.Filter(check, issue)]
       })
 
-/** The findings for a missing value: those that an empty object or list would have, or else one for the field. */
+/** The findings for a missing value: those for an empty object or list, or otherwise one finding for the field. */
 const missingAt = (place: Place, said: Schema.Annotations.Annotations): ReadonlyArray<Finding> => {
   const { ast, path } = place
   const empty = ast?._tag === "Objects" ? {} : ast?._tag === "Arrays" ? [] : null
@@ -291,7 +291,7 @@ const kinds: { readonly [tag: string]: string } = {
   String: "text"
 }
 
-/** The schema's narrowest description of what a value should have been. */
+/** The most specific description in the schema of what a value should be. */
 const expectedBy = ({ ast }: SchemaIssue.InvalidType): string => {
   // The length limits of a list do not describe its type.
   if (ast._tag === "Arrays") return kinds.Arrays ?? "valid"
@@ -299,7 +299,7 @@ const expectedBy = ({ ast }: SchemaIssue.InvalidType): string => {
   return typeof narrowest === "string" ? narrowest : (kinds[ast._tag] ?? "valid")
 }
 
-/** The allowed values of a field, as strings; empty if the field is not a choice. */
+/** The allowed values of a field, as strings; empty if the field does not have a fixed set of values. */
 const choicesOf = (ast: SchemaAST.AST | undefined): ReadonlyArray<string> => {
   if (ast?._tag === "Literal") return [String(ast.literal)]
   if (ast?._tag === "Null") return ["null"]
@@ -309,7 +309,7 @@ const choicesOf = (ast: SchemaAST.AST | undefined): ReadonlyArray<string> => {
   return choices.every((some) => some.length > 0) ? choices.flat() : []
 }
 
-/** Whether a decoder that drops unknown fields has dropped none. */
+/** Whether a decoder that drops unknown fields has kept all fields. */
 const knowsAll = (sent: unknown, decoded: unknown): boolean => {
   if (sent === decoded || typeof sent !== "object" || sent === null) return true
   if (Array.isArray(sent)) return Array.isArray(decoded) && sent.every((item, at) => knowsAll(item, decoded[at]))
@@ -322,7 +322,7 @@ const knowsAll = (sent: unknown, decoded: unknown): boolean => {
   return true
 }
 
-/** The members of an input that have their own check (`checked_later`), so that they are not walked twice. */
+/** The members of an input that are checked separately (`checked_later`), and therefore need not be walked here. */
 const checkedLater = (ast: SchemaAST.AST): ReadonlyArray<PropertyKey> =>
   ast._tag === "Objects"
     ? ast.propertySignatures
@@ -330,13 +330,13 @@ const checkedLater = (ast: SchemaAST.AST): ReadonlyArray<PropertyKey> =>
         .map(({ name }) => name)
     : []
 
-/** An input without the members that have their own check. */
+/** An input without the members that are checked separately. */
 const ownPart = (input: unknown, later: ReadonlyArray<PropertyKey>): unknown =>
   later.length > 0 && Predicate.isReadonlyObject(input) ? Struct.omit(input, later) : input
 
 /**
- * Whether storage can hold an input, apart from members that have their own check. The input is not copied, because it
- * can have many members.
+ * Whether storage can hold an input, apart from the members that are checked separately. The input is not copied,
+ * because it can have many members.
  */
 const isOwnStorable = (input: unknown, later: ReadonlyArray<PropertyKey>): boolean =>
   later.length > 0 && Predicate.isReadonlyObject(input)
@@ -344,9 +344,9 @@ const isOwnStorable = (input: unknown, later: ReadonlyArray<PropertyKey>): boole
     : isStorable(input)
 
 /**
- * Whether storage can hold a value: it has no NUL, unpaired surrogate or BigInt, and is not nested too deeply.
+ * Whether storage can hold a value: it contains no NUL, unpaired surrogate or BigInt, and is not nested too deeply.
  *
- * Check this before anything else walks an input, because a walk without a bound on the depth can overflow the stack.
+ * Check this before any other code walks an input, because a walk without a depth limit can overflow the stack.
  */
 export const isStorable = (value: unknown, depth = 0): boolean => {
   if (typeof value === "string") return isSafeText(value)
@@ -363,7 +363,7 @@ export const isStorable = (value: unknown, depth = 0): boolean => {
   return true
 }
 
-/** Finds what no storage can hold (NUL, unpaired surrogates, a BigInt) and nesting that is too deep. */
+/** Finds what no storage can hold (NUL, unpaired surrogates and BigInts), and nesting that is too deep. */
 const unstorable = (input: unknown, root: ReadonlyArray<string>): WrongFields => {
   const wrong = collector()
   const path = [...root]

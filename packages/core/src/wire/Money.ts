@@ -1,27 +1,30 @@
 import { Data, Result, Schema, SchemaTransformation } from "effect"
 
-/** An amount of money: whole US cents (api.md, Money). */
+/** An amount of money in whole US cents (api.md, Money). */
 export const Money = Schema.Struct({
   amount_minor: Schema.Int.annotate({ description: "US cents" }),
   currency: Schema.Literal("USD").annotateKey({ description: "The currency, as an ISO 4217 code" })
 }).annotate({ identifier: "Money" })
-/** An amount of money: whole US cents. */
+/** An amount of money in whole US cents. */
 export type Money = typeof Money.Type
 
-/** A value that is not an amount of money. The message states the rule that the value breaks, and never repeats it. */
+/**
+ * A value is not a valid amount of money. The message states the rule that the value breaks, and never repeats the
+ * value.
+ */
 export class InvalidMoney extends Data.TaggedError("InvalidMoney")<{ readonly message: string }> {}
 
-/** The highest amount in cents. Above it, a number of dollars cannot represent every cent. */
+/** The highest amount in cents. Above it, a number of dollars cannot represent every cent exactly. */
 const maxCents = 1_000_000_000_000
 const maxText = 64
 
-/** How many cents floating-point arithmetic can move an amount away from a whole cent. */
+/** The most that floating-point arithmetic can move an amount away from a whole cent, in cents. */
 const floatingError = (minor: number): number => Math.max(1e-6, minor * 2 ** -48)
 
 const ok = Result.succeed
 const wrong = Result.fail
 
-/** The whole cents in a number of cents, or the rule that the number breaks. */
+/** Reads a number of cents as whole cents, or returns the rule that the number breaks. */
 const readCents = (minor: number): Result.Result<number, string> => {
   if (!Number.isFinite(minor)) return wrong("Must be a finite number.")
   const whole = Math.round(minor)
@@ -59,50 +62,51 @@ const orThrow = (maker: string, read: Result.Result<number, string>): Money =>
   )
 
 /**
- * Money from whole US cents.
+ * Makes money from whole US cents.
  *
- * A number that floating-point arithmetic moved away from a whole cent, such as `0.29 * 100`, counts as that cent.
+ * A number that floating-point arithmetic has moved away from a whole cent, such as `0.29 * 100`, counts as that cent.
  * Throws an `InvalidMoney` for any other fraction of a cent, and if the number is negative, not finite, or above ten
  * billion dollars.
  */
 export const cents = (amountMinor: number): Money => orThrow("Money.cents", readCents(amountMinor))
 
 /**
- * Money from US dollars, such as `180` or `1171.1`. It is exact to the cent.
+ * Makes money from US dollars, such as `180` or `1171.1`. The number must be exact to the cent.
  *
- * Throws an `InvalidMoney` as `cents` does, such as for `10 / 3`, which `rounded` accepts.
+ * Throws an `InvalidMoney` as `cents` does, for example for `10 / 3`, which `rounded` accepts.
  */
 export const dollars = (amount: number): Money => orThrow("Money.dollars", readDollars(amount))
 
 /**
- * Money from a computed number of US dollars, such as `1200 * 0.0375`, rounded to the nearest cent; half a cent is
- * rounded up, as in `1.005`.
+ * Makes money from a computed number of US dollars, such as `1200 * 0.0375`, rounded to the nearest cent. Half a cent
+ * is rounded up, as in `1.005`.
  *
  * Throws an `InvalidMoney` if the number is negative, not finite, or above ten billion dollars.
  */
 export const rounded = (amount: number): Money => {
   const minor = amount * 100
-  // In binary, the half cent in an amount such as 1.005 is slightly too small.
+  // In binary, a half cent as in 1.005 is slightly too small.
   return orThrow("Money.rounded", readCents(Math.round(minor + floatingError(Math.abs(minor)))))
 }
 
 /**
- * Money from text as carriers send it: `1171`, `1171.1`, `1171.10`, `1,171.10`, `$1,171.10`, `USD 1,171.10`, `1171.10
- * USD`.
+ * Makes money from text as carriers send it: `1171`, `1171.1`, `1171.10`, `1,171.10`, `$1,171.10`, `USD 1,171.10`,
+ * `1171.10 USD`.
  *
  * A period separates the cents, and commas separate thousands. Spaces around the amount and leading zeros are ignored.
  *
  * Throws an `InvalidMoney` for anything else: more than two decimals, `1.171,10`, `1,1711.10`, other currencies,
- * amounts below zero or above ten billion dollars.
+ * negative amounts, and amounts above ten billion dollars.
  */
 export const parse = (text: string): Money => orThrow("Money.parse", readText(text))
 
-/** Makes a check that reports the rule that `read` finds broken. */
+/** Makes a check that fails with the rule that `read` returns. */
 const readable = <A>(read: (value: A) => Result.Result<number, string>) =>
   Schema.makeFilter((value: A) => Result.match(read(value), { onSuccess: () => true, onFailure: (rule) => rule }))
 
 /**
- * Money in text, in the forms that `parse` reads, for the schema of a carrier's answer. It is encoded as `1171.10`.
+ * Decodes money from text in the forms that `parse` reads, for the schema of a carrier's answer. Money is encoded as
+ * `1171.10`.
  *
  * @example
  * const Rated = Schema.Struct({ premium: Money.FromText })
@@ -118,7 +122,7 @@ export const FromText = Schema.String.check(readable(readText)).pipe(
   )
 )
 
-/** Money in a number of US dollars, as `dollars` reads it, for the schema of a carrier's answer. */
+/** Decodes money from a number of US dollars, as `dollars` does, for the schema of a carrier's answer. */
 export const FromDollars = Schema.Number.check(readable(readDollars)).pipe(
   Schema.decodeTo(
     Money,
@@ -126,7 +130,7 @@ export const FromDollars = Schema.Number.check(readable(readDollars)).pipe(
   )
 )
 
-/** Money in a number of whole US cents, for the schema of a carrier's answer. */
+/** Decodes money from a number of whole US cents, for the schema of a carrier's answer. */
 export const FromCents = Schema.Number.check(readable(readCents)).pipe(
   Schema.decodeTo(Money, SchemaTransformation.transform({ decode: cents, encode: ({ amount_minor }) => amount_minor }))
 )

@@ -1,22 +1,22 @@
 /*
- * Makes text from outside, such as a carrier's message or a name, safe to show to a person or a model. Such text can
+ * Makes text from outside, such as a name or a carrier's message, safe to show to a person or a model. Such text can
  * contain invisible characters that hide or reorder text or act as commands: terminal sequences, bidirectional
- * controls, tags, joiners.
+ * controls, tags and joiners.
  */
 
 /**
  * Invisible characters that are not text: control characters and line separators; characters that Unicode allows
  * programs to ignore, such as bidirectional controls, tags, zero-width characters and variation selectors; annotation
- * marks; lone surrogates.
+ * marks; and lone surrogates.
  */
 const invisible = String.raw`\p{Cc}\u2028\u2029\p{DI}\ufff9-\ufffb\p{Cs}`
 
-/** Letters that joiners shape: those in scripts without case, such as Arabic and Devanagari, and their marks. */
+/** Letters that joiners can shape: letters in scripts without case, such as Arabic and Devanagari, and their marks. */
 const shaped = String.raw`[[\p{Lo}\p{M}]--[\p{DI}\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}]]`
 
 /**
- * Invisible characters in places where writing needs them: joiners of letters and of emoji, and one variation selector
- * per character.
+ * Invisible characters where a script or an emoji needs them: joiners between letters and between emoji, and one
+ * variation selector per character.
  */
 const needed = [
   String.raw`(?<=${shaped})[\u200c\u200d](?=${shaped})`,
@@ -28,7 +28,7 @@ const needed = [
 
 const hidden = new RegExp(`(${needed})|[${invisible}]`, "gv")
 
-/** Whether a character separates words, so that a space must replace it. */
+/** Whether a character separates words, so that a space must take its place. */
 const separates = (character: string): boolean => /[\p{Cc}\u2028\u2029]/u.test(character)
 
 /**
@@ -42,8 +42,7 @@ export const plain = (text: string): string =>
   })
 
 /**
- * JSON text in which invisible characters are escaped: it parses to the same value, and is readable in terminals and
- * logs.
+ * JSON text with its invisible characters escaped. It parses to the same value, and is readable in terminals and logs.
  */
 export const escapedInJson = (json: string): string =>
   json.replaceAll(hidden, (character: string, kept: string | undefined) => kept ?? unitsOf(character))
@@ -55,7 +54,8 @@ const unitsOf = (character: string): string =>
   ).join("")
 
 /**
- * The text with invisible characters shown as `\u{1b}`, for terminals and logs, where people must see what is there.
+ * The text with its invisible characters written like `\u{1b}`, for terminals and logs, where people must see every
+ * character.
  */
 export const escaped = (text: string): string =>
   text.replaceAll(

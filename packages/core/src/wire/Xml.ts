@@ -2,28 +2,28 @@ import { type Array as Arr, Data, Effect, Option, Result, Stream } from "effect"
 import { Xml } from "effect/encoding"
 
 /*
- * XML as trees of elements. A document with a DOCTYPE is refused, so that it can define no entities, neither its own
- * nor external ones.
+ * XML as a tree of elements. A document with a DOCTYPE is refused, so that it cannot define entities, internal or
+ * external.
  */
 
-/** An element: its name and attributes as written, and its text and child elements in order. */
+/** An element, with its name and attributes as written, and its text and child elements in order. */
 export type XmlElement = Xml.Element
 
 /**
- * Text that is not XML, or exceeds the limits. The message gives the reason and the position, and repeats none of the
- * text.
+ * Text that is not XML, or that exceeds the limits. The message gives the reason and the position, without repeating
+ * the text.
  */
 export class InvalidXml extends Data.TaggedError("InvalidXml")<{ readonly message: string }> {}
 
-/** How deeply elements can be nested. */
+/** The maximum nesting depth of elements. */
 export const maxDepth = 64
-/** How many elements a document can have. Each takes memory, however short it is. */
+/** The maximum number of elements in a document. Each element takes memory, however short it is. */
 const maxElements = 20_000
-/** How much of a text is parsed at a time, in characters. */
+/** How many characters of a text are parsed in one step. */
 const chunkCharacters = 16 * 1_024
 
 /**
- * Reads a document as a tree. Comments and processing instructions are dropped, and CDATA is text like any other.
+ * Parses a document into a tree. Comments and processing instructions are dropped, and CDATA becomes ordinary text.
  *
  * Fails if the document is not well-formed, has a DOCTYPE, declares entities, or exceeds `maxElements` or `maxDepth`.
  */
@@ -96,7 +96,7 @@ export const isDeclaration = (attribute: string): boolean => /^xmlns(?::|$)/.tes
 export const elementsOf = ({ children }: XmlElement): ReadonlyArray<XmlElement> =>
   children.filter((child) => typeof child !== "string")
 
-/** The text directly in an element, without surrounding whitespace. */
+/** The text directly inside an element, without surrounding whitespace. */
 export const textOf = ({ children }: XmlElement): string =>
   children
     .filter((child) => typeof child === "string")

@@ -119,8 +119,8 @@ export const bearer = (options: { readonly field: string }): Auth => ({
 })
 
 /**
- * Sends a connection's username and password as `Authorization: Basic`: `basic({ user: "login", password: "password"
- * })`.
+ * Sends a connection's username and password as `Authorization: Basic`, as in
+ * `basic({ user: "login", password: "password" })`.
  */
 export const basic = (options: { readonly user: string; readonly password: string }): Auth => {
   const { password, user } = checkedBasic(options)

@@ -1,6 +1,4 @@
-/*
- * Vehicle identification numbers: 17 characters. The ninth is the check digit, the tenth the model year.
- */
+/* Vehicle identification numbers have 17 characters. The ninth is the check digit, and the tenth is the model year. */
 
 const letters: Readonly<Record<string, number>> = {
   A: 1,
@@ -32,7 +30,7 @@ const weights = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2]
 
 const valueOf = (character: string): number => letters[character] ?? Number(character)
 
-/** Whether the check digit of a well-formed VIN matches: the weighted sum of its characters modulo 11. */
+/** Whether the check digit of a well-formed VIN is right. It is the weighted sum of the VIN's characters modulo 11. */
 export const hasRightCheckDigit = (vin: string): boolean => {
   const rest = weights.reduce((sum, weight, i) => sum + weight * valueOf(vin.charAt(i)), 0) % 11
   return vin.charAt(8) === (rest === 10 ? "X" : String(rest))
@@ -45,7 +43,7 @@ const lastYear = 2028
 /**
  * The model year in a VIN; null if its tenth character is not a year code.
  *
- * The codes repeat every 30 years. In VINs of 2010 and later the seventh character is a letter.
+ * The codes repeat every 30 years. In a VIN from 2010 or later, the seventh character is a letter.
  */
 export const modelYear = (vin: string): number | null => {
   const code = yearCodes.indexOf(vin.charAt(9))
@@ -53,6 +51,7 @@ export const modelYear = (vin: string): number | null => {
   const early = firstYear + code
   const late = early + yearCodes.length
   const isLate = !/[0-9]/.test(vin.charAt(6))
-  // A year that the schema does not accept yet cannot be meant, whatever the seventh character says.
+  // The later year is impossible if it is beyond the last year that the schema accepts, whatever the seventh character
+  // is.
   return (isLate && late <= lastYear) || early === firstYear ? late : early
 }

@@ -17,7 +17,7 @@ export interface DriverFacts
 /**
  * A vehicle, with the assumed facts.
  *
- * It has a VIN, or model year, make and model, or both. If the model year was not sent, it is read from the VIN if
+ * It has a VIN, or model year, make and model, or both. A model year that was not sent is read from the VIN if
  * possible. A deductible is in whole US dollars; null means that the coverage is not wanted.
  */
 export interface VehicleFacts
@@ -34,8 +34,7 @@ export interface VehicleFacts
 /**
  * The coverages of a car policy.
  *
- * A limit that was not sent has the value for the level: the state's minimum, 50/100/50, or 100/300/100 thousand
- * dollars.
+ * A limit that was not sent has the level's value: the state's minimum, 50/100/50 or 100/300/100 thousand dollars.
  */
 export interface AutoCoverageFacts extends WithRequired<AutoCoverage, "level" | "uninsured_motorist"> {}
 
@@ -55,10 +54,10 @@ export interface PersonalAutoFacts
 }
 
 /**
- * Adds the assumed facts of car insurance. `today` is the workspace's day, `YYYY-MM-DD`.
+ * Adds the assumed facts for car insurance. `today` is the date in the workspace, `YYYY-MM-DD`.
  *
- * Without facts about prior insurance, twelve continuous months are assumed. If a level other than `standard` was sent,
- * it determines the coverages, which then do not count as assumptions.
+ * Without facts about prior insurance, twelve continuous months are assumed. If the caller sent a level other than
+ * `standard`, the level determines the coverages, and they do not count as assumptions.
  */
 export const assume = (facts: PersonalAuto, today: string, assumptions: Assumptions): PersonalAutoFacts => {
   const state = facts.garaging_address.state
@@ -81,7 +80,7 @@ const driverFacts = (
   today: string,
   assumptions: Assumptions
 ): DriverFacts => {
-  // The usual age of licensing does not apply to a driver without a license.
+  // A driver without a license has no usual licensing age.
   const unlicensed = driver.license_status === "never_licensed" || driver.license_status === "permit"
   const years = unlicensed ? 0 : Math.max(0, ageInYears(driver.date_of_birth, today) - usualLicenseAge)
   const since = unlicensed

@@ -5,7 +5,7 @@ import { Applicant, address, policyFacts } from "../sharedFacts.ts"
 
 const person = { "x-pii": "direct", "x-tier": "offer" } as const
 
-/** The values of facts for which rate plans also have factors. */
+/** The values of facts for which rate plans have factors. */
 export const values = {
   incident_types: [
     "at_fault_accident",
@@ -35,7 +35,7 @@ const Incident = Schema.Struct({
 
 const relationships = ["self", "spouse", "child", "parent", "other_household"] as const
 
-/** The relationships to the applicant that other drivers can have. */
+/** The relationships to the applicant that an additional driver can have. */
 export const otherRelationships = relationships.filter((relationship) => relationship !== "self")
 
 const Driver = Schema.Struct({

@@ -10,7 +10,7 @@ type DraftDriver = Draft<PersonalAuto["drivers"][number]>
 
 const minDriverAge = 14
 const maxDriverAge = 110
-// No state licenses anyone who is younger.
+// No state issues a license to anybody younger.
 const minLicenseAge = 13
 
 const checkDriver = (driver: DraftDriver, index: number, today: string, problems: Problems): void => {
@@ -53,7 +53,7 @@ const checkLimits = ({ coverage, garaging_address }: DraftAuto, problems: Proble
   const tooLow = "Must be at least the state's minimum."
   check("bodily_injury_per_person_usd", minimum?.bodily_injury_per_person_usd ?? 0, tooLow)
   check("property_damage_usd", minimum?.property_damage_usd ?? 0, tooLow)
-  // Both minimums share one message, so that every value in `allowed_values` is accepted when it is sent.
+  // One message covers both minimums, so that every value in `allowed_values` is accepted when it is sent.
   const perAccidentMinimum = Math.max(minimum?.bodily_injury_per_accident_usd ?? 0, perPerson)
   const least = "Must be at least the state's minimum and the limit for each person."
   check("bodily_injury_per_accident_usd", perAccidentMinimum, least)

@@ -28,7 +28,7 @@ export const breedGroups = [
 /** A group of breeds with similar costs. */
 export type BreedGroup = (typeof breedGroups)[number]
 
-/** What a text about a breed can mean: a group, or a mixed breed. The group may be `unknown`. */
+/** What a text about a breed can mean: a breed group, which may be `unknown`, or a mixed breed. */
 type Meaning = BreedGroup | "mixed"
 
 const Names = Schema.Record(Schema.String, Schema.Array(Schema.String))
@@ -39,20 +39,20 @@ const isBreedGroup = Schema.is(Schema.Literals(breedGroups))
 const mixedTexts = ["mixed", "mixed breed", "mix", "mutt", "mongrel", "crossbreed", "cross breed", "cross", "mixed cat"]
 const unknownTexts = ["unknown", "unknown breed", "not known", "not sure", "other"]
 
-/** A text's letters and digits, without case, accents, spaces and hyphens. */
+/** A text's letters and digits, without case, accents, spaces and hyphens. Used as a key for comparisons. */
 const keyOf = (text: string): string =>
   text
     .normalize("NFD")
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "")
 
-/** The accepted texts: the meaning of each key, and the candidates for near matches. */
+/** The accepted texts: what each key means, and the spellings to suggest as near matches. */
 interface Catalog {
   readonly meanings: ReadonlyMap<string, Meaning>
   readonly spellings: ReadonlyArray<{ readonly name: string; readonly pairs: ReadonlySet<string> }>
 }
 
-/** The pairs of adjacent characters of a key. Similar texts share many of them. */
+/** The pairs of adjacent characters in a key. Similar texts have many pairs in common. */
 const pairsOf = (key: string): ReadonlySet<string> => {
   const pairs = new Set<string>()
   for (let i = 0; i + 1 < key.length; i++) pairs.add(key.slice(i, i + 2))
@@ -81,7 +81,7 @@ const catalogsIn = Function.memoize((file: object): { readonly [S in Species]: C
   return { dog: catalogOf(dog), cat: catalogOf(cat) }
 })
 
-// "Persian cat" and "beagles" mean the same as the breed alone, and "lab mix" and "husky cross" a mixed breed.
+// Accepts "Persian cat" and "beagles" for the breed alone, and "lab mix" and "husky cross" for a mixed breed.
 const speciesWords = /(?:dogs?|pupp(?:y|ies)|cats?|kittens?)$/
 const mixWords = /(?:mix|mixed|mixedbreed|cross)$/
 
@@ -109,7 +109,8 @@ const groupOfSize: { readonly [S in PetSize]: BreedGroup } = {
  * The breed group of an animal; null if the text is not a known breed.
  *
  * Case, spaces, hyphens, accents and plurals are ignored, and common names are known (`frenchie`, `lab`, `DSH`).
- * `mixed` and `unknown` always have a group: a mixed dog has that of its size, or `unknown` if its size is not known.
+ * `mixed` and `unknown` always have a group. The group of a mixed dog depends on its size, and is `unknown` if the size
+ * is unknown.
  */
 export const groupOf = (species: Species, breed: string, size?: PetSize): BreedGroup | null => {
   const meaning = meaningOf(species, breed)
@@ -118,11 +119,11 @@ export const groupOf = (species: Species, breed: string, size?: PetSize): BreedG
   return size === undefined ? "unknown" : groupOfSize[size]
 }
 
-/** The breed group of a pet whose breed was accepted. */
+/** The breed group of a pet whose breed is known to be valid. */
 export const breedGroup = (pet: Pick<Animal, "species" | "breed" | "size">): BreedGroup =>
   groupOf(pet.species, pet.breed, pet.size) ?? "unknown"
 
-/** Whether the size is required in addition to the breed: for a dog whose breed is mixed or unknown. */
+/** Whether the size is required in addition to the breed, as it is for a dog whose breed is mixed or unknown. */
 export const needsSize = (species: Species, breed: string): boolean => {
   if (species === "cat") return false
   const meaning = meaningOf(species, breed)
@@ -141,7 +142,7 @@ const likeness = (a: ReadonlySet<string>, b: ReadonlySet<string>): number => {
 }
 
 /**
- * Up to ten accepted breed texts that are most similar to a text that is not accepted.
+ * Finds up to ten accepted breed texts that are most similar to a text that is not accepted.
  *
  * The list ends with `mixed` and `unknown`, so that every caller can continue.
  */

@@ -5,8 +5,8 @@ import type { Pet } from "./facts.ts"
 type PetCoverage = NonNullable<Pet["coverage"]>
 
 /**
- * A dog or cat, with the assumed facts. It has `birth_month` (`YYYY-MM`), `age_years` or both; the month is more
- * precise and takes precedence.
+ * A dog or cat, with the assumed facts. It has `birth_month` (`YYYY-MM`), `age_years`, or both. The month is more
+ * precise, so it takes precedence.
  */
 export interface PetSubjectFacts extends WithRequired<Pet["pets"][number], "prior_conditions"> {}
 
@@ -24,7 +24,7 @@ export interface PetFacts
   readonly coverage: PetCoverageFacts
 }
 
-/** Adds the assumed facts of pet insurance. `today` is the workspace's day, `YYYY-MM-DD`. */
+/** Adds the assumed facts for pet insurance. `today` is the date in the workspace, `YYYY-MM-DD`. */
 export const assume = (facts: Pet, today: string, assumptions: Assumptions): PetFacts => {
   const { coverage } = facts
   const cover = <A extends Scalar>(sent: A | undefined, name: string, value: A, label: string): A =>

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import * as Fact from "../Fact.ts"
 import { Applicant, address, policyFacts } from "../sharedFacts.ts"
 
-/** The values of facts for which rate plans also have factors. */
+/** The values of facts for which rate plans have factors. */
 export const values = {
   species: ["dog", "cat"],
   sexes: ["female", "male", "unknown"],

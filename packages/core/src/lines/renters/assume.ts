@@ -26,7 +26,7 @@ export interface RentersFacts
   readonly household: HouseholdFacts
 }
 
-/** Adds the assumed facts of renters insurance. `today` is the workspace's day, `YYYY-MM-DD`. */
+/** Adds the assumed facts for renters insurance. `today` is the date in the workspace, `YYYY-MM-DD`. */
 export const assume = (facts: Renters, today: string, assumptions: Assumptions): RentersFacts => {
   const { dwelling, coverage, household } = facts
   const cover = <A extends Scalar>(sent: A | undefined, name: string, value: A, label: string): A =>

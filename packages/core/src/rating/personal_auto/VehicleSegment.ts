@@ -15,7 +15,7 @@ const table = Schema.decodeUnknownSync(
   })
 )(vehicleSegments)
 
-/** Normalizes the spelling of a name, so that `F-150` and `f150` become the same, and so do `ID.4` and `id4`. */
+/** Normalizes the spelling of a name. `F-150` and `f150` become the same, and so do `ID.4` and `id4`. */
 const spelled = (name: string): string =>
   name
     .toLowerCase()
@@ -23,18 +23,21 @@ const spelled = (name: string): string =>
     .replace(/[^a-z0-9]+/g, " ")
     .trim()
 
-/** Normalizes the spelling of a make, so that `Mercedes-Benz` and `mercedes benz` become the same. */
+/** Normalizes the spelling of a make. `Mercedes-Benz` and `mercedes benz` become the same. */
 const makeSpelled = (name: string): string => spelled(name).replaceAll(" ", "")
 
 const restOfMake = "*"
 
-/** Each make's models, longest names first, so that `F-150 Lightning` is found before `F-150`. */
+/** The models of each make, longest names first, so that `F-150 Lightning` is found before `F-150`. */
 const byMake = Map.groupBy(
   table.entries.toSorted((a, b) => b.model.length - a.model.length),
   (entry) => makeSpelled(entry.make)
 )
 
-/** The group of a make and model: that of the longest listed name that the model begins with. */
+/**
+ * The rating group of a make and model. The model's group is that of the longest listed name with which the model
+ * begins.
+ */
 export const segmentOf = (make: string, model: string): VehicleSegment => {
   const name = `${spelled(model)} `
   const entry = byMake
@@ -43,6 +46,6 @@ export const segmentOf = (make: string, model: string): VehicleSegment => {
   return entry?.segment ?? table.default
 }
 
-/** The group of a vehicle. If only its VIN is known, it is rated as standard. */
+/** The rating group of a vehicle. If only its VIN is known, the vehicle is rated as `standard`. */
 export const segmentOfVehicle = (vehicle: VehicleFacts): VehicleSegment =>
   vehicle.make === undefined || vehicle.model === undefined ? table.default : segmentOf(vehicle.make, vehicle.model)

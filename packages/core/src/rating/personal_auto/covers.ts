@@ -10,7 +10,9 @@ export interface InjuryLimits {
   readonly per_accident: number
 }
 
-/** The damage coverages of one vehicle: deductibles in whole US dollars, null for a coverage that is not bought. */
+/**
+ * The damage coverages of one vehicle, with deductibles in whole US dollars; null for a coverage that is not bought.
+ */
 export interface DamageCovers {
   readonly comprehensive: number | null
   readonly collision: number | null
@@ -64,13 +66,13 @@ const minimumOf = ({ liability_minimum: minimum }: State.State): Limits => ({
 const michiganPropertyProtectionUsd = 1_000_000
 const rentalUsd = { per_day: 40, maximum: 1_200 }
 
-/** The limits that were sent, which always come in pairs; otherwise the level's limits. */
+/** The limits that were sent, which always come as a pair, or otherwise the level's limits. */
 const injuryOf = ({ coverage }: PersonalAutoFacts, level: InjuryLimits): InjuryLimits => {
   const { bodily_injury_per_person_usd: per_person, bodily_injury_per_accident_usd: per_accident } = coverage
   return per_person === undefined || per_accident === undefined ? level : { per_person, per_accident }
 }
 
-/** What is assumed about a vehicle if neither the facts nor the VIN provide the details. */
+/** The assumptions about a vehicle if neither the facts nor the VIN provide the details. */
 const vehicleAssumptions = (vehicle: VehicleFacts, index: number): ReadonlyArray<Assumption> => {
   const unknown = (name: string, label: string): Assumption => ({
     path: `application.vehicles.${index}.${name}`,
@@ -84,7 +86,7 @@ const vehicleAssumptions = (vehicle: VehicleFacts, index: number): ReadonlyArray
   ]
 }
 
-/** The coverages of a car policy, with the limits that were sent; otherwise with the level's limits. */
+/** The coverages of a car policy. Limits that were not sent are the level's limits. */
 export const autoCovers = (facts: PersonalAutoFacts): AutoCovers => {
   const { coverage, vehicles } = facts
   const state = State.get(facts.garaging_address.state)
@@ -106,7 +108,7 @@ export const autoCovers = (facts: PersonalAutoFacts): AutoCovers => {
   }
 }
 
-/** Caps the limits of the uninsured motorist coverage at the policy's own injury limits. */
+/** Caps the uninsured motorist limits at the policy's own injury limits. */
 const notAbove = (limits: InjuryLimits, bound: InjuryLimits): InjuryLimits => ({
   per_person: Math.min(limits.per_person, bound.per_person),
   per_accident: Math.min(limits.per_accident, bound.per_accident)
@@ -121,7 +123,8 @@ const damageItem = (code: string, usd: number | null): CoverageItem =>
   usd === null ? plain(code, false) : deductible(code, usd)
 
 /**
- * The coverages of one vehicle as an offer lists them. Coverages of the whole policy are repeated for every vehicle.
+ * The coverages of one vehicle in the form in which an offer lists them. Coverages of the whole policy are repeated for
+ * every vehicle.
  */
 export const autoCoverageItems = (covers: AutoCovers, damage: DamageCovers): ReadonlyArray<CoverageItem> => {
   const uninsured = "uninsured_motorist_bodily_injury"

@@ -26,13 +26,15 @@ import {
 } from "./covers.ts"
 import { segmentOfVehicle, segments } from "./VehicleSegment.ts"
 
-/** Incidents older than this many months do not count. */
+/** Incidents that are older than this many months are ignored. */
 const incidentMonths = 36
 const oldestVehicleYears = 99
 const mostDrivers = 6
 const mostIncidents = 60
 
-/** A variable for a liability limit: its values are those that can be sent, and the minimums of the states. */
+/**
+ * Makes the variable for a liability limit. Its values are the limits that callers can send, and the states' minimums.
+ */
 const limit = (fact: keyof State.LiabilityMinimum, cover: BaseCover): Variable => {
   const minimumOf = (state: State.StateCode) => State.get(state).liability_minimum[fact]
   const all = [...new Set([...limits[fact], ...State.servedStates.map(minimumOf)])].sort((a, b) => a - b)
@@ -90,7 +92,7 @@ const driverVariables = {
   incidents: oneOf(values.incident_types, { is_list: true })
 } as const satisfies Variables["driver"]
 
-/** The kinds of a driver's incidents that are recent enough to count. */
+/** The types of a driver's incidents that are recent enough to count. */
 const recentIncidents = ({ incidents }: DriverFacts, today: string): ReadonlyArray<string> =>
   incidents.filter(({ month }) => monthsBetween(month, today) <= incidentMonths).map(({ type }) => type)
 
@@ -100,7 +102,7 @@ const priorInsurance = ({ prior_insurance: prior }: PersonalAutoFacts): string =
   if (prior.status === "never_insured") return "never_insured"
   const months = prior.months_continuous ?? 12
   if (months >= 12) return "continuous_12_months"
-  // Less than six months of continuous insurance is rated as a short lapse.
+  // Less than six continuous months of insurance are rated like a short lapse.
   return months >= 6 ? "continuous_6_months" : "lapse_under_30_days"
 }
 

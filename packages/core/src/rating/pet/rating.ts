@@ -27,7 +27,7 @@ const petVariables = {
   species: oneOf(values.species),
   breed_group: oneOf(breedGroups),
   age_years: number(0, oldestYears),
-  // The days since the first day of the month of birth.
+  // The number of days since the first day of the birth month.
   age_days: number(0, oldestDays, { may_be_unknown: true }),
   sex: oneOf(values.sexes, { may_be_unknown: true }),
   spayed_neutered: yesNo({ may_be_unknown: true }),
@@ -36,7 +36,7 @@ const petVariables = {
 
 type PetPlan = PetFacts["coverage"]["plan"]
 
-/** A pet's age in completed years. A month of birth is more precise than an age, so it takes precedence. */
+/** A pet's age in completed years. A birth month is more precise than an age, so it takes precedence. */
 const ageOf = (animal: PetSubjectFacts, today: string): number =>
   animal.birth_month === undefined ? (animal.age_years ?? 0) : ageInYears(animal.birth_month, monthOf(today))
 

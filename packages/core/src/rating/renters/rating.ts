@@ -27,7 +27,7 @@ const policyVariables = {
   dog_with_bite_history: yesNo()
 } as const satisfies Variables["policy"]
 
-/** The liability limit: the renter's choice, or the landlord's minimum if that is higher. */
+/** The liability limit, which is the renter's choice, or the landlord's minimum if that is higher. */
 const liabilityOf = (facts: RentersFacts): number =>
   Math.max(facts.coverage.liability_usd, facts.landlord_minimum_liability_usd ?? 0)
 

@@ -15,18 +15,18 @@ export interface Asked {
   readonly duration_ms: number
   /** The exchanges with the carrier, redacted as in the service's own recordings. */
   readonly http: ReadonlyArray<HttpExchange>
-  /** How many more exchanges took place, which are not in `http`. */
+  /** How many exchanges are not in `http` because there were too many. */
   readonly http_left_out: number
 }
 
 const maxHttp = 50
 
 /**
- * Asks a carrier once, in real time, as the engine does: its `appetite`, then the ask, then polls until the answer has
- * arrived.
+ * Asks a carrier once, in real time, as the engine would: first its `appetite`, then the ask, then polls until the
+ * answer has arrived.
  *
- * `facts` is an application as a caller sends it; the line's example by default. Fails if the facts do not fit the
- * carrier.
+ * `facts` is an application as a caller sends it; by default the line's example. Fails if the carrier would not be
+ * asked with these facts.
  *
  * @example
  * const { answer, http } = yield* CarrierContract.ask(acme, "renters", facts)
@@ -51,7 +51,7 @@ export const ask = Effect.fnUntraced(function* (
   return { answer: told, duration_ms, http, http_left_out: list.left_out }
 })
 
-/** A reply without any secret of the carrier's connection. */
+/** A reply without the secrets of the carrier's connection. */
 const withoutSecrets = (
   reply: CarrierReply,
   redaction: Redaction.Redaction

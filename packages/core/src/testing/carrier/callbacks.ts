@@ -5,7 +5,7 @@ import { broken, type Case, called, expectRead, rule, type Stage } from "./carri
 import type { Options } from "./subject.ts"
 import { passing } from "./time.ts"
 
-/** The rules about callbacks; empty if the adapter has no `callback`. */
+/** Makes the cases for callbacks. There are none if the adapter has no `callback`. */
 export const cases = (
   stage: Stage,
   { callback }: CarrierAdapter,
@@ -44,7 +44,7 @@ export const cases = (
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-/** Callbacks that are not genuine: unsigned ones and, if a genuine callback is given, altered copies of it. */
+/** Callbacks that are not genuine: unsigned callbacks and, if a genuine callback is given, altered copies of it. */
 const forged = (genuine: CarrierCallback | undefined): ReadonlyArray<readonly [string, CarrierCallback]> => [
   ["an empty body", { headers: {}, body: bytes("") }],
   ["a body that is not JSON", { headers: {}, body: bytes("<callback/>") }],
@@ -57,5 +57,5 @@ const forged = (genuine: CarrierCallback | undefined): ReadonlyArray<readonly [s
       ])
 ]
 
-/** The same bytes plus one space: the same JSON, but a different signature. */
+/** The same bytes plus a space. The JSON is the same, but the signature is not. */
 const changed = (body: Uint8Array): Uint8Array => new Uint8Array([...body, 32])

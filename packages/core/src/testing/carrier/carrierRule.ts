@@ -14,26 +14,26 @@ export class ContractBroken extends Data.TaggedError("ContractBroken")<{
   readonly message: string
 }> {}
 
-/** One rule of the contract, and the program that checks it. */
+/** A rule of the contract, and the program that checks it. */
 export interface Case {
   readonly name: string
   /** Rejects with a `ContractBroken` if the rule is broken. */
   readonly run: () => Promise<void>
-  /** The same check as an Effect. It sends through the `CarrierTransport` of the fiber that runs it. */
+  /** The same check as an Effect. It sends requests through the `CarrierTransport` of the fiber that runs it. */
   readonly effect: Effect.Effect<void, ContractBroken>
 }
 
-/** What all cases of a contract share. */
+/** What the cases of a contract share. */
 export interface Stage {
-  /** When each case begins, in milliseconds; null for the current time. */
+  /** The time at which each case begins, in milliseconds; null for the current time. */
   readonly now: number | null
-  /** The transport that stands in for the carrier; null to use the network. */
+  /** The transport that stands in for the carrier; null if the network is used. */
   readonly standIn: HttpClient.HttpClient | null
   /** The requests that the stand-in could not answer. */
   readonly missing: ReadonlyArray<NotOnCassette>
 }
 
-/** Makes a case. Each case has its own token store, so that a stand-in's token is never sent to a real carrier. */
+/** Makes a case. Each case has its own token store, so that a stand-in token is never sent to a real carrier. */
 export const rule = (stage: Stage, name: string, body: () => Effect.Effect<void, ContractBroken>): Case => {
   const effect = Effect.gen(function* () {
     const tokens = yield* Tokens.make
@@ -42,7 +42,8 @@ export const rule = (stage: Stage, name: string, body: () => Effect.Effect<void,
       const first = stage.missing[missed]
       return first === undefined ? Effect.void : broken(first.message)
     })
-    // Checked even after a failure: the adapter may have caught the error, or broken another rule because of it.
+    // Checked even after a failure, because the adapter may have caught the error, or broken another rule because of
+    // the error.
     const checked = Effect.matchEffect(Effect.suspend(body), {
       onFailure: (error) => Effect.andThen(missing, Effect.fail(error)),
       onSuccess: () => missing
@@ -52,7 +53,7 @@ export const rule = (stage: Stage, name: string, body: () => Effect.Effect<void,
   return { name, effect, run: () => Effect.runPromise(effect) }
 }
 
-/** Fails with a sentence, followed by each broken rule on its own line. */
+/** Fails with a sentence, and with each broken rule on its own line. */
 export const broken = (
   sentence: string,
   broken_rules: ReadonlyArray<BrokenRule> = []
@@ -61,13 +62,13 @@ export const broken = (
   return Effect.fail(new ContractBroken({ broken_rules, message: [sentence, ...lines].join("\n") }))
 }
 
-/** Fails if there are broken rules. */
+/** Fails if rules are broken. */
 export const expectNone = (
   sentence: string,
   brokenRules: ReadonlyArray<BrokenRule>
 ): Effect.Effect<void, ContractBroken> => (brokenRules.length === 0 ? Effect.void : broken(sentence, brokenRules))
 
-/** Returns a readable answer. Fails if the answer breaks rules, and lists them. */
+/** Returns an answer that could be read. If it could not be read, fails with the rules that it breaks. */
 export const expectRead = <A>(
   sentence: string,
   read: Result.Result<A, ReadonlyArray<BrokenRule>>
@@ -77,7 +78,7 @@ export const expectRead = <A>(
     onFailure: (brokenRules) => broken(sentence, brokenRules)
   })
 
-/** Runs an adapter's code in its own fiber, so that code that ignores interruption does not block the case. */
+/** Runs an adapter's code in a separate fiber, so that code that ignores interruption does not block the case. */
 export const beside = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.flatMap(Effect.forkDetach(call), (fiber) =>
     Effect.ensuring(Fiber.join(fiber), Effect.forkDetach(Fiber.interrupt(fiber)))
@@ -109,7 +110,7 @@ const thrown = (what: string, cause: Cause.Cause<unknown>): Effect.Effect<never,
   )
 }
 
-/** Where an error was thrown: ` at file:line:column`. Empty if that is unknown. */
+/** Where an error was thrown, as ` at file:line:column`. Empty if this is unknown. */
 const placeOf = (error: unknown): string => {
   const [, place] = /\n\s+(at .+)/.exec(Fault.redacted(error).stack ?? "") ?? []
   return place === undefined ? "" : ` ${place}`

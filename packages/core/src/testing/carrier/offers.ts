@@ -7,13 +7,13 @@ import { reached } from "./reached.ts"
 import * as Subject from "./subject.ts"
 import { passing } from "./time.ts"
 
-/** The reference of the first offer in the final answer to an ask; null if there is no offer. */
+/** The reference of the first offer in an ask's final answer; null if there is no offer. */
 const offered = (subject: Subject.Subject, ask: CarrierAsk) =>
   Effect.map(reached(Subject.polled(subject, ask)), (answer) =>
     answer.kind === "offers" ? (answer.offers[0]?.offer_ref ?? null) : null
   )
 
-/** Refreshes the first offer, if the carrier makes one. */
+/** Makes a check that refreshes the first offer, if the carrier makes an offer. */
 export const refreshesOffer = (refresh: NonNullable<CarrierAdapter["refresh"]>) =>
   Effect.fnUntraced(function* (subject: Subject.Subject) {
     const ask = Subject.askOf(subject, "refresh")
@@ -26,7 +26,7 @@ export const refreshesOffer = (refresh: NonNullable<CarrierAdapter["refresh"]>) 
 
 const refused = "refresh returned an answer that breaks rules. Correct the value at each path."
 
-/** Follows the link of the first offer, if the carrier makes one. */
+/** Makes a check that gets the link of the first offer, if the carrier makes an offer. */
 export const givesLink = (handoff: NonNullable<CarrierAdapter["handoff"]>) =>
   Effect.fnUntraced(function* (subject: Subject.Subject) {
     const ask = Subject.askOf(subject, "handoff")

@@ -4,14 +4,14 @@ import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
 import * as RecordedTransport from "../../carriers/recorder/RecordedTransport.ts"
 import { broken, ContractBroken } from "./carrierRule.ts"
 
-/** How many of an ask's requests are listed at most. */
+/** The maximum number of an ask's requests to record. */
 const maxRequests = 100
 
 /**
- * The answer to an ask. Fails if the carrier was not reachable, because then no rule about its answers is tested: no
- * request got an answer, or one request got none and the ask ended as unavailable.
+ * Returns the answer to an ask. Fails if the carrier could not be reached, because then no rule about its answers would
+ * be tested. This is so if no request got an answer, or if one request got none and the ask ended as unavailable.
  *
- * If the ask breaks a rule and no request got an answer, the message also says so.
+ * If the ask breaks a rule and no request got an answer, the message mentions both.
  */
 export const reached = Effect.fnUntraced(function* (
   asked: Effect.Effect<CarrierReply, ContractBroken>
@@ -35,8 +35,8 @@ export const reached = Effect.fnUntraced(function* (
 })
 
 /**
- * Names the request that got no answer, and says why; null if all were answered. Omits the path, because it may contain
- * a fact.
+ * Describes the request that got no answer, and says why; null if all requests were answered. Leaves out the path,
+ * because it may contain a fact.
  */
 const lostIn = ({ exchanges }: RecordedTransport.HttpList): string | null => {
   const lost = exchanges.findLast(({ status }) => status === null)

@@ -9,7 +9,7 @@ import * as Subject from "./subject.ts"
 import { passing } from "./time.ts"
 import { overheard, refusing } from "./transports.ts"
 
-/** Asks twice with the same idempotency key: both asks must send the key, and the carrier must give the same answer. */
+/** Asks twice with the same idempotency key. Both asks must send the key, and the carrier must give the same answer. */
 export const answersRepeat = Effect.fnUntraced(function* (subject: Subject.Subject) {
   const carrier = overheard(yield* CarrierTransport)
   const asked = (attempt: number) => {
@@ -31,7 +31,7 @@ export const answersRepeat = Effect.fnUntraced(function* (subject: Subject.Subje
   )
 })
 
-/** The part of a reply that must stay the same when an ask is repeated. Times and links may change. */
+/** The part of a reply that must be the same for a repeated ask. Times and links may differ. */
 const essence = (reply: CarrierReply): unknown => {
   switch (reply.kind) {
     case "offers":
@@ -44,8 +44,8 @@ const essence = (reply: CarrierReply): unknown => {
 }
 
 /**
- * Whether the requests depend on the key, and on nothing else that changes: a carrier may need the key shortened or
- * hashed.
+ * Whether the requests depend on the key, and otherwise stay the same. The key need not appear literally, because a
+ * carrier may need it shortened or hashed.
  */
 const derivesFromKey = Effect.fnUntraced(function* (subject: Subject.Subject) {
   const ask = Subject.askOf(subject, "repeat")

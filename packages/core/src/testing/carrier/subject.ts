@@ -24,49 +24,49 @@ import { broken, type ContractBroken, called, expectNone, expectRead } from "./c
 /** The facts of an application for each line, as a caller sends them. */
 export type FactsByLine = { readonly [Name in StandardLineName]?: unknown } & { readonly [name: string]: unknown }
 
-/** How a contract is checked. All options can be omitted. */
+/** How a contract is checked. All options may be omitted. */
 export interface Options {
-  /** The parsed JSON of a cassette file. It replaces the carrier: see `Cassette`. */
+  /** The parsed JSON of a cassette file, which replaces the carrier; see `Cassette`. */
   readonly cassette?: unknown
   /** A stand-in for the carrier, such as an `HttpClient` that answers after a simulated latency. */
   readonly transport?: HttpClient.HttpClient
-  /** Where the carrier is asked: by default in the sandbox, if the adapter serves it. */
+  /** The environment in which the carrier is asked; by default the sandbox, if the adapter supports it. */
   readonly environment?: Environment
   /** The connection's values, if the adapter declares a connection. With a cassette you can omit them. */
   readonly connection?: ConnectionValues
-  /** The time at which the asks are made, in milliseconds; by default when the cassette was recorded, or else now. */
-  readonly now?: number
   /**
-   * The prefix of the idempotency keys; `contract` by default. With a different prefix, the asks are new to the
-   * carrier.
+   * The time at which the asks are made, in milliseconds; by default the time when the cassette was recorded, or
+   * otherwise the current time.
    */
+  readonly now?: number
+  /** The prefix of the idempotency keys; `contract` by default. Change it to make the asks new to the carrier. */
   readonly key?: string
-  /** The lines of the host; the standard lines by default. */
+  /** The host's lines; by default the standard lines. */
   readonly lines?: ReadonlyArray<Line>
   /** A genuine callback, such as one that the carrier's sandbox has sent. */
   readonly callback?: CarrierCallback
 }
 
-/** The lines of the host. */
+/** The host's lines. */
 export const linesOf = ({ lines }: Options): Lines.LineSet =>
   lines === undefined ? Lines.standard : Lines.linesOf(lines)
 
-/** What is tested: one line of an adapter, with an application. */
+/** What is tested: a line of an adapter, with one application. */
 export interface Subject {
   readonly adapter: CarrierAdapter
   readonly line: Line
   readonly terms: CarrierLine
   readonly assumed: Assumed
-  /** The facts as the adapter receives them. */
+  /** The facts that the adapter receives. */
   readonly facts: object
   readonly now: number
   readonly options: Options
 }
 
-/** The least time that a case gives a collection, in milliseconds. */
+/** The minimum time that a case allows for a collection, in milliseconds. */
 const collectionMs = minuteMs
 
-/** Makes the subject. Fails if the carrier would not be asked with these facts. */
+/** Makes a subject. Fails if the carrier would not be asked with these facts. */
 export const subjectOf = Effect.fnUntraced(function* (
   adapter: CarrierAdapter,
   name: string,
@@ -107,7 +107,7 @@ const assumedOf = (line: Line, sent: unknown, today: string): Effect.Effect<Assu
   return assumed === null ? broken(`The facts for ${line.name} are not valid. Correct them.`) : Effect.succeed(assumed)
 }
 
-/** The ask that a case makes. Its key is the same in each run, so that it matches the cassette. */
+/** The ask that a case makes. Its key is the same in every run, so that it matches the cassette. */
 export const askOf = (subject: Subject, name: string, attempt = 1): CarrierAsk => {
   const { adapter, assumed, facts, line, now, options, terms } = subject
   const usual = adapter.environments.includes("sandbox") ? "sandbox" : "live"
@@ -160,14 +160,14 @@ export const brokenOffer = (
   return brokenRules.map(({ path, message }) => ({ path: `${place}.${path}`, message }))
 }
 
-/** Asks as the engine does, first the adapter's `appetite` and then the carrier, without checking the reply. */
+/** Asks as the engine does, first the adapter's `appetite` and then the carrier. The reply is not checked. */
 export const unchecked = Effect.fnUntraced(function* ({ adapter, terms }: Subject, ask: CarrierAsk) {
   const appetite = () => Effect.sync(() => adapter.appetite?.(ask) ?? null)
   const decline: CarrierReply | null = yield* called("appetite", appetite, terms.attempt_timeout_ms)
   return decline ?? (yield* called("ask", () => adapter.ask(ask), terms.attempt_timeout_ms))
 })
 
-/** The answer to an ask, which must be a valid reply. */
+/** Returns the answer to an ask. Fails if it is not a valid reply. */
 export const reply = (subject: Subject, ask: CarrierAsk): Effect.Effect<CarrierReply, ContractBroken> =>
   Effect.flatMap(unchecked(subject, ask), (answer) => valid(subject, "ask", answer))
 
@@ -177,13 +177,13 @@ const valid = (subject: Subject, what: string, answer: CarrierReply) =>
     read(subject, answer)
   )
 
-/** How many polls follow an ask at most, and the longest wait before each. */
+/** The maximum number of polls after an ask, and the longest wait before each poll. */
 const maxPolls = 10
 const maxPauseMs = 10_000
 
 /**
- * The final answer to an ask, which is polled while it is pending. A `pending` that waits for a callback counts as
- * final here.
+ * Returns the final answer to an ask, polling as long as the answer is pending. A `pending` that waits for a callback
+ * counts as final here.
  */
 export const polled = Effect.fnUntraced(function* (subject: Subject, ask: CarrierAsk) {
   const { adapter, terms } = subject
@@ -204,13 +204,13 @@ export const polled = Effect.fnUntraced(function* (subject: Subject, ask: Carrie
   return answer
 })
 
-/** The values of the facts that identify a person, as the adapter receives them. */
+/** The values of facts that identify a person, as the adapter receives them. */
 export const personalOf = ({ facts, line }: Subject): ReadonlyArray<string> =>
   line.identifying_paths
     .flatMap((path) => valuesAt(facts, path.split(".")))
     .filter((value) => value.length >= minPersonalCharacters)
 
-/** Shorter values are not searched for, because they occur in other texts by chance. */
+/** Shorter values are ignored, because they occur in other texts by chance. */
 const minPersonalCharacters = 3
 
 const valuesAt = (value: unknown, [name, ...rest]: ReadonlyArray<string>): ReadonlyArray<string> => {

@@ -3,14 +3,12 @@ import { HttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
 import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
 
-/*
- * Time in a case: the case has its own clock, which moves only while the case lets it.
- */
+/* The time in a case. Each case has its own clock, which moves only when the case lets it. */
 
-/** How far the clock moves with each turn of the event loop, in milliseconds. */
+/** How far the clock moves in each turn of the event loop, in milliseconds. */
 const lapseMs = 50
 
-/** The clock that shows real time. */
+/** A clock that shows real time. */
 const real = Clock.Clock.defaultValue()
 
 /** Waits for one turn of the event loop, so that promises and sockets can make progress. */
@@ -22,9 +20,10 @@ const Network = Context.Reference<{ used: boolean }>("@quotewire/core/testing/Ne
 })
 
 /**
- * Runs a case with a clock that starts at `now`. Requests go to the stand-in, or else over the network.
+ * Runs a case with a clock that starts at `now`. Requests go to the stand-in; without a stand-in they go over the
+ * network.
  *
- * Because the clock belongs to the case, an adapter or a stand-in that waits for minutes takes no real time.
+ * Because the case has its own clock, an adapter or a stand-in that waits for minutes takes no real time.
  */
 export const withOwnTime = <A, E>(
   body: Effect.Effect<A, E>,
@@ -50,9 +49,9 @@ export const withOwnTime = <A, E>(
   )
 
 /**
- * Runs an effect while its case's clock moves.
+ * Runs an effect while the case's clock moves.
  *
- * The clock runs faster than real time. After the first request over the network it runs at real speed, because the
+ * The clock runs faster than real time. After the first request over the network, it runs at real speed, because the
  * carrier's server does too.
  */
 export const passing = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> => Effect.raceFirst(effect, flow)

@@ -4,13 +4,11 @@ import { CurrentRequest } from "../../carriers/http/SentRequest.ts"
 import * as RecordedTransport from "../../carriers/recorder/RecordedTransport.ts"
 import { standInToken } from "../standInToken.ts"
 
-/*
- * Transports that stand in for a carrier.
- */
+/* Transports that replace a carrier. */
 
 type Answer = Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>
 
-/** A transport that issues tokens, and answers everything else with the given function. */
+/** Makes a transport that issues tokens, and passes every other request to `answer`. */
 const make = (answer: (request: HttpClientRequest.HttpClientRequest, url: URL) => Answer): HttpClient.HttpClient =>
   HttpClient.make((request, url) =>
     Effect.flatMap(
@@ -20,13 +18,13 @@ const make = (answer: (request: HttpClientRequest.HttpClientRequest, url: URL) =
     )
   )
 
-/** A failing carrier, and how messages describe it. */
+/** A carrier that fails, and the name that messages use for it. */
 export interface Trouble {
   readonly name: string
   readonly transport: HttpClient.HttpClient
 }
 
-/** Everything that was sent, in the form in which some carriers repeat it in their errors. */
+/** Everything that was sent, as some carriers repeat it in their errors. */
 const sentText = (request: HttpClientRequest.HttpClientRequest, url: URL): string =>
   `${url} ${RecordedTransport.bodyOf(request).text ?? ""}`
 
@@ -40,10 +38,10 @@ const answering = (status: number, bodyOf: (sent: string) => string, contentType
     )
   )
 
-/** How many requests of one adapter are kept at most. */
+/** The maximum number of requests to keep for an adapter. */
 const maxRequests = 1_000
 
-/** A transport that sends through another transport, and keeps the text of each request. */
+/** Makes a transport that sends through another transport, and keeps the text of each request. */
 export const overheard = (client: HttpClient.HttpClient) => {
   const requests: Array<string> = []
   const transport = HttpClient.transform(client, (call, request) => {
@@ -60,7 +58,7 @@ export const overheard = (client: HttpClient.HttpClient) => {
 /** A carrier that refuses every request. */
 export const refusing: HttpClient.HttpClient = answering(400, () => "{}", "application/json")
 
-/** Carriers that fail in common ways. Their answers repeat what was sent. */
+/** Carriers that fail in common ways. Their answers repeat what was sent to them. */
 export const troubles: ReadonlyArray<Trouble> = [
   {
     name: "answers 400",
@@ -87,7 +85,7 @@ export const troubles: ReadonlyArray<Trouble> = [
   }
 ]
 
-/** A carrier that never answers, with counts of the requests that have begun and of those that are still open. */
+/** A carrier that never answers. It counts the requests that have begun, and those that are still open. */
 export const silence = () => {
   const count = { begun: 0, open: 0 }
   const transport = make(() =>

@@ -21,28 +21,28 @@ import { passing } from "./time.ts"
 import { refusing } from "./transports.ts"
 
 /*
- * Varies the given facts at random, as the line's schema allows, because a price that is right for one person can break
- * a rule for the next.
+ * Varies the given facts at random, within the line's schema. A price that is right for one person can break a rule for
+ * the next.
  */
 
-/** How many applications are drawn. A fault that affects one application in ten is missed once in 40,000 runs. */
+/** How many applications are drawn. A mistake that affects one application in ten is missed once in 40,000 runs. */
 const draws = 100
 const atOnce = 50
 const maxShrinks = 200
 /** A fixed seed, so that failures are reproducible. */
 const seed = 1
-/** Dates are drawn from this many years, up to the end of the year in which the case begins. */
+/** The range of dates to draw, in years. It ends with the year in which the case begins. */
 const years = 90
 
 type Path = ReadonlyArray<string>
 
-/** One fact in an application that can be varied, and the values to draw for it. */
+/** A fact in an application that can be varied, and the values that can be drawn for it. */
 interface Place {
   readonly path: Path
   readonly drawn: Arbitrary.Arbitrary<unknown>
 }
 
-/** A fact with a value other than the given one. */
+/** A fact, and a value that differs from the given one. */
 interface Change {
   readonly path: Path
   readonly value: unknown
@@ -54,18 +54,18 @@ interface Changed {
   readonly changes: ReadonlyArray<Change>
 }
 
-/** A transport that answers in place of the carrier, and the requests that it could not answer. */
+/** A transport that replaces the carrier, and the requests that it could not answer. */
 interface StandIn {
   readonly transport: HttpClient.HttpClient
   readonly missing: ReadonlyArray<unknown>
 }
 
 /**
- * Asks with different facts. Every answer must follow the rules.
+ * Makes a check that asks with different facts. Every answer must follow the rules.
  *
- * Nothing is sent to the carrier: a cassette answers each request with the next answer recorded for its method, host
- * and path, whatever the body. Without a cassette or a stand-in, requests are refused, so only prices that the adapter
- * computes are checked.
+ * Nothing is sent to the carrier. A cassette answers each request with the next answer that was recorded for its
+ * method, host and path, whatever its body. Without a cassette or a stand-in, requests are refused, so only prices that
+ * the adapter computes itself are checked.
  */
 export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
   Effect.fnUntraced(function* (subject: Subject.Subject, sent: unknown) {
@@ -89,7 +89,7 @@ export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
         concurrency: atOnce,
         maxShrinks,
         seed
-        // A hundred refused asks would fill the log with a hundred failures.
+        // A hundred refused asks would otherwise put a hundred failures in the log.
       }).pipe(Effect.provideService(References.CurrentLoggers, new Set()))
     )
     if (found._tag !== "Falsified" || found.failure._tag !== "PropertyError") return
@@ -98,7 +98,7 @@ export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
     yield* broken(`${factsOf(shrunk)} ${message.split("\n")[0]}`, broken_rules)
   })
 
-/** The values were drawn at random, so they are nobody's and the message may show them. */
+/** The values were drawn at random, so they identify nobody and the message may show them. */
 const factsOf = (changes: ReadonlyArray<Change>): string =>
   changes.length === 0
     ? "With the given facts:"
@@ -111,7 +111,7 @@ const standInFor =
       ? { transport: transport ?? refusing, missing: [] }
       : Cassette.replay(cassette, adapter, connection, { compares: "places" })
 
-/** Draws some of the places, each with a value. Shrinks to fewer places. */
+/** Draws a value for some of the places. Shrinks to fewer places. */
 const changesOf = (places: ReadonlyArray<Place>): Arbitrary.Arbitrary<ReadonlyArray<Change>> =>
   Arbitrary.all(
     places.map(({ path, drawn }) =>
@@ -122,8 +122,8 @@ const changesOf = (places: ReadonlyArray<Place>): Arbitrary.Arbitrary<ReadonlyAr
 const isChanged = Arbitrary.schema(Schema.Boolean)
 
 /**
- * The subject with as many of these changes as possible, so that they still lead to an ask. The other changes
- * contradict another fact, the calendar or the law, or lead to a state that the carrier does not serve.
+ * The subject with as many of these changes as still lead to an ask. The other changes contradict another fact, the
+ * calendar or the law, or lead to a state that the carrier does not serve.
  */
 const changed = (subject: Subject.Subject, given: unknown, changes: ReadonlyArray<Change>): Effect.Effect<Changed> => {
   const { adapter, line, options } = subject
@@ -153,7 +153,7 @@ const set = (value: unknown, [name, ...rest]: Path, fact: unknown): unknown => {
 
 const starred = (path: Path): string => path.map((name) => (/^\d+$/.test(name) ? "*" : name)).join(".")
 
-/** The facts that can be varied: those of existing list items, and those that were not sent. */
+/** The facts that can be varied: facts in existing list items, and facts that were not sent. */
 const placesIn = (schema: unknown, value: unknown, year: number, path: Path = []): ReadonlyArray<Place> => {
   if (!Predicate.isObject(schema)) return []
   if (Predicate.isObject(schema.properties)) {
@@ -168,7 +168,7 @@ const placesIn = (schema: unknown, value: unknown, year: number, path: Path = []
   return Option.match(drawnFrom(schema, year), { onNone: () => [], onSome: (drawn) => [{ path, drawn }] })
 }
 
-/** Values that a fact's JSON Schema accepts; `None` if the schema is too vague. */
+/** The values that a fact's JSON Schema accepts; `None` if the schema is too vague. */
 const drawnFrom = (schema: object, year: number): Option.Option<Arbitrary.Arbitrary<unknown>> => {
   if (Predicate.hasProperty(schema, "format")) {
     return schema.format === "date" ? Option.some(dayUpTo(year)) : Option.none()
@@ -196,7 +196,7 @@ const dayUpTo = (year: number): Arbitrary.Arbitrary<unknown> =>
     CalendarDay.addDays(`${year}-12-31`, days)
   )
 
-/** `None` if Effect cannot read the schema: such a fact is not varied. */
+/** Returns `None` if Effect cannot read the schema. Such a fact is not varied. */
 const imported = Option.liftThrowable((schema: object) =>
   Arbitrary.schema(
     SchemaRepresentation.fromJsonSchemaDocument(JsonSchema.fromSchemaDraft2020_12({ ...schema }), { patterns: "apply" })

@@ -3,7 +3,7 @@ import { Arbitrary, Schema } from "effect"
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 const perhaps = <S extends Schema.Constraint>(schema: S) => Schema.NullOr(schema)
 
-// Only a few of each, so that the steps of a history affect each other.
+// The ranges are small, so that the steps of a history affect each other.
 const workspace = Schema.Literals([1, 2, 3])
 const place = between(1, 5)
 const limit = between(1, 6)
@@ -19,14 +19,14 @@ const kind = Schema.Literals([
 ])
 const status = Schema.Literals(["collecting", "complete"])
 const line = Schema.Literals(["renters", "pet"])
-/** What records and events are about: see `aboutOf` in `StorageModel.ts`. */
+/** What records and events are about; see `aboutOf` in `StorageModel.ts`. */
 const about = Schema.Array(Schema.Literals(["parity_0", "parity_1", "third_0", "third_2"])).check(Schema.isMaxLength(2))
 
 const expects = Schema.Array(
   Schema.Struct({
     kind,
     place,
-    /** The version relative to the stored one: usually the same, sometimes an older or a later one. */
+    /** The difference from the stored version: usually 0, sometimes one less or one more. */
     step: Schema.Literals([0, 0, 0, 0, 0, 0, 0, 0, -1, 1])
   })
 ).check(Schema.isMaxLength(2))
@@ -37,7 +37,10 @@ const Commit = Schema.TaggedStruct("commit", {
     Schema.Struct({
       kind,
       place,
-      /** The version relative to the stored one: usually the next, sometimes the same again or one too far. */
+      /**
+       * The difference from the stored version: usually 1, sometimes 0 (the same version again) or 2 (a version too
+       * far).
+       */
       step: Schema.Literals([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 2]),
       status: perhaps(status),
       created_at: moment,
@@ -54,11 +57,11 @@ const Commit = Schema.TaggedStruct("commit", {
       lane: perhaps(Schema.Literals(["narrow", "wide", "urgent"]))
     })
   ).check(Schema.isMaxLength(4)),
-  /** Which of the workspace's leases the change finishes; 0 is the newest. */
+  /** The workspace's leases whose jobs the change finishes. 0 is the newest lease. */
   finishes: Schema.Array(between(0, 5)).check(Schema.isMaxLength(2)),
   /** How far the change moves the workspace's clock forward. */
   forward_ms: perhaps(between(0, 10)),
-  /** The workspace time before which no other ordered job may be due: usually a time before all jobs. */
+  /** The workspace time before which no other ordered job may be due. It is usually earlier than all jobs. */
   none_due_before: perhaps(Schema.Literals([0, 0, 0, 10, 30]))
 })
 
@@ -73,7 +76,7 @@ const Claim = Schema.TaggedStruct("claim", {
 })
 
 const Release = Schema.TaggedStruct("release", {
-  /** Which leases to release, counted back from the newest. */
+  /** The leases to release, counted back from the newest. */
   leases: Schema.Array(between(0, 5)).check(Schema.isMaxLength(2))
 })
 
@@ -88,7 +91,7 @@ const Pages = Schema.TaggedStruct("pages", {
   parent: perhaps(place),
   status: perhaps(status),
   line: perhaps(line),
-  /** The parity of the newest version's `updated_at`, which is one of its labels. */
+  /** The parity of `updated_at` in the newest version, which is one of the version's labels. */
   parity: perhaps(between(0, 1)),
   about: perhaps(about),
   created_after: perhaps(moment),
@@ -117,7 +120,7 @@ const Rewrite = Schema.TaggedStruct("rewrite", {
   kind,
   place,
   version: between(1, 4),
-  /** Whether the body is the stored one or a different one. */
+  /** Whether the body is the stored body or a different one. */
   is_stored: Schema.Literals([true, true, false])
 })
 const Workspaces = Schema.TaggedStruct("workspaces", { after: perhaps(workspace), limit: between(1, 3) })
@@ -135,12 +138,14 @@ const Rare = Schema.Union([
   Rewrite
 ])
 
-/** One step in a history. It refers to things by index, so that it makes sense anywhere in a history. */
+/**
+ * A step in a history. It refers to records, jobs and leases by index, so that it makes sense anywhere in a history.
+ */
 export const Step = Schema.Union([Write, Write, Write, Write, Read, Read, Rare])
 export type Step = typeof Step.Type
 
 /** A sequence of calls to a storage. */
 export type History = ReadonlyArray<Step>
 
-/** Random histories, which get longer with the size. */
+/** Random histories. They get longer as the generator's size grows. */
 export const histories: Arbitrary.Arbitrary<History> = Arbitrary.array(Arbitrary.schema(Step))

@@ -5,13 +5,13 @@ import type { FeedPage, FeedQuery, RecordQuery } from "../../storage/Page.ts"
 import type { Erased, Erasure, RecordKey, Rewrite } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 
-/** A version of a record, with its workspace. */
+/** A version of a record, and its workspace. */
 interface Version {
   readonly workspace_id: WorkspaceId
   readonly record: StoredRecord
 }
 
-/** An event with its number and its workspace. */
+/** An event, and its number and workspace. */
 interface Numbered {
   readonly workspace_id: WorkspaceId
   readonly number: number
@@ -22,9 +22,9 @@ interface Numbered {
 export interface ModelJob {
   readonly workspace_id: WorkspaceId
   readonly job: NewJob
-  /** The job's position among all jobs ever stored. */
+  /** The job's position among all jobs that were ever stored. */
   readonly serial: number
-  /** The storage's own number for the job; null until a claim reveals it. */
+  /** The storage's number for the job; null until a claim reveals it. */
   number: number | null
   lease: number
   /** How many of the job's claims ended because their lease expired. */
@@ -33,7 +33,7 @@ export interface ModelJob {
   leased_until: number | null
 }
 
-/** Why a change is refused. */
+/** Why the model refuses a change. */
 type Refusal =
   | { readonly _tag: "LeaseLost"; readonly lease: Lease }
   | { readonly _tag: "VersionConflict"; readonly kind: string; readonly id: string }
@@ -44,10 +44,10 @@ const isAbout = (ids: ReadonlyArray<string>, { about }: Pick<RecordQuery, "about
   about === undefined || about.every((id) => ids.includes(id))
 
 /**
- * A reference model of a storage, as simple as possible: arrays and filters, without regard to performance.
+ * A reference model of a storage. It is as simple as possible: arrays and filters, without regard to performance.
  *
- * It decides what is stored and which jobs can be claimed. Which of those jobs a storage returns first, the model must
- * be told.
+ * The model decides what is stored and which jobs can be claimed. It must be told which of those jobs a storage returns
+ * first.
  */
 export class Model {
   versions: ReadonlyArray<Version> = []
@@ -58,7 +58,7 @@ export class Model {
   private readonly last_numbers = new Map<WorkspaceId, number>()
   private readonly erased_through = new Map<WorkspaceId, number>()
 
-  /** Why a change is refused; null if it is not refused. */
+  /** Why a change is refused; null if the change is accepted. */
   refusal(change: Change): Refusal | null {
     const lost = change.finishes.find((lease) => this.held(lease) === undefined)
     if (lost !== undefined) return { _tag: "LeaseLost", lease: lost }
@@ -73,7 +73,7 @@ export class Model {
     return null
   }
 
-  /** Stores a change that is not refused. */
+  /** Stores a change that was not refused. */
   commit(change: Change): void {
     const { workspace_id } = change
     const done = change.finishes.map((lease) => this.held(lease))
@@ -92,7 +92,7 @@ export class Model {
     if (change.clock_offset_ms !== null) this.clock_offsets.set(workspace_id, change.clock_offset_ms)
   }
 
-  /** The job that this lease holds: its newest claim. */
+  /** The job that a lease holds. Only the lease from the job's latest claim holds it. */
   held(lease: Lease): ModelJob | undefined {
     return this.jobs.find(
       (job) =>
@@ -121,7 +121,7 @@ export class Model {
     return this.all(workspace_id, kind).find((record) => record.id === id && record.version === version) ?? null
   }
 
-  /** Everything in a list after `after`, ignoring its limit. */
+  /** All records of a list after `after`, whatever its limit. */
   list(query: RecordQuery): ReadonlyArray<StoredRecord> {
     const { after, order } = query
     const sign = order === "oldest" ? 1 : -1
@@ -150,7 +150,7 @@ export class Model {
     return { events, reached, erased_through: this.erased_through.get(workspace_id) ?? 0 }
   }
 
-  /** Why an erasure is refused; null if it is not refused. */
+  /** Why an erasure is refused; null if the erasure is accepted. */
   erasureRefusal(erasure: Erasure): Refusal | null {
     return erasure.what === "workspace" ? this.changed(erasure.workspace_id, erasure.expects ?? []) : null
   }
@@ -202,7 +202,7 @@ export class Model {
     return 1
   }
 
-  /** The workspaces that have data, in order. */
+  /** The workspaces that have data, sorted. */
   workspaces(): ReadonlyArray<WorkspaceId> {
     const all = [...this.versions, ...this.events, ...this.jobs].map(({ workspace_id }) => workspace_id)
     return [...new Set(all)].sort()
@@ -260,7 +260,10 @@ export class Model {
     return { records: this.drop(workspaceId, records), events: events.length, jobs: jobs.length }
   }
 
-  /** Drops all versions older than these newest ones, and returns how many versions a storage would have kept. */
+  /**
+   * Drops all versions that are older than these newest ones. Returns how many versions a storage would have kept of
+   * them.
+   */
   private dropOlder(workspaceId: WorkspaceId, kind: string, newest: ReadonlyArray<StoredRecord>): Erased["records"] {
     const isOlder = (version: Version) =>
       version.workspace_id === workspaceId &&
@@ -270,7 +273,7 @@ export class Model {
     return kept === 0 ? {} : { [kind]: kept }
   }
 
-  /** Drops every version of these records, and returns how many records of each kind there were. */
+  /** Drops all versions of these records. Returns how many records of each kind were dropped. */
   private drop(workspaceId: WorkspaceId, records: ReadonlyArray<StoredRecord>): Erased["records"] {
     this.versions = this.versions.filter(
       (version) => version.workspace_id !== workspaceId || !records.some((record) => sameRecord(record, version.record))

@@ -8,12 +8,12 @@ const isLeased = (job: ModelJob, now: number) => job.leased_until !== null && jo
 
 const dueAt = (model: Model, { job, workspace_id }: ModelJob) => job.due_at - model.clockOffset(workspace_id)
 
-/** The latest time from which a job counts as due: its due time, or the time at which its last lease ended. */
+/** The latest time from which a job counts as due: its due time, or the end of its last lease. */
 const dueAtLatest = (model: Model, job: ModelJob) => Math.max(dueAt(model, job), job.leased_until ?? dueAt(model, job))
 
 /**
- * The ordered jobs with the earliest due time in a workspace, or those that come due within `ahead_ms`, in order. Empty
- * while an ordered job is leased.
+ * The ordered jobs that a claim can take in a workspace, in order: those with the earliest due time, or those that come
+ * due within `ahead_ms`. Empty while an ordered job is leased.
  */
 const nextOrdered = (
   model: Model,
@@ -39,13 +39,13 @@ const claimable = (model: Model, query: ClaimQuery): ReadonlyArray<ModelJob> =>
 const isOfLane = (one: ModelJob, other: ModelJob) =>
   one.workspace_id === other.workspace_id && one.job.lane?.name === other.job.lane?.name
 
-/** How many more jobs in a job's lane may be leased; infinity for a job without a lane. */
+/** How many more jobs in a job's lane can be leased; infinity for a job without a lane. */
 const roomFor = (model: Model, job: ModelJob, now: number): number =>
   job.job.lane === undefined
     ? Number.POSITIVE_INFINITY
     : job.job.lane.limit - model.jobs.filter((other) => isOfLane(other, job) && isLeased(other, now)).length
 
-/** How many of the jobs one claim can take, given the room in their lanes. */
+/** How many of these jobs one claim can take, given the room in their lanes. */
 const fitting = (model: Model, jobs: ReadonlyArray<ModelJob>, now: number): number =>
   jobs.filter(
     (job, index) => jobs.slice(0, index).filter((other) => isOfLane(other, job)).length < roomFor(model, job, now)
@@ -58,7 +58,7 @@ const inTheWayOf = (model: Model, job: ModelJob, now: number): ReadonlyArray<Mod
   return roomFor(model, job, now) > 0 ? [] : leased.filter((other) => isOfLane(other, job))
 }
 
-/** When the first job that is left is due. */
+/** When the first of the remaining jobs is due. */
 const nextDueAt = (model: Model, query: ClaimQuery, taken: ReadonlyArray<ModelJob>): number | null => {
   const moments = inScope(model, query)
     .filter((job) => !taken.includes(job))
@@ -66,7 +66,7 @@ const nextDueAt = (model: Model, query: ClaimQuery, taken: ReadonlyArray<ModelJo
       if (job.leased_until !== null && isLeased(job, query.now)) return job.leased_until
       const ends = inTheWayOf(model, job, query.now).map(({ leased_until }) => leased_until ?? 0)
       if (ends.length === 0) return dueAt(model, job)
-      // An ordered job waits for all earlier ones, a job in a lane for any job of the lane.
+      // An ordered job waits for all earlier ones. A job in a lane waits for any one job in the lane.
       return Math.max(dueAt(model, job), job.job.ordered ? Math.max(...ends) : Math.min(...ends))
     })
   return moments.length === 0 ? null : Math.min(...moments)
@@ -78,8 +78,8 @@ const find = (model: Model, claimed: ClaimedJob): ModelJob | undefined =>
 const isUrgent = ({ job }: ModelJob): boolean => job.lane?.urgent === true
 
 /**
- * Checks that in each workspace urgent jobs come first, then earlier ones, both within the claim and before the jobs
- * that it leaves. Jobs of different workspaces may come in any order.
+ * Checks that in each workspace urgent jobs come first, and then earlier jobs. This must be so within the claim, and
+ * between the claim and the jobs that it leaves. Jobs of different workspaces may come in any order.
  */
 const expectFirst = (model: Model, taken: ReadonlyArray<ModelJob>, left: ReadonlyArray<ModelJob>): void => {
   taken.forEach((job, index) => {
@@ -91,7 +91,10 @@ const expectFirst = (model: Model, taken: ReadonlyArray<ModelJob>, left: Readonl
   })
 }
 
-/** Checks that the jobs that a claim leaves are waiting for room in their lanes, or come after those that it took. */
+/**
+ * Checks the jobs that a claim leaves: each is waiting for room in its lane, or comes after the jobs that the claim
+ * took.
+ */
 const expectInOrder = (
   model: Model,
   now: number,
@@ -106,7 +109,7 @@ const expectInOrder = (
   }
 }
 
-/** Checks that in every workspace numbers increase in the order in which jobs were stored. */
+/** Checks that within each workspace, job numbers increase in the order in which the jobs were stored. */
 const expectNumbersInOrder = (model: Model): void => {
   for (const one of model.jobs) {
     for (const other of model.jobs) {
@@ -116,7 +119,7 @@ const expectNumbersInOrder = (model: Model): void => {
   }
 }
 
-/** Compares a claim with what the model allows, and records the claim in the model. */
+/** Compares a claim with what the model allows, and applies the claim to the model. */
 export const follow = (model: Model, query: ClaimQuery, claim: JobClaim): void => {
   const possible = claimable(model, query)
   const taken = claim.jobs.map((claimed) => {
@@ -159,7 +162,7 @@ export const follow = (model: Model, query: ClaimQuery, claim: JobClaim): void =
   const busy = query.workspace_id !== undefined && inScope(model, query).some((job) => isLeased(job, query.now))
   expectSame("whether ordered work is leased", claim.busy, busy)
   expectNumbersInOrder(model)
-  // All times in the past are the same here: they mean "immediately".
+  // All past times are equivalent here: they mean "immediately".
   const soonest = (moment: number | null) => (moment === null ? null : Math.max(moment, query.now))
   const expected = soonest(nextDueAt(model, query, taken))
   const said = soonest(claim.next_due_at)

@@ -3,7 +3,7 @@ import { expectSame, expectTrue } from "./expect.ts"
 import * as Sample from "./samples.ts"
 import { type Case, rule } from "./storageRule.ts"
 
-/** Cases for claims: what they find, in which order, and when to look again. */
+/** Cases for claims: what a claim finds, in which order, and when to claim again. */
 export const dueWork: ReadonlyArray<Case> = [
   rule(
     "claims a job when it is due, and not earlier",

@@ -1,13 +1,15 @@
 import { Clock, Effect } from "effect"
 import { canonical } from "../../wire/Json.ts"
 
-/** Dies unless both values have the same JSON text. Undefined members count as absent. */
+/**
+ * Dies unless both values have the same JSON text, except for the order of members. Undefined members count as absent.
+ */
 export const expectSame = (what: string, actual: unknown, expected: unknown): void => {
   const [seen, wanted] = [canonical(actual), canonical(expected)]
   if (seen !== wanted) throw new Error(`${what}: expected ${shorten(wanted)}, but got ${shorten(seen)}`)
 }
 
-/** Dies unless the statement holds. */
+/** Dies unless the statement is true. */
 export const expectTrue = (what: string, holds: boolean): void => {
   if (!holds) throw new Error(`expected that ${what}`)
 }
@@ -29,7 +31,7 @@ export const expectRefusal = <E extends { readonly _tag: string }, const Tag ext
 
 const patienceRounds = 400
 
-/** Waits up to two seconds of real time for the statement to hold, and returns whether it does. */
+/** Waits up to two seconds of real time for the statement to become true. Returns whether it is true. */
 export const soon = Effect.fnUntraced(function* (holds: () => boolean) {
   for (let round = 0; round < patienceRounds; round++) {
     if (holds()) return true
@@ -38,12 +40,12 @@ export const soon = Effect.fnUntraced(function* (holds: () => boolean) {
   return holds()
 })
 
-/** Dies unless the statement holds within two seconds of real time. */
+/** Dies unless the statement becomes true within two seconds of real time. */
 export const expectSoon = (what: string, holds: () => boolean): Effect.Effect<void> =>
   Effect.map(soon(holds), (held) => expectTrue(what, held))
 
-// Hints from other hosts arrive over a network, and promises need turns of the event loop. A test clock triggers
-// neither.
+// Hints from other hosts arrive over a network, and promises need turns of the event loop. Moving a test clock causes
+// neither, so this waits in real time.
 const live = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
 
 const longestText = 2_000

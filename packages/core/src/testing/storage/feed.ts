@@ -11,7 +11,7 @@ const writers = 8
 const changesEach = 25
 const total = writers * changesEach * 2
 
-/** Commits changes with two events each. The IDs of both events begin with the same name. */
+/** Commits changes with two events each. The IDs of a change's events begin with the same name. */
 const write = Effect.fnUntraced(function* (storage: StorageService, writer: number) {
   for (let round = 0; round < changesEach; round++) {
     const name = `evt_${writer}_${round}`
@@ -21,7 +21,7 @@ const write = Effect.fnUntraced(function* (storage: StorageService, writer: numb
   }
 })
 
-/** Follows the feed from its beginning, as a caller does, until it has seen everything. */
+/** Reads the feed from its beginning, as a caller would, until it has seen all events. */
 const follow = Effect.fnUntraced(function* (storage: StorageService, limit: number) {
   const seen: Array<StoredEvent> = []
   for (let round = 0; seen.length < total; round++) {

@@ -4,7 +4,7 @@ import { expectRefusal, expectSame, expectSoon } from "./expect.ts"
 import * as Sample from "./samples.ts"
 import { type Case, rule, type StorageService } from "./storageRule.ts"
 
-/** Listens until the scope closes, and records the hints. */
+/** Listens for hints until the scope closes, and records them. */
 const listen = Effect.fnUntraced(function* (storage: StorageService) {
   const heard: Array<Hint> = []
   yield* storage.watch((hint) => heard.push(hint))

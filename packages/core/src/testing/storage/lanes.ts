@@ -5,7 +5,7 @@ import { expectSame, expectTrue } from "./expect.ts"
 import * as Sample from "./samples.ts"
 import { type Case, rule, type StorageService } from "./storageRule.ts"
 
-/** A job in a lane, by default with a limit of two. */
+/** A job in a lane. The lane's limit is two by default. */
 const inLane = (dueAt: number, name = "lane", limit = 2): NewJob =>
   Sample.job(dueAt, { kind: "deliver", lane: { name, limit, urgent: false } })
 
@@ -20,7 +20,7 @@ const finish = (storage: StorageService, job: ClaimedJob | undefined) =>
     ? Effect.die(new Error("expected a job to finish"))
     : storage.commit(Sample.change({ workspace_id: job.workspace_id, finishes: [Sample.leaseOf(job)] }))
 
-/** Cases for lanes: how many of their jobs run concurrently. */
+/** Cases for lanes, which limit how many of their jobs run concurrently. */
 export const lanes: ReadonlyArray<Case> = [
   rule(
     "leases at most as many jobs from a lane as its limit allows, earliest first",
@@ -317,7 +317,7 @@ export const lanes: ReadonlyArray<Case> = [
           for (const job of jobs) {
             yield* Effect.yieldNow
             done.push(job.due_at)
-            // Counted before the job is finished, because right afterwards another host may claim the next one.
+            // Counted before the job is finished, because another host may claim the next job right afterwards.
             leased -= 1
             yield* finish(storage, job)
           }

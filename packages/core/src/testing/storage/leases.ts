@@ -7,7 +7,7 @@ import { type Case, rule, type StorageService } from "./storageRule.ts"
 const finish = (storage: StorageService, job: ClaimedJob) =>
   storage.commit(Sample.change({ finishes: [Sample.leaseOf(job)] }))
 
-/** Stores one job that is due at 10, and claims it for a second. */
+/** Stores one job that is due at time 10, and claims it for a second. */
 const claimOne = Effect.fnUntraced(function* (storage: StorageService) {
   yield* storage.commit(Sample.change({ jobs: [Sample.job(10)] }))
   return yield* claimAgain(storage, 10)
@@ -83,7 +83,7 @@ export const leases: ReadonlyArray<Case> = [
     "lets the holder of an expired lease finish its job until another claim takes it",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
-      // A claim for another workspace lets the storage notice that the lease has expired.
+      // A claim for another workspace gives the storage a chance to notice that the lease has expired.
       yield* storage.claim(Sample.claimAt(5_000, { workspace_id: Sample.elsewhere }))
       yield* storage.claim(Sample.claimAt(5_000, { limit: 0 }))
       yield* finish(storage, job)

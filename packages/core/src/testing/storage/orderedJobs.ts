@@ -6,7 +6,7 @@ import { type Case, rule, type StorageService } from "./storageRule.ts"
 const payloads = (storage: StorageService, now: number, limit = 100) =>
   Effect.map(storage.claim(Sample.claimAt(now, { limit })), ({ jobs }) => jobs.map(({ payload }) => payload))
 
-/** Cases for ordered jobs: a workspace runs all jobs with one due time before those with the next. */
+/** Cases for ordered jobs. A workspace runs all jobs with the same due time before any job with a later due time. */
 export const orderedJobs: ReadonlyArray<Case> = [
   rule(
     "claims ordered jobs of the next due time only after all earlier ordered jobs are done",

@@ -6,7 +6,7 @@ import { type Case, rule, type StorageService } from "./storageRule.ts"
 
 const at = (place: number, version: number) => ({ kind: "quote", id: Sample.quoteId(place), version })
 
-/** Writes a version of a quote, whose body contains the version. */
+/** Writes a version of a quote. Its body contains the version number. */
 const write = (storage: StorageService, place: number, version: number) =>
   storage.commit(Sample.change({ writes: [Sample.quote(place, 1, { version, body: `"${place}.${version}"` })] }))
 
@@ -21,7 +21,7 @@ const bodyOf = (storage: StorageService, place: number, version: number) =>
     Option.getOrNull(Option.map(found, ({ body }) => body))
   )
 
-/** Cases for bodies that are replaced in place. */
+/** Cases for replacing bodies in place. */
 export const rewrites: ReadonlyArray<Case> = [
   rule(
     "replaces the bodies of the latest and of older versions, and nothing else",
@@ -89,7 +89,7 @@ export const rewrites: ReadonlyArray<Case> = [
         ],
         { concurrency: "unbounded", discard: true }
       )
-      // A version that meanwhile became an older version may have been missed. The next attempt finds it.
+      // The rewrite may have missed a version that became an older version in the meantime. The next attempt finds it.
       yield* storage.rewrite(Sample.home, sent)
       for (const place of places) {
         expectSame(`version 1 of ${place}`, yield* bodyOf(storage, place, 1), `"again ${place}.1"`)

@@ -12,10 +12,10 @@ export const idBody = (place: number): string => place.toString().padStart(digit
 /** The ID of the workspace with this index. Index 0 would be the directory. */
 export const workspace = (place: number): WorkspaceId => WorkspaceId.make(`wks_${idBody(place)}`)
 
-/** The workspace of most cases. */
+/** The workspace that most cases use. */
 export const home = workspace(1)
 
-/** Another workspace. */
+/** A different workspace. */
 export const elsewhere = workspace(2)
 
 /** The ID of the quote request with this index. */
@@ -44,7 +44,7 @@ export const request = (place: number, parts: RecordParts = {}): Change.StoredRe
 export const quote = (place: number, requestPlace: number, parts: RecordParts = {}): Change.StoredRecord =>
   request(place, { kind: "quote", id: quoteId(place), parent: requestId(requestPlace), status: "active", ...parts })
 
-/** A new event, by its index. */
+/** A new event with this index. */
 export const event = (
   place: number,
   occurred_at = 1_000 + place,
@@ -72,7 +72,7 @@ export const timer = (dueAt: number, payload = `{"due":${dueAt}}`): NewJob =>
 /** A change in the workspace `home`. */
 export const change = (parts: Partial<Change.Change>): Change.Change => Change.make(parts.workspace_id ?? home, parts)
 
-/** A claim for up to a hundred jobs, at this real time. */
+/** A claim for up to a hundred jobs at this real time. */
 export const claimAt = (now: number, parts: Partial<ClaimQuery> = {}): ClaimQuery => ({
   now,
   lease_ms: 1_000,
@@ -80,7 +80,7 @@ export const claimAt = (now: number, parts: Partial<ClaimQuery> = {}): ClaimQuer
   ...parts
 })
 
-/** A query for the first page of quote requests in `home`, with up to a hundred. */
+/** A query for the first page of quote requests in `home`, at most a hundred. */
 export const pageOf = (parts: Partial<RecordQuery> = {}): RecordQuery => ({
   workspace_id: home,
   kind: "quote_request",
@@ -98,16 +98,16 @@ export const feedOf = (parts: Partial<FeedQuery> = {}): FeedQuery => ({
   ...parts
 })
 
-/** Only the lease of a claimed job. */
+/** Returns only the lease of a claimed job. */
 export const leaseOf = ({ workspace_id, number, lease }: ClaimedJob): Lease => ({ workspace_id, number, lease })
 
 /** The jobs' due times, in claim order. */
 export const dueTimes = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<number> => jobs.map(({ due_at }) => due_at)
 
-/** The jobs' due times, smallest first, because jobs of several workspaces can be claimed in any order. */
+/** The jobs' due times, smallest first, because jobs from several workspaces can be claimed in any order. */
 export const inOrder = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<number> =>
   [...dueTimes(jobs)].sort((one, other) => one - other)
 
-/** All numbers from the first to the last, including both. */
+/** All whole numbers from `first` to `last`, including both. */
 export const range = (first: number, last: number): ReadonlyArray<number> =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index)

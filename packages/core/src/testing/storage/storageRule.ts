@@ -1,7 +1,7 @@
 import { Effect, type Scope } from "effect"
 import { Storage } from "../../storage/Storage.ts"
 
-/** One rule of the contract, and the program that checks it on an empty storage. */
+/** A rule of the contract, and the program that checks it on an empty storage. */
 export interface Case {
   readonly name: string
   readonly run: Effect.Effect<void, unknown, Storage>
@@ -10,7 +10,7 @@ export interface Case {
 /** The methods of the storage that a case tests. */
 export type StorageService = Storage["Service"]
 
-/** Makes a case. Whatever it acquires is released when the case ends. */
+/** Makes a case. What the case acquires is released when it ends. */
 export const rule = (
   name: string,
   body: (storage: StorageService) => Effect.Effect<void, unknown, Scope.Scope>

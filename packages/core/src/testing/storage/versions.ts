@@ -240,7 +240,7 @@ export const versions: ReadonlyArray<Case> = [
   rule(
     "refuses a change after its expected record was written, however close in time",
     Effect.fnUntraced(function* (storage) {
-      // A change that expects a version must be refused if it commits after the next version was written.
+      // A change that expects a version must be refused if the next version was written before it commits.
       for (const version of Sample.range(0, 9)) {
         const order: Array<string> = []
         const write = Effect.andThen(
