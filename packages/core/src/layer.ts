@@ -195,7 +195,8 @@ const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Works
 // The quoting services, without the services that call carriers.
 const quoting = Layer.mergeAll(Asking.layer, QuoteRequests.layer, Quotes.layer).pipe(Layer.provide(AskRecords.layer))
 
-// Jobs that run ahead of a sandbox's clock use separate instances of the services, whose changes are staged.
+// Jobs that run ahead of a sandbox's clock use separate instances of the services. The changes of these instances are
+// staged, and several are committed together (`Staging`).
 const staged = Layer.fresh(quoting).pipe(Layer.provide(Layer.effect(Storage, Effect.map(Storage, withStaging))))
 
 const quotingHandlers = Effect.gen(function* () {

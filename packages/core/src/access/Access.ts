@@ -368,7 +368,7 @@ class KnownKeys {
     return known !== undefined && now < known.at.real + recentForMs
   }
 
-  /** Read this before a lookup, and pass it to `add`, which ignores the result if a key was revoked here meanwhile. */
+  /** The number of revocations here. Read it before a lookup: `add` ignores the result if the number has changed. */
   get generation(): number {
     return this.revocations
   }

@@ -278,8 +278,7 @@ const makeReseal = (storage: Port, seal: Seal["Service"]) => {
     pass.missed += rewrites.length - done
   })
 
-  // Hosts write these texts back as they read them. This writes a new version, so that such an outdated write
-  // conflicts.
+  // Hosts read these texts and later write them back unchanged. A new version makes such an outdated write conflict.
   const texts = Effect.fnUntraced(function* (pass: Pass, workspaceId: WorkspaceId, found: SealedTexts) {
     pass.read += found.texts.length
     const resealed = new Map<string, string>()

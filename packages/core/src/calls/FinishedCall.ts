@@ -179,7 +179,7 @@ type Outcome = Pick<ListedRequest, "status" | "operation" | "error_code">
 
 /**
  * Makes the labels of entries. Consecutive entries with the same outcome share one array, because in-memory storage
- * keeps it.
+ * keeps the labels of every entry.
  */
 const sharedLabels = (): ((of: Outcome) => ReadonlyArray<string>) => {
   let last: (Outcome & { readonly labels: ReadonlyArray<string> }) | null = null

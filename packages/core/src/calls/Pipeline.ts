@@ -260,7 +260,7 @@ const enterUnrouted = Effect.fnUntraced(function* (
   return yield* notFound
 })
 
-/** Runs a call. The effect is eager: it needs Effect's run loop only from the first step that must wait. */
+/** Runs a call. Everything before the first step that must wait runs synchronously, without Effect's run loop. */
 const perform = Effect.fnUntracedEager(function* <Output, R>(
   operation: Operation.Operation<string, unknown, Output, R>,
   request: Request,

@@ -84,7 +84,8 @@ export class RequestLog extends Context.Service<
         if (!hasKey(call)) return
         buffer.add(call)
         hasCalls.openUnsafe()
-        // Not for every further call: while storage is unavailable, calls wait for the regular interval.
+        // Open the latch only when the number is reached, not for every further call: while storage is unavailable,
+        // calls wait for the regular interval.
         if (buffer.size === maxChangeCalls) isFull.openUnsafe()
       }
 

@@ -70,7 +70,7 @@ const reader =
   <A>(isValid: (answer: unknown) => answer is A, find: (answer: unknown) => ReadonlyArray<FieldError>) =>
   (answer: unknown): Result.Result<A, ReadonlyArray<BrokenRule>> => {
     if (isValid(answer)) return Result.succeed(answer)
-    // No valid answer has this many members, so copying it first would be wasted work.
+    // An answer with this many members cannot be valid, so copying it would be wasted work.
     if (isLarge(answer)) return Result.fail(find(answer))
     const read = plain(answer)
     return isValid(read) ? Result.succeed(read) : Result.fail(find(read))

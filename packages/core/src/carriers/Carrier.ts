@@ -172,7 +172,7 @@ export const CarrierReply = Schema.Union([
   Declined,
   /**
    * The carrier accepted the ask and answers later. With `poll_after_ms` the engine polls; without it, the carrier
-   * calls back. `callback_after_ms` is for simulated carriers only: when the engine plays their callback.
+   * calls back. `callback_after_ms` is for simulated carriers only: after this time, the engine plays their callback.
    */
   Schema.Struct({
     kind: Schema.Literal("pending"),
@@ -232,8 +232,8 @@ export interface CarrierAsk<Facts = unknown> {
   /** The scenario to play (sandbox); null if the carriers' own rules decide. */
   readonly scenario: ScenarioName | null
   /**
-   * When the quote request was accepted, when this carrier was first asked, and the current time: milliseconds of
-   * workspace time.
+   * When the quote request was accepted, when this carrier was first asked, and the current time, all in milliseconds
+   * of workspace time.
    */
   readonly requested_at: number
   readonly asked_at: number
@@ -311,7 +311,7 @@ export interface CarrierAdapter {
   readonly redact?: ReadonlyArray<string>
   /**
    * Whether bodies that are neither JSON nor XML are recorded verbatim; by default only their type and length are
-   * recorded. `redact` does not apply to them.
+   * recorded. `redact` does not apply to such bodies.
    */
   readonly keeps_text_bodies?: boolean
   /**
@@ -344,7 +344,7 @@ export interface CarrierAdapter {
 
 /** What the engine must play for a fictional carrier: its latency, and its side of a callback. */
 export interface CarrierSimulation {
-  /** How long this attempt takes, in workspace milliseconds. */
+  /** How long this attempt takes, in milliseconds of workspace time. */
   readonly latency_ms: (ask: CarrierAsk) => number
   /** Whether the carrier is asked in this scenario even if its own rules exclude the risk. */
   readonly ignoresRules: (scenario: ScenarioName, line: string) => boolean

@@ -99,8 +99,8 @@ const validReply = (call: () => Effect.Effect<CarrierReply>): Effect.Effect<Carr
 /**
  * Calls an adapter. If the adapter throws, times out, or returns no valid reply, returns `unavailable`.
  *
- * A call to a simulated carrier needs no timeout, because it returns immediately. The carrier's latency is played by a
- * job that comes due later, in workspace time.
+ * A call to a simulated carrier needs no timeout, because it returns immediately. Its latency is simulated by a job
+ * that comes due later, in workspace time.
  */
 const callSafely = (
   call: () => Effect.Effect<CarrierReply>,

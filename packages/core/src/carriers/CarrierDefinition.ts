@@ -16,7 +16,7 @@ import type {
 import type { CarrierHttp } from "./http/CarrierHttp.ts"
 import type { CarrierHttpOptions } from "./http/CarrierHttpOptions.ts"
 
-/** What a carrier's function returns: a value, a promise of one, or an Effect. */
+/** What a carrier's function may return: a value, a promise, or an Effect. */
 export type Answer<A> = A | Promise<A> | Effect.Effect<A, unknown>
 
 /**

@@ -22,7 +22,7 @@ export interface ConnectionPlace {
  */
 export interface ConnectionTestResult {
   readonly outcome: "ok" | "failed" | "not_tested"
-  /** A sentence for the operator, without any value; null if the connection works. */
+  /** A sentence for the operator, which contains none of the values; null if the connection works. */
   readonly message: string | null
 }
 
@@ -47,7 +47,7 @@ export const Connection = Schema.Struct({
 })
 export type Connection = typeof Connection.Type
 
-/** Connections in the directory, by `ConnectionPlace`, listed by organization. */
+/** The kind of stored connections, by `ConnectionPlace` and listed by organization. They are in the directory. */
 export const kind = Kind.make({
   name: "connection",
   schema: Connection,

@@ -22,7 +22,7 @@ export const candidates = (
 ): ReadonlyArray<Candidate> =>
   adapters
     .flatMap((adapter) => {
-      // A host may name its own line `constructor`, which every object inherits.
+      // Only the adapter's own properties count: a host may name a line `constructor`, which every object inherits.
       const carrierLine = Object.hasOwn(adapter.lines, line) ? adapter.lines[line] : undefined
       return carrierLine !== undefined && adapter.environments.includes(environment)
         ? [{ adapter, line: carrierLine }]

@@ -32,7 +32,7 @@ export const premiumCap = 100_000_000
 const termsMonths: ReadonlyArray<number> = [1, 6, 12]
 const maxText = 500
 /**
- * How many characters of a text are read at most. Anything beyond would be cut off anyway, or the text is mostly hidden
+ * How many characters of a text are read at most. A longer text would be cut off anyway, unless most of it is hidden
  * characters.
  */
 const maxRead = 10 * maxText
@@ -202,7 +202,7 @@ const brokenMember = (
   path: string,
   { handoff_hosts, secrets }: OfferContext
 ): ReadonlyArray<BrokenRule> => {
-  // The path contains names that the carrier chose, so it is logged only if they look like names.
+  // The path contains names that the carrier chose, so it is logged only if these look like ordinary names.
   const named = /^[\w.]+$/.test(path) ? path : "extra_actions"
   if (typeof value === "number") return rule(Math.abs(value) <= premiumCap, named, `Must be at most ${premiumCap}.`)
   // Stripping the markup from a text can turn it into a link.

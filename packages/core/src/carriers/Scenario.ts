@@ -85,7 +85,7 @@ export const namesOf = (line?: string): ReadonlyArray<ScenarioName> =>
 /** The scenario that a stored record names; null if the catalogue no longer has it. */
 export const parse = (name: string): ScenarioName | null => (isName(name) ? name : null)
 
-/** How long a request waits in its queue, in workspace milliseconds. */
+/** How long a request waits in its queue, in milliseconds of workspace time. */
 export const queueMs = { sandbox: 1_000, waits_in_queue: 300_000, live: 0 } as const
 
 /** In scenarios that refuse a `request_key`, how long it stays refused after its first attempt. */

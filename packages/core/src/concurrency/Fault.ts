@@ -102,7 +102,8 @@ export const callHook = (hook: () => unknown, failed: (thrown: unknown) => Effec
     try {
       const returned = hook()
       if (!Predicate.isPromiseLike(returned)) return Effect.void
-      // Attached here instead of in the fiber, which starts only after Node has already reported the rejection.
+      // Handle the result here and not in the fiber, because the fiber starts only after Node has already reported the
+      // rejection.
       const settled = Promise.resolve(returned).then(
         () => Effect.void,
         (thrown) => failed(thrown)

@@ -47,7 +47,7 @@ export const yesNo = (about: About = {}) => Schema.Boolean.annotate({ ...about }
 /** A fact that is a whole number between two bounds, optionally in steps. */
 export const wholeNumber = (minimum: number, maximum: number, about: About & { readonly step?: number } = {}) => {
   const { step = 1, ...rest } = about
-  // A step that is a fraction would not be exact: 0.3 % 0.1 is almost 0.1.
+  // A fractional step would not be exact: 0.3 % 0.1 is almost 0.1.
   if (!Number.isSafeInteger(step) || step < 1)
     throw new Error("The step of Fact.wholeNumber must be a whole number of at least 1.")
   const fits = (value: number) => value >= minimum && value <= maximum && value % step === 0

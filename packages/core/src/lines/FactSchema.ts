@@ -56,7 +56,7 @@ const textOrNull = (value: unknown): string | null => (typeof value === "string"
 /** A path with 0 in place of every `*`. */
 export const firstOf = (path: string): string => path.replaceAll("*", "0")
 
-/** A fact in the form in which capabilities list it. `otherwise` is its tier if the schema states no tier. */
+/** A fact as capabilities list it. `otherwise` is its tier if the schema states none. */
 export const asRequired = (
   { path, label, tier, pii }: Pick<Fact, "path" | "label" | "tier" | "pii">,
   otherwise: "price" | "offer"

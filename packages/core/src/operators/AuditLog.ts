@@ -34,7 +34,7 @@ export class AuditLog extends Context.Service<
 
       const write = (entry: AuditEntry.AuditEntry, version: 1 | 2) =>
         commit(storage, Change.make(directoryWorkspace, { writes: [AuditEntry.toStored(entry, version)] })).pipe(
-          // This cannot conflict: the ID is new, and only this process knows it.
+          // This commit cannot conflict: the ID is new, and only this process knows it.
           Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
         )
 

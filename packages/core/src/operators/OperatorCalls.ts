@@ -41,7 +41,7 @@ export const call = <Output, R>(
   Effect.catchCause(
     Effect.gen(function* () {
       const operator = yield* identify(request.credentials)
-      // Checked before the audit log is written, so that a runaway program cannot fill the log.
+      // Charge the call before the audit log is written, so that a runaway program cannot fill the log.
       yield* (yield* Allowance).spendAsOperator(operator.token_id)
       return yield* perform(operation, request, operator)
     }),

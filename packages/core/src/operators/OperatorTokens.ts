@@ -161,7 +161,7 @@ const makeCreate = Effect.gen(function* () {
     yield* Effect.catchTag(
       commit(storage, Change.make(directoryWorkspace, { writes })),
       "VersionConflict",
-      // The record is new, so this cannot conflict.
+      // The record is new, so its commit cannot conflict.
       (conflict) => Effect.die(conflict)
     )
     return { token, details }

@@ -83,7 +83,7 @@ const positionIn = Schema.decodeSync(Schema.fromJsonString(Position))
 
 /**
  * The result of searching one workspace: the matching requests, newest first, and the ID down to which the workspace
- * was searched; null if it was searched completely.
+ * was searched, or null if it was searched completely.
  */
 interface Scan {
   readonly found: ReadonlyArray<FoundRequest>

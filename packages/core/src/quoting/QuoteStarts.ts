@@ -113,7 +113,8 @@ const makeDecide = Effect.gen(function* () {
     commit(storage, Change.make(caller.workspace_id, { writes: [key], expects: expectationsOf(moment) }))
 
   return Effect.fnUntraced(function* (call: Call, input: Start.StartInput, { kept, next_version: version }: KnownKey) {
-    // Checked before the inputs are compared, because a retry may omit the facts that the person gave in a form.
+    // Look for a decline before the inputs are compared, because a retry may omit the facts that the person gave in a
+    // form.
     if (kept?.declined_at !== undefined) return yield* Consent.declined
     if (
       kept !== null &&

@@ -2,7 +2,7 @@ import { Context } from "effect"
 import type { JobClaim } from "../storage/Storage.ts"
 
 /**
- * The claim in which a job was claimed; null if the claim's jobs run one after another.
+ * The claim to which the running job belongs; null if the claim's jobs run one after another.
  *
  * Concurrent jobs of a claim all begin right after it, so they can share what one of them reads.
  */

@@ -17,7 +17,7 @@ export interface Decision {
 /** A job that is waiting for its turn in a batch. */
 export interface Turn {
   readonly job: ClaimedJob
-  /** The job as an earlier job in the batch created it, and not stored yet; null for a claimed job. */
+  /** The job as created by an earlier job in the batch, and not stored yet; null for a claimed job. */
   readonly created: NewJob | null
   /** What the job decided before any earlier job had its turn; null if it has not decided yet. */
   readonly prepared: Decision | null

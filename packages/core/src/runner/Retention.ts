@@ -136,7 +136,7 @@ const makeSweep = Effect.fnUntraced(function* (
   })
 })
 
-/** Makes the hourly sweep of all workspaces. */
+/** Makes the loop that sweeps all workspaces every hour. */
 const makeForever = Effect.fnUntraced(function* (sweep: Sweep<StorageUnavailable>) {
   const storage = yield* Storage
 

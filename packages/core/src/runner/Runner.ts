@@ -77,8 +77,8 @@ export class Runner extends Context.Service<
           if (claimed.jobs.length > 0) {
             jobs += claimed.jobs.length + (yield* catchUpBehind(claimed.jobs))
           } else if (claimed.busy) {
-            // Another runner holds jobs. Look again after each of its commits, or when its lease may have expired
-            // because it died.
+            // Another runner holds jobs. Look again after each of its commits, or once its leases may have expired, in
+            // case it died.
             yield* signal.next(maxPeerWaitMs)
           } else {
             const ran: Ran = { jobs, next_due_at: claimed.next_due_at }

@@ -20,7 +20,7 @@ export const leaseMs = 30 * secondMs
 /** A job is abandoned after this many of its leases have expired. Releasing a job early does not count. */
 export const maxExpiredLeases = 5
 /**
- * How long after a storage outage an expired lease may still be due to the outage. This covers two leases, because
+ * How long after a storage outage an expired lease may still be due to the outage. This is two leases long, because
  * another host may have claimed the job in between.
  */
 const outageShadowMs = 2 * leaseMs

@@ -14,7 +14,7 @@ export interface Hold {
   readonly reach: number
   /** When the first call that holds the clock is due. */
   readonly first_due_at: number
-  /** The carriers for whose answers the clock waits, each listed once. */
+  /** The carriers that the clock is waiting for, each listed once. */
   readonly carriers: ReadonlyArray<CarrierName>
 }
 

@@ -6,7 +6,7 @@ import type { RatePlan } from "../rating/RatePlan.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 import lineup from "./data/lineup.json" with { type: "json" }
 
-/** A fictional carrier, and the way in which it answers. */
+/** A fictional carrier, and how it answers. */
 export interface FictionalCarrier {
   readonly id: string
   readonly name: string

@@ -10,7 +10,7 @@ export interface Progress {
   readonly clock_target_ms: number
   /** How many jobs the call has run. */
   readonly jobs: number
-  /** The carriers for whose answers the call waits. */
+  /** The carriers that the call is waiting for. */
   readonly carriers: ReadonlyArray<CarrierName>
 }
 

@@ -129,7 +129,7 @@ export class LongPolls extends Context.Service<
     LongPolls,
     Effect.gen(function* () {
       const storage = yield* Storage
-      // Keyed by record id and by workspace id. Their prefixes differ, so they cannot collide.
+      // Keyed by record ID and by workspace ID. Their prefixes differ, so they cannot collide.
       const listeners = new Map<string, Set<Signal>>()
       let count = 0
       let stopping = false

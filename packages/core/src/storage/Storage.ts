@@ -192,8 +192,8 @@ export interface StorageCell {
  * (`@quotewire/core/testing`).
  *
  * 1. Version rule: a write of version n requires version n - 1 in storage, and every expected record must have its
- *    expected version. This is the only concurrency rule. It also makes retries safe: what a call answers to a reused
- *    key is a record, and its first version can be written only once.
+ *    expected version. This is the only concurrency rule. It also makes retries safe: the answer to a call with an
+ *    idempotency key is a record, and its first version can be written only once.
  * 2. Fence: a change that finishes jobs must hold all their leases.
  * 3. Feed order: events are numbered in commit order without gaps. No event ever appears before one that was already
  *    read.

@@ -152,7 +152,7 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Data.Error<{
 }> {
   declare readonly _tag: Code
   static {
-    // Set on the prototype, as for built-in errors, so that the errors themselves do not have this field.
+    // `name` is set on the prototype, as in built-in errors, so that the errors themselves do not have this field.
     ApiError.prototype.name = "ApiError"
     Object.defineProperty(ApiError.prototype, Symbol.for("@quotewire/ApiError"), { value: true })
   }

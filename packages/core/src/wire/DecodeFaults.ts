@@ -50,7 +50,7 @@ export const finder = (
     if (isLarge(value)) return first
     budget.reset()
     const looked = look(value)
-    // The faults are described lazily, and this may decode parts of the value again.
+    // The description of the faults is lazy and may decode parts of the value again, which needs a new budget.
     budget.reset()
     return Result.isFailure(looked) ? looked.failure.issue : first
   }
@@ -92,7 +92,7 @@ export const decoder = <A>(schema: Schema.Decoder<A>): ((value: unknown) => Resu
     budget.reset()
     const looked = look(value)
     const { is_spent, more } = budget
-    // The faults are described lazily, and this may decode parts of the value again.
+    // The description of the faults is lazy and may decode parts of the value again, which needs a new budget.
     budget.reset()
     // A union's member can look valid although it is not, if faults in another member have used up the budget.
     const decoded = Result.isSuccess(looked) && is_spent ? decode(value) : looked

@@ -48,7 +48,7 @@ export const checker = <A>(
   schema: Schema.Decoder<A>,
   root: ReadonlyArray<string> = []
 ): ((input: unknown) => Result.Result<A, Findings>) => {
-  // Optimistic: a decoder that drops unknown fields and stops at the first fault takes a fifth of the time.
+  // Try first with a decoder that drops unknown fields and stops at the first fault: it takes a fifth of the time.
   const decodeQuickly = DecodeFaults.firstFault(schema)
   const decode = DecodeFaults.decoder(schema)
   const later = checkedLater(schema.ast)

@@ -39,7 +39,7 @@ const CarrierHealth = Schema.Struct({
   running: Counts,
   /** The outcomes of the latest asks since the circuit last closed, oldest first. */
   outcomes: Schema.Array(AskOutcome),
-  /** When the circuit last closed; 0 if it never opened. Only asks that began after that count. */
+  /** When the circuit last closed; 0 if it never opened. Only asks that began later are counted. */
   closed_at: Schema.Int,
   /** The circuit while it is open; null if it is closed. */
   open: Schema.NullOr(OpenCircuit)
@@ -69,7 +69,7 @@ export interface RateAndConcurrency {
   readonly max_concurrent: number
 }
 
-/** A call that has begun. */
+/** Represents a call that was allowed to begin. */
 export interface Permit {
   /** When the call counts as ended at the latest. */
   readonly ends_by: number

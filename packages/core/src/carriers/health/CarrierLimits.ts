@@ -26,7 +26,7 @@ export interface Place {
   readonly environment: Environment
 }
 
-/** The result of a call that was made, or a note that the carrier's limits leave no room for the call now. */
+/** The result of a call that was made, or `NoRoom` if the carrier's limits leave no room for the call now. */
 export type Limited<A> = { readonly _tag: "made"; readonly value: A } | NoRoom
 
 /** The carrier's limits leave no room for a call; says when to retry. */

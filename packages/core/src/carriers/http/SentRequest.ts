@@ -109,8 +109,8 @@ const read = (response: HttpClientResponse.HttpClientResponse, target: Target, m
   hasLengthUpTo(maxBytes, response) ? readWhole(response, target) : readStream(response, target, maxBytes)
 
 /**
- * Whether the answer declares an acceptable length. For a compressed answer, the declared length is not the final
- * length.
+ * Whether the answer declares an acceptable length. The declared length of a compressed answer does not count, because
+ * it is the compressed length.
  */
 const hasLengthUpTo = (maxBytes: number, { headers }: HttpClientResponse.HttpClientResponse): boolean =>
   headers["content-encoding"] === undefined && Number(headers["content-length"]) <= maxBytes

@@ -40,8 +40,8 @@ const maxLifeMs = 24 * hourMs
  */
 const maxMarginMs = 30 * secondMs
 /**
- * The timeout of a token request. It must not depend on one call, because other calls keep joining a request that
- * hangs.
+ * The timeout of a token request. It is independent of the timeouts of calls, because new calls keep joining a request
+ * that hangs.
  */
 const limitMs = 10 * secondMs
 /** The largest answer from a token endpoint, in bytes. */

@@ -148,8 +148,8 @@ const makeAsk = Effect.fnUntraced(function* ({ applyAndCommit, finish, load }: J
     const payload = JobPayload.read(job, "ask_carrier")
     const pending = yield* load(job, payload, at)
     if (pending === null) return
-    // The put-off job is ordered, and an ordered job can be decided more than once. So it does not make the call
-    // itself, but queues a separate, unordered job.
+    // A put-off job is ordered, and an ordered job can be decided more than once. Therefore it does not call the
+    // carrier itself, but queues a separate, unordered job for the call.
     if (payload.put_off === true) {
       return yield* finish(job, { jobs: [AskRecords.job(pending, "ask_carrier", AskRecords.payloadOf(pending), at)] })
     }

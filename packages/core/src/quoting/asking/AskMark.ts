@@ -3,7 +3,7 @@ import type { StoredRecord } from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import { QuoteRequestId } from "../../wire/Ids.ts"
 
-/** Marks that an attempt to ask a carrier for a request has begun. */
+/** Marks that an attempt to ask a carrier has begun. */
 export const kind = Kind.make({
   name: "begun_ask",
   schema: Schema.Struct({ quote_request_id: QuoteRequestId }),

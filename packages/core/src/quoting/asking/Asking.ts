@@ -20,7 +20,7 @@ export class Asking extends Context.Service<
   {
     /**
      * Applies a carrier's callback. Returns false if the callback is not genuine. A repeated or late callback changes
-     * nothing. Fails with `CallbackTooEarly` if the ask of the callback is not stored yet.
+     * nothing. Fails with `CallbackTooEarly` if the callback's ask is not stored yet.
      */
     readonly callback: (
       carrier_id: string,

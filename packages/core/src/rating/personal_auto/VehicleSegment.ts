@@ -34,10 +34,7 @@ const byMake = Map.groupBy(
   (entry) => makeSpelled(entry.make)
 )
 
-/**
- * The rating group of a make and model. The model's group is that of the longest listed name with which the model
- * begins.
- */
+/** The rating group of a make and model: the group of the longest listed name that begins the model's name. */
 export const segmentOf = (make: string, model: string): VehicleSegment => {
   const name = `${spelled(model)} `
   const entry = byMake

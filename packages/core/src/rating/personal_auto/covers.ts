@@ -123,8 +123,7 @@ const damageItem = (code: string, usd: number | null): CoverageItem =>
   usd === null ? plain(code, false) : deductible(code, usd)
 
 /**
- * The coverages of one vehicle in the form in which an offer lists them. Coverages of the whole policy are repeated for
- * every vehicle.
+ * The coverages of one vehicle as an offer lists them. Coverages of the whole policy are repeated for every vehicle.
  */
 export const autoCoverageItems = (covers: AutoCovers, damage: DamageCovers): ReadonlyArray<CoverageItem> => {
   const uninsured = "uninsured_motorist_bodily_injury"

@@ -42,8 +42,8 @@ export const rule = (stage: Stage, name: string, body: () => Effect.Effect<void,
       const first = stage.missing[missed]
       return first === undefined ? Effect.void : broken(first.message)
     })
-    // Checked even after a failure, because the adapter may have caught the error, or broken another rule because of
-    // the error.
+    // Look at the missing requests even after a failure, because the adapter may have caught the error, or broken
+    // another rule because of the error.
     const checked = Effect.matchEffect(Effect.suspend(body), {
       onFailure: (error) => Effect.andThen(missing, Effect.fail(error)),
       onSuccess: () => missing

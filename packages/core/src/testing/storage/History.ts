@@ -61,7 +61,7 @@ const Commit = Schema.TaggedStruct("commit", {
   finishes: Schema.Array(between(0, 5)).check(Schema.isMaxLength(2)),
   /** How far the change moves the workspace's clock forward. */
   forward_ms: perhaps(between(0, 10)),
-  /** The workspace time before which no other ordered job may be due. It is usually earlier than all jobs. */
+  /** The workspace time before which no other ordered job may be due. It is usually 0, which is before all jobs. */
   none_due_before: perhaps(Schema.Literals([0, 0, 0, 10, 30]))
 })
 

@@ -317,7 +317,7 @@ export const lanes: ReadonlyArray<Case> = [
           for (const job of jobs) {
             yield* Effect.yieldNow
             done.push(job.due_at)
-            // Counted before the job is finished, because another host may claim the next job right afterwards.
+            // Count before finishing the job, because another host may claim the next job right afterwards.
             leased -= 1
             yield* finish(storage, job)
           }

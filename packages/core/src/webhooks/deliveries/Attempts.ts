@@ -270,7 +270,7 @@ type Refused = VersionConflict | LeaseLost | StorageUnavailable
 
 /** The maximum number of results in one change. */
 const maxBatch = 32
-/** The maximum number of waiting results. An endpoint's lanes together have fewer, so it is never reached. */
+/** The maximum number of waiting results. It is never reached, because all lanes of an endpoint together have fewer. */
 const maxWaiting = 1_000
 /** The longest that a result waits: a job's lease. After that, the job comes due again. */
 const maxWaitMs = 30_000
