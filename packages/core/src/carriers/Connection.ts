@@ -6,7 +6,7 @@ import type { FieldError } from "../wire/FieldError.ts"
 import { OrganizationId } from "../wire/Ids.ts"
 import { decoder, textUpTo } from "../wire/Input.ts"
 import type { CarrierAdapter, ConnectionFields, ConnectionValues } from "./Carrier.ts"
-import * as Redaction from "./secrets/Redaction.ts"
+import * as SecretForms from "./secrets/SecretForms.ts"
 
 /** Identifies a connection by its organization, carrier and environment. */
 export interface ConnectionPlace {
@@ -136,7 +136,7 @@ export const valuesFor = (fields: ConnectionFields, values: ConnectionValues): C
 /** Whether text repeats one of a connection's secrets. A value that the carrier does not ask for counts as a secret. */
 export const repeatsSecret = (fields: ConnectionFields, values: ConnectionValues, text: string): boolean =>
   Object.entries(values).some(([name, value]) => fields[name] !== "string" && text.includes(value)) ||
-  Redaction.redactionOf({ connection: fields }, values).secrets.isIn(text)
+  SecretForms.ofCarrier({ connection: fields }, values).isIn(text)
 
 /** A connection as listed, without its secrets. Times are milliseconds of real time. */
 export interface ConnectionSummary extends ConnectionPlace {

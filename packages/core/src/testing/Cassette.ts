@@ -3,7 +3,8 @@ import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import type { ConnectionValues } from "../carriers/Carrier.ts"
 import { CurrentRequest } from "../carriers/http/SentRequest.ts"
 import { anyValueOf } from "../carriers/http/XmlBody.ts"
-import * as RecordedTransport from "../carriers/recorder/RecordedTransport.ts"
+import { HttpList } from "../carriers/recorder/Draft.ts"
+import * as HttpRecording from "../carriers/recorder/HttpRecording.ts"
 import * as Redaction from "../carriers/secrets/Redaction.ts"
 import { fromFieldError, ruleText } from "../wire/BrokenRule.ts"
 import * as Input from "../wire/Input.ts"
@@ -123,8 +124,8 @@ export const record = (
 ): Effect.Effect<Recording> =>
   Effect.map(Clock.currentTimeMillis, (recordedAt) => {
     const shown = Object.entries(connection).filter(([field]) => adapter.connection?.[field] === "string")
-    const list = new RecordedTransport.HttpList(maxExchanges)
-    const recorder = RecordedTransport.make(transport, list.add)
+    const list = new HttpList(maxExchanges)
+    const recorder = list.recording(transport)
     return {
       transport: HttpClient.transform(recorder, (call, request) =>
         Effect.flatMap(CurrentRequest, (exchange) =>
@@ -132,7 +133,7 @@ export const record = (
         )
       ),
       cassette: Effect.suspend((): Effect.Effect<Cassette, SecretOnCassette | UnplayableRecording> => {
-        const redaction = Redaction.redactionOf(adapter, connection, Redaction.secretsSent(list.exchanges))
+        const redaction = Redaction.redactionAfter(adapter, connection, list.exchanges)
         const [told] = shown.find(([, value]) => redaction.secrets.isIn(value)) ?? []
         if (told !== undefined) return Effect.fail(secretInConnection(told))
         if (list.left_out > 0) return Effect.fail(new UnplayableRecording({ message: tooMany }))
@@ -153,7 +154,7 @@ const tooMany = `The adapter sent more than ${maxExchanges} requests, the most t
 
 const unplayable = (
   { host, method, path }: Exchange,
-  exchanges: ReadonlyArray<RecordedTransport.RawHttp>
+  exchanges: ReadonlyArray<HttpRecording.RawHttp>
 ): UnplayableRecording => {
   const [why = ""] = exchanges.flatMap((http) => {
     const body = http.response?.body?.text
@@ -204,7 +205,7 @@ const bodyOf = (received: string | null, contentType: string | null, redaction: 
 const parseJson = Option.liftThrowable((json: string): { readonly value: unknown } => ({ value: JSON.parse(json) }))
 
 const exchangeOf = (
-  { is_seen, method, request, response, status, url }: RecordedTransport.RawHttp,
+  { is_seen, method, request, response, status, url }: HttpRecording.RawHttp,
   redaction: Redaction.Redaction
 ): ReadonlyArray<Exchange> => {
   if (status === null || response === null) return []
@@ -215,7 +216,7 @@ const exchangeOf = (
   return [
     {
       method,
-      ...Redaction.address(url, redaction),
+      ...Redaction.address(url, redaction.secrets),
       request: { body: bodyOf(request.body?.text ?? null, request.content_type, redaction) },
       response: {
         status,
@@ -268,9 +269,7 @@ export const replay = (
   const transport = HttpClient.make((request, url) =>
     Effect.flatMap(CurrentRequest, (exchange) => {
       if (exchange?.purpose === "token") return Effect.succeed(standInToken(request))
-      const asked = askedOf(request, url, (sent) =>
-        Redaction.redactionOf(adapter, connection, Redaction.secretsSent([sent]))
-      )
+      const asked = askedOf(request, url, (sent) => Redaction.redactionAfter(adapter, connection, [sent]))
       const isAnswer = compares === "bodies" ? isAnswerTo : isSamePlace
       const index = left.findIndex((recorded) => isAnswer(recorded, asked))
       const [found] = index < 0 ? [] : left.splice(index, 1)
@@ -302,12 +301,12 @@ const askedOf = (
   redactionFor: (sent: Redaction.Sent) => Redaction.Redaction
 ): Asked => {
   const url = Option.getOrElse(HttpClientRequest.toUrl(request), () => given)
-  const body = RecordedTransport.bodyOf(request)
+  const body = HttpRecording.bodyOf(request)
   const content_type = request.headers["content-type"] ?? null
   const redaction = redactionFor({ direction: "sent", url, request: { headers: request.headers, content_type, body } })
   return {
     method: request.method,
-    ...Redaction.address(url, redaction),
+    ...Redaction.address(url, redaction.secrets),
     body: bodyOf(body.text, content_type, redaction)
   }
 }

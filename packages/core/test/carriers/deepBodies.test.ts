@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { HttpClientRequest } from "effect/http"
 import * as fc from "fast-check"
 import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
-import { recorded, redactionOf } from "../../src/carriers/secrets/Redaction.ts"
+import { recorded, redactionAfter } from "../../src/carriers/secrets/Redaction.ts"
 import { carrier, offers } from "../quoting/carriers.ts"
 import { outcomes } from "../quoting/support.ts"
 import { ask, onRecord, send, testRecorded } from "./onRecord.ts"
@@ -66,7 +66,11 @@ describe("the record of a body", () => {
         const opened = Array.from({ length: levels }, (_, level) => at(level)[0]).join("")
         const closed = Array.from({ length: levels }, (_, level) => at(levels - 1 - level)[1]).join("")
         const text = `${opened}"Ada"${closed}`
-        const redaction = redactionOf({ redact: ["*.name", "name"], keeps_text_bodies: keepsText }, { key: "Ada-Ada" })
+        const redaction = redactionAfter(
+          { redact: ["*.name", "name"], keeps_text_bodies: keepsText },
+          { key: "Ada-Ada" },
+          []
+        )
         const { kept } = recorded(
           { headers: {}, content_type: "application/json", body: { bytes: null, text } },
           redaction

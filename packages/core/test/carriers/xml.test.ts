@@ -263,7 +263,7 @@ describe("a request in XML", () => {
 })
 
 const kept = (text: string, paths: ReadonlyArray<string> = []) =>
-  Redaction.bodyOf(text, "text/xml", Redaction.redactionOf({ redact: paths }))
+  Redaction.bodyOf(text, "text/xml", Redaction.redactionAfter({ redact: paths }, undefined, []))
 
 describe("a record of XML", () => {
   const body =

@@ -1,7 +1,6 @@
-import { Context, Effect, Metric } from "effect"
+import { Context } from "effect"
 import type { Environment } from "../../access/Caller.ts"
 import type { QuoteRequestId } from "../../wire/Ids.ts"
-import { secondMs } from "../../wire/Timestamp.ts"
 import type { Exchange, HttpExchange } from "./Exchange.ts"
 
 /**
@@ -59,31 +58,3 @@ export const OnCarrierExchange = Context.Reference<(exchange: CarrierExchange) =
   "@quotewire/core/OnCarrierExchange",
   { defaultValue: () => () => {} }
 )
-
-const exchanges = Metric.counter("quotewire_carrier_exchanges_total", {
-  description: "Exchanges with carriers, by purpose, carrier, line, environment, outcome and reason.",
-  incremental: true
-})
-
-const durations = Metric.histogram("quotewire_carrier_exchange_duration_seconds", {
-  description: "How long carriers took, by purpose of the exchange, carrier and line.",
-  boundaries: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120]
-})
-
-/** Counts and times a finished exchange. */
-export const measure = ({
-  carrier_id: carrier,
-  duration_ms,
-  environment,
-  exchange,
-  line,
-  outcome,
-  reason
-}: CarrierExchange): Effect.Effect<void> => {
-  const labels = { exchange, carrier, line: line ?? "" }
-  const counted = { ...labels, environment: environment ?? "", outcome, reason: reason ?? "" }
-  return Effect.andThen(
-    Metric.update(Metric.withAttributes(exchanges, counted), 1),
-    Metric.update(Metric.withAttributes(durations, labels), duration_ms / secondMs)
-  )
-}

@@ -7,7 +7,7 @@ import { CarrierConnections } from "../CarrierConnections.ts"
 import { CarrierTransport } from "../CarrierTransport.ts"
 import * as Redaction from "../secrets/Redaction.ts"
 import type { ExchangeOutcome, ExchangeType } from "./Exchange.ts"
-import * as RecordedTransport from "./RecordedTransport.ts"
+import * as HttpRecording from "./HttpRecording.ts"
 
 /** The maximum number of HTTP exchanges recorded in one exchange. */
 const maxHttp = 8
@@ -41,6 +41,38 @@ export interface WayOut {
   readonly connections: Connections
 }
 
+/** The first HTTP exchanges with a carrier, in start order. */
+export class HttpList {
+  /** How many later exchanges did not fit. */
+  left_out = 0
+  private readonly max: number
+  private readonly list: Array<HttpRecording.RawHttp> = []
+
+  constructor(max: number) {
+    this.max = max
+  }
+
+  get exchanges(): ReadonlyArray<HttpRecording.RawHttp> {
+    return this.list
+  }
+
+  readonly add: HttpRecording.AddHttp = (begun) => {
+    if (this.list.length >= this.max) {
+      this.left_out += 1
+      return () => {}
+    }
+    const index = this.list.push(begun) - 1
+    return (known) => {
+      this.list[index] = { ...(this.list[index] ?? begun), ...known }
+    }
+  }
+
+  /** Makes a client that sends requests through another client, and adds each HTTP exchange to the list. */
+  recording(client: HttpClient.HttpClient): HttpClient.HttpClient {
+    return HttpClient.transform(client, (call, request) => HttpRecording.recorded(call, request, this.add))
+  }
+}
+
 /**
  * Collects what is known about one exchange with a carrier's adapter.
  *
@@ -70,20 +102,20 @@ export class Draft {
   private readonly secrets: Array<string> = []
   /** How many requests were already searched for credentials. */
   private read = 0
-  private readonly list = new RecordedTransport.HttpList(maxHttp)
+  private readonly list = new HttpList(maxHttp)
 
   constructor(exchange: ExchangeType, adapter: CarrierAdapter, { connections, transport }: WayOut) {
     this.exchange = exchange
     this.adapter = adapter
     this.connections = connections
-    this.transport = RecordedTransport.make(transport, this.list.add)
+    this.transport = this.list.recording(transport)
   }
 
   get broken_rules(): ReadonlyArray<BrokenRule> {
     return this.rules
   }
 
-  get http(): ReadonlyArray<RecordedTransport.RawHttp> {
+  get http(): ReadonlyArray<HttpRecording.RawHttp> {
     return this.list.exchanges
   }
 
@@ -153,7 +185,7 @@ export class Draft {
   }
 
   /** Adds an HTTP exchange, unless the maximum is reached. */
-  addHttp(http: RecordedTransport.RawHttp): void {
+  addHttp(http: HttpRecording.RawHttp): void {
     this.list.add(http)
   }
 }

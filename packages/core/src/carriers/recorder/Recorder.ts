@@ -1,10 +1,10 @@
-import { Cause, Clock, Context, Effect, Layer } from "effect"
+import { Cause, Clock, Context, Effect, Layer, Metric } from "effect"
 import type { Environment } from "../../access/Caller.ts"
 import * as Fault from "../../concurrency/Fault.ts"
 import * as Change from "../../storage/Change.ts"
 import { commit, Storage } from "../../storage/Storage.ts"
 import { type ApplicationId, Ids, type QuoteRequestId, type WorkspaceId } from "../../wire/Ids.ts"
-import { fromMillis } from "../../wire/Timestamp.ts"
+import { fromMillis, secondMs } from "../../wire/Timestamp.ts"
 import type { CarrierAdapter, CarrierCallback, ConnectionValues } from "../Carrier.ts"
 import { CarrierConnections } from "../CarrierConnections.ts"
 import { CarrierTransport } from "../CarrierTransport.ts"
@@ -13,13 +13,12 @@ import * as SecretForms from "../secrets/SecretForms.ts"
 import {
   type CarrierExchange,
   ExchangeRecording,
-  measure,
   OnCarrierExchange,
   type RecordedExchanges
 } from "./CarrierExchange.ts"
 import { Draft } from "./Draft.ts"
 import * as Exchange from "./Exchange.ts"
-import * as RecordedTransport from "./RecordedTransport.ts"
+import * as HttpRecording from "./HttpRecording.ts"
 
 /** The quote request to which an exchange belongs, and the time of the exchange. */
 export interface Subject {
@@ -36,13 +35,13 @@ export interface Subject {
 
 const make = Effect.gen(function* () {
   const drafts = yield* makeDrafts
-  const redactionOf = redacting(yield* RecentSecrets)
+  const findSecrets = findingSecrets(yield* RecentSecrets)
 
   /** The secrets that an answer could repeat. There are none for a fictional carrier, because nothing is sent to it. */
   const secretsOf = (draft: Draft | null, connection: ConnectionValues | undefined): SecretForms.SecretForms =>
-    draft === null ? SecretForms.none : redactionOf(draft, connection).secrets
+    draft === null ? SecretForms.none : findSecrets(draft, connection)
 
-  return { ...drafts, secretsOf, ...(yield* makeEnds(redactionOf)) }
+  return { ...drafts, secretsOf, ...(yield* makeEnds(findSecrets)) }
 })
 
 /** Makes the functions that begin an exchange's draft. */
@@ -67,38 +66,39 @@ const makeDrafts = Effect.gen(function* () {
   const beginCallback = (adapter: CarrierAdapter, sent: CarrierCallback): Effect.Effect<Draft | null> =>
     Effect.gen(function* () {
       const draft = yield* begin("callback", adapter)
-      draft?.addHttp(RecordedTransport.received(sent, yield* Clock.currentTimeMillis))
+      draft?.addHttp(HttpRecording.received(sent, yield* Clock.currentTimeMillis))
       return draft
     })
 
   return { begin, beginCallback }
 })
 
-type RedactionOf = (draft: Draft, connection: ConnectionValues | undefined) => Redaction.Redaction
+type FindSecrets = (draft: Draft, connection: ConnectionValues | undefined) => SecretForms.SecretForms
 
-/** Makes a function that decides what an exchange must not keep or show, given its draft so far. */
-const redacting = (recent: RecentlySent): RedactionOf => {
+/** Makes a function that finds the secrets that an exchange must not keep or show, given its draft so far. */
+const findingSecrets = (recent: RecentlySent): FindSecrets => {
   const finderOf = SecretForms.remembering(maxFinders)
   return (draft, connection) => {
     const sent = recent.remember(draft.adapter.carrier.id, draft.secretsSent())
-    return Redaction.redactionOf(draft.adapter, connection, sent, finderOf)
+    return SecretForms.ofCarrier(draft.adapter, connection, sent, finderOf)
   }
 }
 
-const makeEnds = Effect.fnUntraced(function* (redactionOf: RedactionOf) {
+const makeEnds = Effect.fnUntraced(function* (findSecrets: FindSecrets) {
   const storage = yield* Storage
   const ids = yield* Ids
   const recording = yield* ExchangeRecording
   const onExchange = yield* OnCarrierExchange
 
   const ended = Effect.fnUntraced(function* (draft: Draft, call: NonNullable<Draft["call"]>, subject: Subject | null) {
-    const redaction = redactionOf(draft, subject?.connection)
-    const summary = summaryOf(draft, call, subject, redaction)
+    const secrets = findSecrets(draft, subject?.connection)
+    const summary = summaryOf(draft, call, subject, secrets)
     yield* measure(summary)
     yield* report(onExchange, summary)
     if (subject === null || !isWanted(recording[subject.environment], summary.outcome)) return none
     const number = draft.exchange === "ask" ? null : yield* nextNumber(storage, subject)
     if (number === null && draft.exchange !== "ask") return none
+    const redaction = Redaction.redactionOf(draft.adapter, secrets)
     return [Exchange.toStored(exchangeOf(draft, summary, subject, redaction, number), ids.exchange())]
   })
 
@@ -173,6 +173,34 @@ export const RecentSecrets: Context.Reference<RecentlySent> = Context.Reference(
 
 const none: ReadonlyArray<never> = []
 
+const exchanges = Metric.counter("quotewire_carrier_exchanges_total", {
+  description: "Exchanges with carriers, by purpose, carrier, line, environment, outcome and reason.",
+  incremental: true
+})
+
+const durations = Metric.histogram("quotewire_carrier_exchange_duration_seconds", {
+  description: "How long carriers took, by purpose of the exchange, carrier and line.",
+  boundaries: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120]
+})
+
+/** Counts and times a finished exchange. */
+const measure = ({
+  carrier_id: carrier,
+  duration_ms,
+  environment,
+  exchange,
+  line,
+  outcome,
+  reason
+}: CarrierExchange): Effect.Effect<void> => {
+  const labels = { exchange, carrier, line: line ?? "" }
+  const counted = { ...labels, environment: environment ?? "", outcome, reason: reason ?? "" }
+  return Effect.andThen(
+    Metric.update(Metric.withAttributes(exchanges, counted), 1),
+    Metric.update(Metric.withAttributes(durations, labels), duration_ms / secondMs)
+  )
+}
+
 /** Reports an exchange to the program's `OnCarrierExchange`. Logs an error that it throws. */
 const report = (onExchange: (exchange: CarrierExchange) => void, summary: CarrierExchange): Effect.Effect<void> =>
   Fault.callHook(
@@ -214,7 +242,7 @@ const summaryOf = (
   draft: Draft,
   { duration_ms, started_at }: NonNullable<Draft["call"]>,
   subject: Subject | null,
-  redaction: Redaction.Redaction
+  secrets: SecretForms.SecretForms
 ): CarrierExchange => ({
   exchange: draft.exchange,
   carrier_id: draft.adapter.carrier.id,
@@ -227,11 +255,11 @@ const summaryOf = (
   outcome: draft.outcome,
   reason: draft.reason,
   broken_rules: draft.broken_rules.map(({ message, path }) => ({
-    path: redaction.secrets.without(path),
-    message: redaction.secrets.without(message)
+    path: secrets.without(path),
+    message: secrets.without(message)
   })),
-  fault: draft.fault === null ? null : redaction.secrets.without(draft.fault),
-  http: draft.http.map((http) => RecordedTransport.summaryOf(http, redaction)),
+  fault: draft.fault === null ? null : secrets.without(draft.fault),
+  http: draft.http.map((http) => HttpRecording.summaryOf(http, secrets)),
   http_left_out: draft.http_left_out
 })
 
@@ -248,6 +276,6 @@ const exchangeOf = (
   line,
   environment,
   at: fromMillis(at),
-  http: draft.http.map((http) => RecordedTransport.exchangeOf(http, redaction)),
+  http: draft.http.map((http) => HttpRecording.exchangeOf(http, redaction)),
   number
 })

@@ -100,19 +100,18 @@ export interface Redaction {
 /** What an adapter declares about its secrets and the bodies of its exchanges. */
 export type Declared = Pick<CarrierAdapter, "connection" | "keeps_text_bodies" | "redact">
 
-/**
- * How to redact an adapter's exchanges. All connection values that the adapter does not declare as a `string` are
- * secrets, and so are all credentials in `sent`.
- */
+/** How to redact an adapter's exchanges, which may contain these secrets. */
 export const redactionOf = (
-  { connection = {}, keeps_text_bodies = false, redact: paths = [] }: Declared,
-  values: ConnectionValues = {},
-  sent: ReadonlyArray<string> = [],
-  finderOf: typeof SecretForms.make = SecretForms.make
-): Redaction => {
-  const given = Object.entries(values).flatMap(([name, value]) => (connection[name] === "string" ? [] : [value]))
-  return { paths, keeps_text: keeps_text_bodies, secrets: finderOf([...given, ...sent]) }
-}
+  { keeps_text_bodies = false, redact: paths = [] }: Omit<Declared, "connection">,
+  secrets: SecretForms.SecretForms
+): Redaction => ({ paths, keeps_text: keeps_text_bodies, secrets })
+
+/** How to redact an adapter's exchanges after it has sent these requests over a connection with these values. */
+export const redactionAfter = (
+  adapter: Declared,
+  values: ConnectionValues | undefined,
+  requests: ReadonlyArray<Sent>
+): Redaction => redactionOf(adapter, SecretForms.ofCarrier(adapter, values, secretsSent(requests)))
 
 /** One side of an HTTP exchange. */
 export const RecordedMessage = Schema.Struct({
@@ -332,7 +331,7 @@ const emptied = ({ attributes, children, name }: Xml.XmlElement): Xml.XmlElement
 /** A URL as recorded: its host, its path, and the names of the query parameters without their values. */
 export const address = (
   { host, pathname, searchParams }: Pick<URL, "host" | "pathname" | "searchParams">,
-  { secrets }: Redaction
+  secrets: SecretForms.SecretForms
 ): { readonly host: string; readonly path: string } => {
   const names = [...new Set(searchParams.keys())].join("&")
   const path = secrets.without(names === "" ? pathname : `${pathname}?${names}`)

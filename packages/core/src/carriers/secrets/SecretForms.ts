@@ -1,5 +1,6 @@
 import { Base64, Hex } from "effect/encoding"
 import { BoundedMap } from "../../concurrency/BoundedMap.ts"
+import type { CarrierAdapter, ConnectionValues } from "../Carrier.ts"
 
 /*
  * A secret that was sent to a carrier can come back in many forms: unchanged, escaped for a URL, a form, JSON, XML or
@@ -53,6 +54,20 @@ const formsOf = (secret: string): Forms => {
 
 /** Makes a finder for these secrets. */
 export const make = (secrets: Iterable<string>): SecretForms => finderWith(secrets, formsOf)
+
+/**
+ * Makes a finder for the secrets of a carrier: all connection values that the adapter does not declare as a `string`,
+ * and the credentials that were sent.
+ */
+export const ofCarrier = (
+  { connection = {} }: Pick<CarrierAdapter, "connection">,
+  values: ConnectionValues = {},
+  sent: ReadonlyArray<string> = [],
+  makeFinder: typeof make = make
+): SecretForms => {
+  const given = Object.entries(values).flatMap(([name, value]) => (connection[name] === "string" ? [] : [value]))
+  return makeFinder([...given, ...sent])
+}
 
 const finderWith = (secrets: Iterable<string>, formsIn: typeof formsOf): SecretForms => {
   const whole = [...new Set(secrets)].map((secret) => secret.toWellFormed()).filter(isLongEnough)

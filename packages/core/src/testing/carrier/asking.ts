@@ -1,8 +1,9 @@
 import { Effect, Result, Schema } from "effect"
 import { type CarrierAdapter, CarrierReply } from "../../carriers/Carrier.ts"
 import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
+import { HttpList } from "../../carriers/recorder/Draft.ts"
 import type { HttpExchange } from "../../carriers/recorder/Exchange.ts"
-import * as RecordedTransport from "../../carriers/recorder/RecordedTransport.ts"
+import * as HttpRecording from "../../carriers/recorder/HttpRecording.ts"
 import * as Redaction from "../../carriers/secrets/Redaction.ts"
 import * as Monotonic from "../../concurrency/Monotonic.ts"
 import { ContractBroken } from "./carrierRule.ts"
@@ -38,16 +39,16 @@ export const ask = Effect.fnUntraced(function* (
   options: Pick<Subject.Options, "connection" | "environment" | "key"> = {}
 ): Effect.fn.Return<Asked, ContractBroken> {
   const subject = yield* Subject.subjectOf(adapter, line, facts, options)
-  const list = new RecordedTransport.HttpList(maxHttp)
-  const transport = RecordedTransport.make(yield* CarrierTransport, list.add)
+  const list = new HttpList(maxHttp)
+  const transport = list.recording(yield* CarrierTransport)
   const beganMs = yield* Monotonic.millis
   const answer = yield* Effect.result(
     Effect.provideService(Subject.polled(subject, Subject.askOf(subject, "ask")), CarrierTransport, transport)
   )
   const duration_ms = yield* Monotonic.since(beganMs)
-  const redaction = Redaction.redactionOf(adapter, options.connection, Redaction.secretsSent(list.exchanges))
+  const redaction = Redaction.redactionAfter(adapter, options.connection, list.exchanges)
   const told = Result.flatMap(answer, (reply) => withoutSecrets(reply, redaction))
-  const http = list.exchanges.map((exchange) => RecordedTransport.exchangeOf(exchange, redaction))
+  const http = list.exchanges.map((exchange) => HttpRecording.exchangeOf(exchange, redaction))
   return { answer: told, duration_ms, http, http_left_out: list.left_out }
 })
 

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { CarrierReply } from "../../carriers/Carrier.ts"
 import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
-import * as RecordedTransport from "../../carriers/recorder/RecordedTransport.ts"
+import { HttpList } from "../../carriers/recorder/Draft.ts"
 import { broken, ContractBroken } from "./carrierRule.ts"
 
 /** The maximum number of an ask's requests to record. */
@@ -16,8 +16,8 @@ const maxRequests = 100
 export const reached = Effect.fnUntraced(function* (
   asked: Effect.Effect<CarrierReply, ContractBroken>
 ): Effect.fn.Return<CarrierReply, ContractBroken> {
-  const list = new RecordedTransport.HttpList(maxRequests)
-  const transport = RecordedTransport.make(yield* CarrierTransport, list.add)
+  const list = new HttpList(maxRequests)
+  const transport = list.recording(yield* CarrierTransport)
   const isAnswered = () => list.exchanges.some(({ status }) => status !== null)
   const reply = yield* asked.pipe(
     Effect.provideService(CarrierTransport, transport),
@@ -38,7 +38,7 @@ export const reached = Effect.fnUntraced(function* (
  * Describes the request that got no answer, and says why; null if all requests were answered. Leaves out the path,
  * because it may contain a fact.
  */
-const lostIn = ({ exchanges }: RecordedTransport.HttpList): string | null => {
+const lostIn = ({ exchanges }: HttpList): string | null => {
   const lost = exchanges.findLast(({ status }) => status === null)
   return lost === undefined ? null : `${lost.method} at ${lost.url.host} ended without an answer: ${lost.error}.`
 }

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import { CurrentRequest } from "../../carriers/http/SentRequest.ts"
-import * as RecordedTransport from "../../carriers/recorder/RecordedTransport.ts"
+import * as HttpRecording from "../../carriers/recorder/HttpRecording.ts"
 import { standInToken } from "../standInToken.ts"
 
 /* Transports that replace a carrier. */
@@ -26,7 +26,7 @@ export interface Trouble {
 
 /** Everything that was sent, as some carriers repeat it in their errors. */
 const sentText = (request: HttpClientRequest.HttpClientRequest, url: URL): string =>
-  `${url} ${RecordedTransport.bodyOf(request).text ?? ""}`
+  `${url} ${HttpRecording.bodyOf(request).text ?? ""}`
 
 const answering = (status: number, bodyOf: (sent: string) => string, contentType: string) =>
   make((request, url) =>
@@ -47,7 +47,7 @@ export const overheard = (client: HttpClient.HttpClient) => {
   const transport = HttpClient.transform(client, (call, request) => {
     if (requests.length >= maxRequests) return call
     const { authorization: _, ...headers } = request.headers
-    const { text } = RecordedTransport.bodyOf(request)
+    const { text } = HttpRecording.bodyOf(request)
     const query = JSON.stringify(request.urlParams)
     requests.push([request.method, request.url, query, JSON.stringify(headers), text ?? ""].join("\n"))
     return call

@@ -1,5 +1,5 @@
 import { Clock, Effect, Exit, Option, Stream } from "effect"
-import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
+import { type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import * as Fault from "../../concurrency/Fault.ts"
 import * as Monotonic from "../../concurrency/Monotonic.ts"
 import { fromMillis } from "../../wire/Timestamp.ts"
@@ -8,6 +8,7 @@ import { decoderOf } from "../http/Charset.ts"
 import { CurrentRequest, isAnswer } from "../http/SentRequest.ts"
 import * as Redaction from "../secrets/Redaction.ts"
 import { maxReadCharacters, type RawBody, type RawMessage } from "../secrets/Redaction.ts"
+import type { SecretForms } from "../secrets/SecretForms.ts"
 import type { HttpExchange } from "./Exchange.ts"
 
 type HttpSummary = Omit<HttpExchange, "request" | "response">
@@ -26,38 +27,11 @@ export interface RawHttp extends Pick<HttpExchange, "direction" | "method" | "st
 /** Adds an HTTP exchange that is beginning, and returns a function that adds what becomes known later. */
 export type AddHttp = (begun: RawHttp) => (known: Partial<RawHttp>) => void
 
-/** The first HTTP exchanges of a transport, in start order. */
-export class HttpList {
-  /** How many later exchanges did not fit. */
-  left_out = 0
-  private readonly max: number
-  private readonly list: Array<RawHttp> = []
-
-  constructor(max: number) {
-    this.max = max
-  }
-
-  get exchanges(): ReadonlyArray<RawHttp> {
-    return this.list
-  }
-
-  readonly add: AddHttp = (begun) => {
-    if (this.list.length >= this.max) {
-      this.left_out += 1
-      return () => {}
-    }
-    const index = this.list.push(begun) - 1
-    return (known) => {
-      this.list[index] = { ...(this.list[index] ?? begun), ...known }
-    }
-  }
-}
-
 /** An HTTP exchange without its headers and bodies. */
-export const summaryOf = (http: RawHttp, redaction: Redaction.Redaction): HttpSummary => ({
+export const summaryOf = (http: RawHttp, secrets: SecretForms): HttpSummary => ({
   direction: http.direction,
   method: http.method,
-  ...Redaction.address(http.url, redaction),
+  ...Redaction.address(http.url, secrets),
   started_at: fromMillis(http.started_at),
   duration_ms: http.duration_ms,
   status: http.status,
@@ -66,49 +40,50 @@ export const summaryOf = (http: RawHttp, redaction: Redaction.Redaction): HttpSu
 
 /** An HTTP exchange in the form in which it is recorded. */
 export const exchangeOf = (http: RawHttp, redaction: Redaction.Redaction): HttpExchange => ({
-  ...summaryOf(http, redaction),
+  ...summaryOf(http, redaction.secrets),
   request: Redaction.recorded(http.request, redaction),
   response: http.response === null ? null : Redaction.recorded(http.response, redaction)
 })
 
-/** Makes a client that sends requests through another client, and adds each HTTP exchange. */
-export const make = (client: HttpClient.HttpClient, addHttp: AddHttp): HttpClient.HttpClient =>
-  HttpClient.transform(client, (call, request) =>
-    Effect.flatMap(
-      Effect.all([Clock.currentTimeMillis, Monotonic.millis, CurrentRequest]),
-      ([started_at, began_ms, sent]) => {
-        // The whole bodies of a token request and its answer are secret.
-        const isSecret = sent?.purpose === "token"
-        const kept = (body: RawBody): RawBody => (isSecret ? { ...body, text: null } : body)
-        const add = addHttp({
-          direction: "sent",
-          method: request.method,
-          url: urlOf(request),
-          started_at,
-          duration_ms: 0,
-          status: null,
-          // The value for an exchange that is still running when the adapter answers.
-          error: "aborted",
-          request: {
-            headers: request.headers,
-            content_type: request.headers["content-type"] ?? null,
-            body: kept(bodyOf(request))
-          },
-          response: null,
-          is_seen: true
-        })
-        const addEnd = (exit: Exit.Exit<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>) =>
-          Effect.map(Monotonic.since(began_ms), (duration_ms) => add({ duration_ms, ...endOf(exit) }))
-        return Effect.map(Effect.onExit(call, addEnd), (response) =>
-          tapped(response, (body) =>
-            add({
-              response: { ...headOf(response), body: kept(body) },
-              is_seen: sent === null || isAnswer(sent, response.status)
-            })
-          )
+/** An HTTP call with its response. */
+type HttpCall = Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>
+
+/** Makes the HTTP call of a request, and adds what is sent and received. */
+export const recorded = (call: HttpCall, request: HttpClientRequest.HttpClientRequest, addHttp: AddHttp): HttpCall =>
+  Effect.flatMap(
+    Effect.all([Clock.currentTimeMillis, Monotonic.millis, CurrentRequest]),
+    ([started_at, began_ms, sent]) => {
+      // The whole bodies of a token request and its answer are secret.
+      const isSecret = sent?.purpose === "token"
+      const kept = (body: RawBody): RawBody => (isSecret ? { ...body, text: null } : body)
+      const add = addHttp({
+        direction: "sent",
+        method: request.method,
+        url: urlOf(request),
+        started_at,
+        duration_ms: 0,
+        status: null,
+        // The value for an exchange that is still running when the adapter answers.
+        error: "aborted",
+        request: {
+          headers: request.headers,
+          content_type: request.headers["content-type"] ?? null,
+          body: kept(bodyOf(request))
+        },
+        response: null,
+        is_seen: true
+      })
+      const addEnd = (exit: Exit.Exit<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>) =>
+        Effect.map(Monotonic.since(began_ms), (duration_ms) => add({ duration_ms, ...endOf(exit) }))
+      return Effect.map(Effect.onExit(call, addEnd), (response) =>
+        tapped(response, (body) =>
+          add({
+            response: { ...headOf(response), body: kept(body) },
+            is_seen: sent === null || isAnswer(sent, response.status)
+          })
         )
-      }
-    )
+      )
+    }
   )
 
 const nowhere = { host: "", pathname: "", searchParams: new URLSearchParams() }
