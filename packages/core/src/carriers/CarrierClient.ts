@@ -1,4 +1,4 @@
-import { Cause, Clock, Context, Deferred, Effect, identity, Layer, Random, Result } from "effect"
+import { Cause, Clock, Context, DateTime, Deferred, Effect, identity, Layer, Option, Random, Result } from "effect"
 import * as Fault from "../concurrency/Fault.ts"
 import { Slot } from "../concurrency/Slot.ts"
 import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
@@ -11,10 +11,10 @@ import {
   type CarrierRefresh,
   type CarrierReply,
   type Decline,
+  type MaintenanceWindow,
   maxAttemptMs,
   type Unavailable
 } from "./Carrier.ts"
-import { openUntil } from "./Eligibility.ts"
 import * as Failure from "./Failure.ts"
 import type { OpenCircuit } from "./health/CarrierHealth.ts"
 import type { CallToCarrier, Limited, NoRoom, Outcome, Place } from "./health/CarrierLimits.ts"
@@ -143,6 +143,19 @@ const closedFor = ({ maintenance = [] }: CarrierLine): Effect.Effect<number | nu
     const until = openUntil(maintenance, now)
     return until === null ? null : until - now
   })
+
+/**
+ * When a carrier that is closed at `now` reopens, in milliseconds of real time; null if it is open.
+ *
+ * Adjacent or overlapping windows count as one. Windows with invalid times are ignored.
+ */
+const openUntil = (windows: ReadonlyArray<MaintenanceWindow>, now: number): number | null =>
+  windows
+    .flatMap(({ from, until }) => Option.toArray(Option.all({ from: millisOf(from), until: millisOf(until) })))
+    .toSorted((a, b) => a.from - b.from)
+    .reduce<number | null>((end, { from, until }) => (from <= (end ?? now) && (end ?? now) < until ? until : end), null)
+
+const millisOf = (text: string): Option.Option<number> => Option.map(DateTime.make(text), DateTime.toEpochMillis)
 
 /** Calls the carrier unless it is in maintenance. */
 const unlessClosed =

@@ -1,8 +1,7 @@
-import { DateTime, Option } from "effect"
 import type { Environment } from "../access/Caller.ts"
 import { type Assumed, missingOf } from "../lines/Application.ts"
 import * as State from "../lines/State.ts"
-import type { CarrierAdapter, CarrierLine, MaintenanceWindow, NotAskedReason } from "./Carrier.ts"
+import type { CarrierAdapter, CarrierLine, NotAskedReason } from "./Carrier.ts"
 import type { ScenarioName } from "./Scenario.ts"
 import type { Part } from "./script.ts"
 
@@ -29,6 +28,17 @@ export const candidates = (
         : []
     })
     .toSorted((a, b) => a.line.typical_ms - b.line.typical_ms)
+
+/** The `candidates` of every line, in each environment. */
+export type CandidatesByLine = { readonly [E in Environment]: ReadonlyMap<string, ReadonlyArray<Candidate>> }
+
+/** Finds the `candidates` of every line and environment, once: a host's carriers do not change while it runs. */
+export const candidatesOfAll = (adapters: ReadonlyArray<CarrierAdapter>): CandidatesByLine => {
+  const lines = [...new Set(adapters.flatMap((adapter) => Object.keys(adapter.lines)))]
+  const candidatesIn = (environment: Environment) =>
+    new Map(lines.map((line) => [line, candidates(adapters, environment, line)]))
+  return { sandbox: candidatesIn("sandbox"), live: candidatesIn("live") }
+}
 
 /** The facts beyond the required ones that all of these carriers need. Without them, no carrier can be asked. */
 export const commonNeeds = ([first, ...others]: ReadonlyArray<Candidate>): ReadonlyArray<string> =>
@@ -81,16 +91,3 @@ export const reasonNotAsked = (
   }
   return options.circuit_open ? because("circuit_open") : null
 }
-
-/**
- * When a carrier that is closed at `now` reopens, in milliseconds of real time; null if it is open.
- *
- * Adjacent or overlapping windows count as one. Windows with invalid times are ignored.
- */
-export const openUntil = (windows: ReadonlyArray<MaintenanceWindow>, now: number): number | null =>
-  windows
-    .flatMap(({ from, until }) => Option.toArray(Option.all({ from: millisOf(from), until: millisOf(until) })))
-    .toSorted((a, b) => a.from - b.from)
-    .reduce<number | null>((end, { from, until }) => (from <= (end ?? now) && (end ?? now) < until ? until : end), null)
-
-const millisOf = (text: string): Option.Option<number> => Option.map(DateTime.make(text), DateTime.toEpochMillis)

@@ -3,7 +3,7 @@ import { Seal } from "../../access/Seal.ts"
 import { askTokens } from "../../access/Token.ts"
 import { CarrierAdapters, type CarrierAsk } from "../../carriers/Carrier.ts"
 import { Connections } from "../../carriers/Connections.ts"
-import { type Candidate, candidates } from "../../carriers/Eligibility.ts"
+import { type Candidate, candidatesOfAll } from "../../carriers/Eligibility.ts"
 import { cast } from "../../carriers/OwnScenarios.ts"
 import * as Draft from "../../carriers/recorder/Draft.ts"
 import type { ExchangeType } from "../../carriers/recorder/Exchange.ts"
@@ -48,6 +48,7 @@ export interface OpenedRequest {
 const make = Effect.gen(function* () {
   const storage = yield* Storage
   const adapters = yield* CarrierAdapters
+  const offering = candidatesOfAll(adapters)
   const { open, askFor, isAppointed } = yield* makeAsks
   const recorder = yield* Recorder.Recorder
 
@@ -55,7 +56,7 @@ const make = Effect.gen(function* () {
   const carriersOf = (request: QuoteRequest.QuoteRequest): ReadonlyArray<Candidate> => {
     const scenario = QuoteRequest.scenarioOf(request)
     return scenario === null
-      ? candidates(adapters, request.environment, request.line)
+      ? (offering[request.environment].get(request.line) ?? [])
       : cast(adapters, request.line, scenario)
   }
 
