@@ -149,7 +149,7 @@ describe("modules of the core", () => {
     "lines/Application lines/Fact lines/FactSchema lines/Line lines/State",
     "lines/sharedFacts lines/standard lines/personal_auto/Vin lines/pet/Breed",
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
-      ["facts", "rules", "assume", "line"].map((module) => `lines/${line}/${module}`)
+      ["facts", "rules", "complete", "line"].map((module) => `lines/${line}/${module}`)
     ),
     "carriers/recorder/Exchange carriers/secrets/Redaction timeline/Entry",
     "carriers/secrets/SecretForms",

@@ -1,9 +1,9 @@
 import type { Scalar } from "./Application.ts"
-import type { PersonalAutoFacts } from "./personal_auto/assume.ts"
+import type { PersonalAutoFacts } from "./personal_auto/complete.ts"
 import { personalAuto } from "./personal_auto/line.ts"
-import type { PetFacts } from "./pet/assume.ts"
+import type { PetFacts } from "./pet/complete.ts"
 import { pet } from "./pet/line.ts"
-import type { RentersFacts } from "./renters/assume.ts"
+import type { RentersFacts } from "./renters/complete.ts"
 import { renters } from "./renters/line.ts"
 
 /** The standard lines, in the order in which they are listed. A host can offer other lines in addition or instead. */

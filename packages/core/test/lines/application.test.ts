@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { type Application, missingOf } from "../../src/lines/Application.ts"
+import { subjectsOf as vehiclesOf } from "../../src/lines/personal_auto/complete.ts"
 import { PersonalAuto } from "../../src/lines/personal_auto/facts.ts"
-import { subjectsOf as vehiclesOf } from "../../src/lines/personal_auto/line.ts"
 import { lineNames, type StandardLineName, standardLines } from "../../src/lines/standard.ts"
 import {
   accepted,

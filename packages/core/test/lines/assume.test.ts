@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type JsonSchema, Predicate, Result, Schema } from "effect"
 import { Assumptions } from "../../src/lines/Application.ts"
-import { assume as completeAuto } from "../../src/lines/personal_auto/assume.ts"
+import { assume as completeAuto } from "../../src/lines/personal_auto/complete.ts"
 import { PersonalAuto } from "../../src/lines/personal_auto/facts.ts"
 import type { StandardLineName } from "../../src/lines/standard.ts"
 import { lineNamed } from "./applications.ts"

@@ -1,4 +1,4 @@
-import { Context } from "effect"
+import { Context, Function } from "effect"
 import type { Environment } from "../../access/Caller.ts"
 import type { QuoteRequestId } from "../../wire/Ids.ts"
 import type { Exchange, HttpExchange } from "./Exchange.ts"
@@ -56,5 +56,5 @@ export interface CarrierExchange
  */
 export const OnCarrierExchange = Context.Reference<(exchange: CarrierExchange) => void>(
   "@quotewire/core/OnCarrierExchange",
-  { defaultValue: () => () => {} }
+  { defaultValue: () => Function.constVoid }
 )

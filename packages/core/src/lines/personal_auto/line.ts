@@ -1,20 +1,10 @@
-import { type Subject, subject } from "../Application.ts"
 import { codesOf } from "../codes.ts"
 import { defineLine } from "../defineLine.ts"
 import * as State from "../State.ts"
-import { assume, type PersonalAutoFacts } from "./assume.ts"
+import { assume, type PersonalAutoFacts, stateOf, subjectsOf } from "./complete.ts"
 import { example } from "./example.ts"
 import { PersonalAuto } from "./facts.ts"
 import { rules } from "./rules.ts"
-
-const vehicleLabel = ({ model_year, make, model }: PersonalAuto["vehicles"][number]): string | null => {
-  const words = [model_year, make, model].filter((word) => word !== undefined)
-  return words.length === 0 ? null : words.join(" ")
-}
-
-/** The insured subjects of a car policy: its vehicles. */
-export const subjectsOf = (facts: PersonalAuto): ReadonlyArray<Subject> =>
-  facts.vehicles.map((vehicle, i) => subject("vehicle", i, vehicleLabel(vehicle)))
 
 /** The line for car insurance. */
 export const personalAuto = defineLine<"personal_auto", PersonalAuto, PersonalAutoFacts, true>({
@@ -25,7 +15,7 @@ export const personalAuto = defineLine<"personal_auto", PersonalAuto, PersonalAu
   example,
   rules,
   assume,
-  stateOf: (facts) => facts.garaging_address.state,
+  stateOf,
   subjectsOf,
   stateLaw: (state) => {
     const { credit_use, liability_minimum } = State.get(state)

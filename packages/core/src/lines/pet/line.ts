@@ -1,22 +1,9 @@
-import { type Subject, subject } from "../Application.ts"
 import { codesOf } from "../codes.ts"
 import { defineLine } from "../defineLine.ts"
-import { assume, type PetFacts } from "./assume.ts"
+import { assume, type PetFacts, stateOf, subjectsOf } from "./complete.ts"
 import { example } from "./example.ts"
 import { Pet } from "./facts.ts"
 import { rules } from "./rules.ts"
-
-const petLabel = (animal: Pet["pets"][number]): string => {
-  if (animal.name !== undefined) return animal.name
-  const species = animal.species === "dog" ? "Dog" : "Cat"
-  const breed = animal.breed.replaceAll("_", " ")
-  if (animal.age_years === undefined) return `${species}, ${breed}, born ${animal.birth_month}`
-  return `${species}, ${breed}, ${animal.age_years} ${animal.age_years === 1 ? "year" : "years"}`
-}
-
-/** The insured subjects of a pet policy: its pets. */
-export const subjectsOf = (facts: Pet): ReadonlyArray<Subject> =>
-  facts.pets.map((animal, i) => subject("pet", i, petLabel(animal)))
 
 /** The line for pet insurance. */
 export const pet = defineLine<"pet", Pet, PetFacts>({
@@ -27,9 +14,8 @@ export const pet = defineLine<"pet", Pet, PetFacts>({
   example,
   rules,
   assume,
-  stateOf: (facts) => facts.residence.state,
+  stateOf,
   subjectsOf,
-  stateLaw: () => ({}),
   disclosures: ["pet_preexisting", "pet_waiting_period", "pet_wellness_not_insurance", "pet_free_look"],
   has_credit_disclosure: false,
   premium_includes_fees: false,

@@ -1,28 +1,9 @@
-import { type Subject, subject } from "../Application.ts"
 import { codesOf } from "../codes.ts"
 import { defineLine } from "../defineLine.ts"
-import { assume, type RentersFacts } from "./assume.ts"
+import { assume, type RentersFacts, stateOf, subjectsOf } from "./complete.ts"
 import { example } from "./example.ts"
 import { Renters } from "./facts.ts"
 import { rules } from "./rules.ts"
-
-const homes: { readonly [T in Renters["dwelling"]["type"]]: string } = {
-  apartment: "apartment",
-  condo: "condo",
-  townhouse: "townhouse",
-  duplex: "duplex",
-  single_family: "house",
-  mobile_home: "mobile home",
-  other: "home"
-}
-
-const dwellingLabel = ({ address, type }: Renters["dwelling"]): string =>
-  `Rented ${homes[type]} in ${address.city === undefined ? "" : `${address.city}, `}${address.state}`
-
-/** The insured subject of a renters policy: the rented home. */
-export const subjectsOf = (facts: Renters): ReadonlyArray<Subject> => [
-  subject("dwelling", 0, dwellingLabel(facts.dwelling))
-]
 
 /** The line for renters insurance. */
 export const renters = defineLine<"renters", Renters, RentersFacts>({
@@ -33,9 +14,8 @@ export const renters = defineLine<"renters", Renters, RentersFacts>({
   example,
   rules,
   assume,
-  stateOf: (facts) => facts.dwelling.address.state,
+  stateOf,
   subjectsOf,
-  stateLaw: () => ({}),
   disclosures: ["renters_not_flood_quake"],
   has_credit_disclosure: false,
   premium_includes_fees: true,

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import type { VehicleFacts } from "../../lines/personal_auto/assume.ts"
+import type { VehicleFacts } from "../../lines/personal_auto/complete.ts"
 import vehicleSegments from "./data/vehicle-segments.json" with { type: "json" }
 
 /** The rating groups of vehicles. */

@@ -1,6 +1,6 @@
 import type { CoverageItem } from "../../carriers/Carrier.ts"
 import type { Assumption } from "../../lines/Application.ts"
-import type { PersonalAutoFacts, VehicleFacts } from "../../lines/personal_auto/assume.ts"
+import type { PersonalAutoFacts, VehicleFacts } from "../../lines/personal_auto/complete.ts"
 import * as State from "../../lines/State.ts"
 import { deductible, limited, plain } from "../coverageItems.ts"
 

@@ -1,6 +1,11 @@
-import type { DriverFacts, PersonalAutoFacts, VehicleFacts } from "../../lines/personal_auto/assume.ts"
+import {
+  type DriverFacts,
+  type PersonalAutoFacts,
+  subjectsOf,
+  type VehicleFacts
+} from "../../lines/personal_auto/complete.ts"
 import { limits, values } from "../../lines/personal_auto/facts.ts"
-import { personalAuto as line, subjectsOf } from "../../lines/personal_auto/line.ts"
+import { personalAuto as line } from "../../lines/personal_auto/line.ts"
 import * as State from "../../lines/State.ts"
 import { ageInYears, monthsBetween, yearOf } from "../../wire/CalendarDay.ts"
 import * as Rating from "../Rating.ts"

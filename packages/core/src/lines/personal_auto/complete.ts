@@ -1,5 +1,5 @@
 import { ageInYears } from "../../wire/CalendarDay.ts"
-import type { Assumptions, WithRequired } from "../Application.ts"
+import { type Assumptions, type Subject, subject, type WithRequired } from "../Application.ts"
 import * as State from "../State.ts"
 import { completePolicy } from "../sharedFacts.ts"
 import type { PersonalAuto } from "./facts.ts"
@@ -169,3 +169,15 @@ const priorInsurance = (prior: PersonalAuto["prior_insurance"], assumptions: Ass
   assumptions.record("prior_insurance.months_continuous", continuousMonths, "Insured for 12 months without a break")
   return { ...prior, months_continuous: continuousMonths }
 }
+
+/** The state in which carriers are asked: that of the garaging address. */
+export const stateOf = (facts: PersonalAuto): State.StateCode => facts.garaging_address.state
+
+const vehicleLabel = ({ model_year, make, model }: PersonalAuto["vehicles"][number]): string | null => {
+  const words = [model_year, make, model].filter((word) => word !== undefined)
+  return words.length === 0 ? null : words.join(" ")
+}
+
+/** The insured subjects of a car policy: its vehicles. */
+export const subjectsOf = (facts: PersonalAuto): ReadonlyArray<Subject> =>
+  facts.vehicles.map((vehicle, i) => subject("vehicle", i, vehicleLabel(vehicle)))

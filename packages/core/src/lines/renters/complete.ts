@@ -1,4 +1,5 @@
-import type { Assumptions, Scalar, WithRequired } from "../Application.ts"
+import { type Assumptions, type Scalar, type Subject, subject, type WithRequired } from "../Application.ts"
+import type { StateCode } from "../State.ts"
 import { completePolicy } from "../sharedFacts.ts"
 import type { Renters } from "./facts.ts"
 
@@ -89,3 +90,24 @@ export const assume = (facts: Renters, today: string, assumptions: Assumptions):
     }
   }
 }
+
+/** The state in which carriers are asked: that of the rented home. */
+export const stateOf = (facts: Renters): StateCode => facts.dwelling.address.state
+
+const homes: { readonly [T in Renters["dwelling"]["type"]]: string } = {
+  apartment: "apartment",
+  condo: "condo",
+  townhouse: "townhouse",
+  duplex: "duplex",
+  single_family: "house",
+  mobile_home: "mobile home",
+  other: "home"
+}
+
+const dwellingLabel = ({ address, type }: Renters["dwelling"]): string =>
+  `Rented ${homes[type]} in ${address.city === undefined ? "" : `${address.city}, `}${address.state}`
+
+/** The insured subject of a renters policy: the rented home. */
+export const subjectsOf = (facts: Renters): ReadonlyArray<Subject> => [
+  subject("dwelling", 0, dwellingLabel(facts.dwelling))
+]

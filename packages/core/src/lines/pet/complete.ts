@@ -1,4 +1,5 @@
-import type { Assumptions, Scalar, WithRequired } from "../Application.ts"
+import { type Assumptions, type Scalar, type Subject, subject, type WithRequired } from "../Application.ts"
+import type { StateCode } from "../State.ts"
 import { completePolicy } from "../sharedFacts.ts"
 import type { Pet } from "./facts.ts"
 
@@ -56,3 +57,18 @@ export const assume = (facts: Pet, today: string, assumptions: Assumptions): Pet
     }
   }
 }
+
+/** The state in which carriers are asked: that of the residence. */
+export const stateOf = (facts: Pet): StateCode => facts.residence.state
+
+const petLabel = (animal: Pet["pets"][number]): string => {
+  if (animal.name !== undefined) return animal.name
+  const species = animal.species === "dog" ? "Dog" : "Cat"
+  const breed = animal.breed.replaceAll("_", " ")
+  if (animal.age_years === undefined) return `${species}, ${breed}, born ${animal.birth_month}`
+  return `${species}, ${breed}, ${animal.age_years} ${animal.age_years === 1 ? "year" : "years"}`
+}
+
+/** The insured subjects of a pet policy: its pets. */
+export const subjectsOf = (facts: Pet): ReadonlyArray<Subject> =>
+  facts.pets.map((animal, i) => subject("pet", i, petLabel(animal)))
