@@ -60,5 +60,5 @@ if (isWanted("pg_jobs")) add(pgJobs.tableOf(await pgJobs.run(settings)))
 if (isWanted("pg_deliveries")) add(pgDeliveries.tableOf(await pgDeliveries.run(settings)))
 if (isWanted("pg_reads")) add(pgReads.tableOf(await pgReads.run(settings)))
 if (isWanted("pg_growth")) add(pgGrowth.tableOf(await pgGrowth.run(settings)))
-// The results of a quick run, or of one with profiling, do not belong in the repository.
+// The results of a quick run, or of a run with profiling, do not belong in the repository.
 if (!settings.quick && settings.profile === null) report.write(tables, settings)

@@ -25,7 +25,7 @@ const pretty = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 /** Matches the linter's output in the reference's README. The rest of that README is written by hand. */
 const linted = /(<!-- linted -->\n)[\s\S]*(<!-- \/linted -->)/
 
-/** Generates the texts of the files from the running code. */
+/** Generates the contents of the files from the running code. */
 export const generate = async (): Promise<Readonly<Record<string, string>> & { readonly readme: string }> => {
   const recorded = await examples()
   const document = OpenApi.document(operations, OpenApi.recorded_at, { examples: recorded })

@@ -23,9 +23,7 @@ const commands: ReadonlyArray<readonly [program: string, ...args: ReadonlyArray<
   [inRuntimes("deno"), "run", "--allow-all", "--node-modules-dir=manual"]
 ]
 
-/**
- * The output of a program, without whitespace and quotation marks, because runtimes print values with different ones.
- */
+/** The output of a program, without whitespace and quotation marks, because runtimes print values differently. */
 const output = (folder: string, program: string, ...args: ReadonlyArray<string>): string =>
   execFileSync(program, args, { cwd: folder, encoding: "utf8" }).replaceAll(/[\s"',]+/g, " ")
 

@@ -9,7 +9,7 @@ export interface Peer {
   readonly name: string
   readonly script: string
   readonly args?: ReadonlyArray<string>
-  /** The load for this peer, if it differs from that of the other peers. */
+  /** The load for this peer, if it differs from the load for the other peers. */
   readonly load?: Suite["load"]
 }
 

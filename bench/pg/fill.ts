@@ -20,7 +20,7 @@ export interface Filling {
 
 const copyOf = (id: string): string => `left(${id}, -${counted}) || lpad(g::text, ${counted}, '0')`
 
-// The additional workspaces are numbered from 1, like those that changes are written to.
+// The additional workspaces are numbered from 1, as in `workspaceOf` in start.ts.
 const place = `case g % $2 when 0 then $1 else 'wks_' || lpad((g % $2)::text, 26, '0') end`
 
 const records = `insert into quotewire.record

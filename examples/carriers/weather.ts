@@ -2,8 +2,7 @@ import { gzipSync } from "node:zlib"
 import type { Answer, Asked } from "./apis.ts"
 
 /**
- * The ways in which the carrier can behave. Bad weather spoils the answers of its APIs, but not those of its token
- * endpoint.
+ * The ways in which the carrier can behave. Bad weather spoils the answers of its APIs, but not its token endpoint's.
  */
 export const weathers = {
   fair: "Answers at once.",

@@ -4,8 +4,8 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { test } from "vitest"
 
 /**
- * Two API revisions: the newest one under an invented date, and an older one in which a quote's `price` was called
- * `cost`.
+ * Two API revisions: the newest revision under an invented date, and an older revision in which a quote's `price` was
+ * called `cost`.
  */
 const revisions: Revision.Served = [
   { date: "2027-01-15", differences: [] },

@@ -28,7 +28,7 @@ export interface ReleasedManifest {
 /** A package as it would be published. */
 export interface Packed {
   readonly manifest: ReleasedManifest
-  /** The texts of its files, by their paths in the package. */
+  /** The contents of its files, by their paths in the package. */
   readonly files: ReadonlyMap<string, string>
   /** The file name of its tarball. */
   readonly tarball: string

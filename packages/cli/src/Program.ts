@@ -54,8 +54,8 @@ const subcommands = { ...groups.Try, ...groups.Integrate, ...groups.Operate, ...
 const isSubcommand = (word: string): word is keyof typeof subcommands => Object.hasOwn(subcommands, word)
 
 /**
- * Loads the subcommand that is called. Help, completions and suggestions for a mistyped word need all of them.
- * `--version` needs none.
+ * Loads the subcommand that is called. Help, completions and suggestions for a mistyped word need all subcommands, and
+ * `--version` needs no subcommand.
  */
 const needed = async ([word = "", ...rest]: ReadonlyArray<string>) => {
   if (word === "--version" && rest.length === 0) return []

@@ -11,7 +11,7 @@ type Services = Quotewire.Services | Storage.Storage
 
 /** Options of the agent endpoint. */
 export interface McpOptions {
-  /** Tools in addition to those of the service. */
+  /** Tools in addition to the service's own. */
   readonly tools?: ReadonlyArray<Tool.Tool<Services>>
   /** The version that the server reports; by default the version of this package. */
   readonly version?: string

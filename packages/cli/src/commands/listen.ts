@@ -27,7 +27,7 @@ interface ListenSettings extends HostClient.HostSettings {
   readonly webhook_header_prefix: string
 }
 
-/** The secret to sign with. If none was given, a new secret is created and printed, because the receiver needs it. */
+/** The secret to sign with. If the user gave no secret, creates one and prints it, because the receiver needs it. */
 const secretOf = Effect.fnUntraced(function* ({ json, signing_secret }: ListenSettings) {
   if (Option.isSome(signing_secret)) return signing_secret.value
   const secret = Signature.makeSecret(randomBytes(Signature.secretBytes))

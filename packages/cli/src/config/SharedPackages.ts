@@ -15,7 +15,9 @@ const pathOf = (name: string, from: string): string | null => {
   }
 }
 
-/** The packages of which a file would load a second copy. Values from one copy do not work with the other. */
+/**
+ * The shared packages of which a file would load a second copy. Values from one copy do not work with the other copy.
+ */
 export const secondCopies = (file: string): ReadonlyArray<string> =>
   shared.filter((name) => {
     const path = pathOf(name, file)

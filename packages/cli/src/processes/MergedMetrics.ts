@@ -47,8 +47,8 @@ type Combine = (one: number, other: number) => number
 const sum: Combine = (one, other) => one + other
 
 /**
- * Gauges that are not summed. If all processes observe the same value in the database, the largest one is used. The
- * start time is the oldest process's.
+ * Gauges that are not summed. Gauges that all processes read from the same database get the largest value. The start
+ * time is the start time of the oldest process.
  */
 const gauges: ReadonlyMap<string, Combine> = new Map([
   ["quotewire_oldest_due_job_age_seconds", Math.max],

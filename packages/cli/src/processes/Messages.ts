@@ -21,7 +21,7 @@ export const Bound = Schema.fromJsonString(
 
 /** An order from the primary to a worker. */
 export const Order = Schema.Literals([
-  /** Answer the connection that is sent with the order. */
+  /** Serve the connection that is sent with this order. */
   "connection",
   /** Finish running calls, report the last metrics, then wait for `leave`. */
   "drain",

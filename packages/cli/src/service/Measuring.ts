@@ -8,7 +8,7 @@ export type MetricsHooks = Pick<Handler.Settings, "onAnswered">
 
 /** Where a process serves its metrics. */
 export interface MetricsSettings extends Pick<HostSettings, "host" | "metrics_port"> {
-  /** Whether another process collects and serves this process's metrics, so that this one only measures. */
+  /** Whether another process collects and serves this process's metrics, so that this process only measures. */
   readonly metrics_are_collected?: boolean
 }
 

@@ -4,8 +4,8 @@ import { HostError } from "./HostError.ts"
 import { revision } from "./routes.ts"
 
 /**
- * The largest response that is read. The API sends none this large: a page has at most 100 items, a request at most
- * 1,000 quotes.
+ * The maximum size of a response that is read, in bytes. The API sends only smaller ones: a page has at most 100 items,
+ * and a request at most 1,000 quotes.
  */
 const maxAnswerBytes = 32 * 1024 * 1024
 

@@ -2,7 +2,7 @@ import type { CallOptions } from "@quotewire/core/client"
 import { ApiError, invalidInput } from "./ApiError.ts"
 import { type ClientRoute, revision } from "./routes.ts"
 
-/** A call's HTTP request. Every attempt sends the same one. */
+/** A call's HTTP request. Every attempt sends the same request. */
 export interface CallRequest {
   readonly method: ClientRoute["method"]
   /** The path and query, relative to the base URL. */

@@ -9,7 +9,7 @@ import * as ConsoleSession from "./ConsoleSession.ts"
 
 /** Settings of the console. */
 export interface Settings {
-  /** The folder with a copy of the console's files; by default the one in this package. */
+  /** The folder with a copy of the console's files; by default the folder in this package. */
   readonly folder?: string | URL
   /** A one-time link to sign in; none by default. */
   readonly link?: ConsoleLink

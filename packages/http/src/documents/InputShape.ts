@@ -1,7 +1,7 @@
 import type { Operation } from "@quotewire/core"
 import { type JsonSchema, Predicate } from "effect"
 
-/** The fields of an operation's input as JSON Schemas, and the names of the required ones. */
+/** The JSON Schemas of the fields of an operation's input, and the names of the required fields. */
 export interface InputShape {
   readonly properties: Readonly<Record<string, JsonSchema.JsonSchema>>
   readonly required: ReadonlyArray<string>

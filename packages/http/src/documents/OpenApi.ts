@@ -23,7 +23,7 @@ export interface Options {
   readonly served?: Revision.Served
   /** The host's insurance lines; the standard lines by default. */
   readonly lines?: Lines.LineSet
-  /** Examples by operation name; the recorded ones by default. */
+  /** Examples by operation name; by default the recorded examples. */
   readonly examples?: OpenApiExamples.Examples
 }
 

@@ -7,7 +7,10 @@ import * as OpenApiExamples from "./OpenApiExamples.ts"
 import * as OpenApiParts from "./OpenApiParts.ts"
 import type { Described, OperationSchemas, Schemas } from "./OpenApiSchemas.ts"
 
-/** Creates the Operation Object of an operation, with a recorded example or one made from its schemas. */
+/**
+ * Creates an operation's Operation Object. Its example is the recorded one or, without a recording, made from the
+ * schemas.
+ */
 export const of = (operation: Described, schemas: Schemas, recorded?: Example): JsonNode => {
   const { input, body, output } = schemasOf(operation, schemas)
   const { status, location } = operation.route

@@ -10,7 +10,7 @@ export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | null
-  /** Writes the body in pieces, instead of `body`. It is interrupted if the caller disconnects. */
+  /** Writes the body in pieces, instead of `body`. Writing is interrupted if the caller disconnects. */
   readonly stream?: Streamed
 }
 

@@ -40,8 +40,8 @@ export const transport = (incoming: Incoming, route: string): FinishedCall.Trans
 /**
  * Creates a cache for the transports of requests to one route.
  *
- * A program usually calls the same route many times. A call with the same transport as the previous one reuses its
- * object, which saves memory because the request log keeps transports.
+ * A program usually calls the same route many times. If a call has the same transport as the previous call, the object
+ * is reused. That saves memory, because the request log stores transports.
  */
 export const cachedTransports = (route: string): ((incoming: Incoming) => FinishedCall.Transport) => {
   let last: FinishedCall.Transport | null = null

@@ -34,8 +34,8 @@ export interface Reply {
   /** Encoded JSON; null for an answer without a body. */
   readonly text: string | null
   /**
-   * Sends several JSON texts as server-sent events, instead of `text`. It is interrupted if the caller disconnects. The
-   * host sends comments to keep a silent stream open.
+   * Sends several JSON messages as server-sent events, instead of `text`. Sending is interrupted if the caller
+   * disconnects. The host sends comments to keep a silent stream open.
    */
   readonly events?: (send: (text: string) => void) => Effect.Effect<void>
 }

@@ -8,7 +8,7 @@ import * as TokenVerifier from "./TokenVerifier.ts"
 /** How many verified tokens are cached. */
 const maxCached = 5_000
 
-/** The token is valid but has none of the scopes that grant access here. */
+/** The token is valid but lacks every scope that grants access here. */
 export class InsufficientScope extends Data.TaggedError("InsufficientScope") {}
 
 /** Identifies callers by their access tokens. */

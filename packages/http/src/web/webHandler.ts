@@ -30,7 +30,7 @@ const given = Argument.checker("webHandler", Schema.Struct({ service: ServiceOrF
  * throws an error that names it.
  *
  * Instead of the service, you can pass a function that returns it. The handler calls that function on the first
- * request. Use this if your build loads this module too, as Next's does.
+ * request. Use this if your build imports this module, as Next's does: importing it must not start the service.
  *
  * @example
  * const quotewire = embed({ storage: MemoryStorage.layer, public_url: "https://shop.example/insurance" })

@@ -89,7 +89,7 @@ export class Connections {
     return this.open.size
   }
 
-  /** Gives out a connection, now or later. The returned function stops waiting for one. */
+  /** Passes a connection to `use`, now or later. Call the returned function to stop waiting. */
   take(target: Target, use: (connection: Connection) => void): () => void {
     const pool = this.poolOf(target.origin)
     const waiter: Waiter = { target, use }
@@ -271,7 +271,7 @@ export class StatusLine {
     }
   }
 
-  /** Forgets the previous response. Calls `onFlood` if the next one is too long. */
+  /** Forgets the previous response. Calls `onFlood` if the next response is too long. */
   begin(onFlood: () => void): void {
     this.text = ""
     this.received_bytes = 0

@@ -272,7 +272,7 @@ class Post {
     this.tryAddress(true)
   }
 
-  /** Tries the next address if nothing was sent to this one. */
+  /** Tries the next address. Called only if nothing was sent to the current address. */
   private tryNextAddress(failure: WebhookSender.SendFailure) {
     if (failure === "refused_address" || this.address_index + 1 >= this.addresses.length) return this.finish(failure)
     this.endTry("broken")

@@ -254,7 +254,7 @@ const withToolNames = (mapping: ToolInput.ArgumentMapping, error: ApiError.ApiEr
   })
 }
 
-/** A result: the summary and the answer as texts, and the answer as an object. */
+/** Creates a result: the summary and the answer as text, and the answer as an object. */
 const resultOf = (summary: Json.Json<string>, answer: Json.Json<unknown>, isError: boolean): ToolResult => ({
   content: Json.fromText<ReadonlyArray<Content>>(
     `[{"type":"text","text":${summary.text}},{"type":"text","text":${JSON.stringify(answer.text)}}]`

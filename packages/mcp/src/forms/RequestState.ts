@@ -25,7 +25,7 @@ export interface Subject extends Pick<ToolCall, "args" | "caller"> {
 }
 
 /**
- * The maximum length of a state that is read. This service writes only shorter ones, because forms limit the facts in
+ * The maximum length of a state that is read. This service's own states are shorter, because forms limit the facts in
  * them.
  */
 const maxCharacters = 32 * 1024

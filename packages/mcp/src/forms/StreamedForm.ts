@@ -16,7 +16,7 @@ import type { Crypto } from "./RequestState.ts"
 export interface Mailboxes<R> {
   /**
    * Sends a message to the host that waits for it. Returns whether the mailbox accepted the message. A mailbox accepts
-   * only one.
+   * only one message.
    */
   readonly send: (mailbox: Quotewire.Mailbox, text: string) => Effect.Effect<boolean, ApiError.ApiError, R>
   /** Waits for the message, but not longer than `wait_ms`; null on a timeout. */

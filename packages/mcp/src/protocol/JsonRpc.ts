@@ -62,7 +62,7 @@ export const unparsable = (message: string): ErrorAnswer => ({
   error: { code: codes.parse_error, message }
 })
 
-/** The messages of one body. Each is parsed separately, so some can be errors. */
+/** The messages in one body. Each message is parsed separately, so some of them can be errors. */
 export type Batch = ReadonlyArray<Result.Result<Message, ErrorAnswer>>
 
 /** Parses a JSON value as a message, a response or, if batches are allowed, a batch of messages. */

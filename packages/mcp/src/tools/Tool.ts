@@ -91,7 +91,7 @@ export interface Content {
 }
 
 /**
- * The result of a call (api.md, Tool results): texts for a model and the same data as an object, both already encoded.
+ * The result of a call (api.md, Tool results): text for a model and the same data as an object, both already encoded.
  */
 export interface ToolResult {
   readonly content: Json.Json<ReadonlyArray<Content>>

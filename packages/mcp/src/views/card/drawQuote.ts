@@ -69,7 +69,10 @@ export const texts = (title: string, items: ReadonlyArray<string>): ReadonlyArra
         )
       ]
 
-/** The monthly price in large type, because it is comparable across terms. If there is none, the price of the term. */
+/**
+ * The monthly price in large type, because it is comparable across terms. Without a monthly price, the price of the
+ * term.
+ */
 const priceOf = ({ comparison, premium, term_months }: Quote["price"]): ReadonlyArray<Child> => {
   if (premium === null) return ["Price unknown"]
   if (comparison !== null) return [Dollars.format(comparison.amount.amount_minor), term(" a month")]
