@@ -125,8 +125,8 @@ export const seal = (purpose: string, text: string): Effect.Effect<string, never
   Effect.flatMap(Seal, (sealer) => sealer.seal(purpose, text))
 
 /**
- * Opens text that `seal` sealed. Returns null, and logs it, if the text was altered or was sealed with a key that this
- * host lacks.
+ * Opens text that `seal` sealed. If the text was altered, or if this host lacks the key that sealed it, logs this and
+ * returns null.
  */
 export const unseal = (purpose: string, sealed: string): Effect.Effect<string | null, never, Services> =>
   Effect.flatMap(Seal, (sealer) => Effect.orElseSucceed(sealer.open(purpose, sealed), () => null))

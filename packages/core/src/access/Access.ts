@@ -285,7 +285,7 @@ const admitting = (storage: Storage["Service"], seal: Seal["Service"]) =>
 
 const unknownOrganization = "The access token names an organization that this service does not have."
 
-/** The length of an identifier without its prefix. Hexadecimal digits are valid characters in an identifier. */
+/** The length of an identifier without its prefix. A hash in hexadecimal can serve as this part. */
 const idCharacters = 26
 
 /** Generates a new key. */

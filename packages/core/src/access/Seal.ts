@@ -86,11 +86,10 @@ export class Seal extends Context.Service<
     /** Like `seal`, but synchronous. Null if the platform cannot encrypt synchronously. */
     readonly sealSync: ((purpose: string, text: string) => string) | null
     /**
-     * Decrypts text that `seal` made for the same purpose. Returns null, and logs it, if the text was altered.
+     * Decrypts text that `seal` made for the same purpose. If the text was altered, logs this and returns null.
      *
-     * If the settings lack the key that sealed the text, this logs that and fails with `StorageUnavailable`. A host
-     * with the right keys can still read the text, so this host must not decide without it. From then on `isMissingKey`
-     * is true.
+     * If the settings lack the key that sealed the text, logs this and fails with `StorageUnavailable`. A host with the
+     * right keys can still read the text, so this host must not decide without it. From then on `isMissingKey` is true.
      */
     readonly open: (purpose: string, sealed: string) => Effect.Effect<string | null, StorageUnavailable>
     /** The public names of the keys in the settings, newest first. A name reveals nothing about its key. */
@@ -307,8 +306,8 @@ export const sealRecord = (
     : Effect.succeed(new SealedRecord(record, workspaceId, sealSync))
 
 /**
- * Opens a sealed record. Returns `None`, as if the record were lost, if it was altered or copied from elsewhere; `Seal`
- * logs that.
+ * Opens a sealed record. If the record was altered or copied from elsewhere, `Seal` logs this, and the result is
+ * `None`, as if the record were lost.
  *
  * Fails only if this process lacks the key that sealed the record.
  */

@@ -58,8 +58,8 @@ const makeRecords = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
 
-  // Dated when the record is written, not when the call began: otherwise the answer to a one-year advance would already
-  // be a year old.
+  // Date the record when it is written, not when the call began. Otherwise the answer to a one-year advance would
+  // already be a year old.
   const write = Effect.fnUntraced(function* (id: RecordId, version: number, kept: IdempotencyRecord) {
     const { now } = yield* workspaces.moment(id.workspace_id)
     const record = kind.record(kept, { id: id.name, version, created_at: now, updated_at: now })

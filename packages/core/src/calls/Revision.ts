@@ -134,8 +134,8 @@ export const refusal = (revision: Revision, operation: string, newest: ApiError.
   )
 
 /**
- * The difference of an input field that has another name in the newer revision. The names are swapped, so that only the
- * older name is valid.
+ * Makes the difference for an input field that has another name in the newer revision. Swapping the names makes the
+ * newer name an unknown field in the older revision.
  */
 export const renamedInput = (older: string, newer: string): InputDifference => swapped([[newer, older]])
 

@@ -82,7 +82,7 @@ export type CarrierReview<Name extends LineName, Fields extends ConnectionFields
 
 /** A callback as received: the raw bytes, which a signature covers, and the same bytes as text. */
 export interface ReceivedCallback {
-  /** Header names in lower case. */
+  /** The headers. Their names are in lower case. */
   readonly headers: CarrierCallback["headers"]
   readonly raw: Uint8Array
   readonly text: string

@@ -63,7 +63,7 @@ export const placeIn = ({ organization_id, environment, carrier_id }: Connection
   carrier_id
 })
 
-/** The id of a connection's record. */
+/** The ID of a connection's record. */
 export const idOf = ({ organization_id, environment, carrier_id }: ConnectionPlace): string =>
   `${organization_id} ${environment} ${carrier_id}`
 

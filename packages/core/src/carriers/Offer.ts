@@ -19,7 +19,7 @@ export interface OfferContext {
   readonly handoff_hosts: ReadonlyArray<string>
   /** The secrets that were sent to the carrier. No text in the offer may repeat one. */
   readonly secrets: SecretForms
-  /** Milliseconds of workspace time. */
+  /** The current time, in milliseconds of workspace time. */
   readonly now: number
   /**
    * Whether the carrier is fictional; false by default. Fictional carriers may add actions that real carriers may not.

@@ -56,8 +56,8 @@ const standIn = ({ adapter, line }: Candidate, script: Script): Candidate => {
   const { carrier, connection, environments, handoff_hosts, lines } = adapter
   const latencyMs = script.at_ms === null ? 0 : script.at_ms - startMs
   return {
-    // The service repeats a failed ask once, even if the real carrier does not recognize repeats: the stand-in never
-    // calls it.
+    // The stand-in counts as idempotent, so the service repeats a failed ask once. This is safe even if the real
+    // carrier does not recognize repeated asks, because the real carrier is never called.
     line: { ...line, idempotent: true },
     adapter: {
       ...{ carrier, environments, handoff_hosts, lines },

@@ -2,11 +2,11 @@ import { minuteMs, secondMs } from "../wire/Timestamp.ts"
 import type { ScenarioName } from "./Scenario.ts"
 
 /*
- * What carriers do in each scenario. All times count from the origin, which is one second before the carrier is asked.
- * The origin is the start of the request, unless the request waited in the queue.
+ * What carriers do in each scenario. All times count from the scenario's beginning, which is one second before the
+ * carrier is asked. A scenario begins when its request starts, unless the request waited in the queue.
  */
 
-/** How long after the origin the carriers are asked. */
+/** How long after a scenario's beginning the carriers are asked. */
 export const startMs = secondMs
 
 /** How a carrier behaves in one ask. With `rules`, its own underwriting rules decide. */
@@ -20,11 +20,11 @@ export interface Part {
   readonly position: number
   /** How many carriers offer the line. */
   readonly count: number
-  /** When the carrier usually answers, in milliseconds after the origin. */
+  /** When the carrier usually answers, in milliseconds after the scenario begins. */
   readonly latency_ms: number
 }
 
-/** How a carrier behaves, and when it answers, in milliseconds after the origin; null if it never answers. */
+/** How a carrier behaves, and when it answers, in milliseconds after the scenario begins; null if it never answers. */
 export interface Script {
   readonly act: Act
   readonly at_ms: number | null
@@ -93,7 +93,7 @@ export const scriptOf = (scenario: ScenarioName | null, part: Part): Script => {
   }
 }
 
-/** When an offer changes after it was made, in milliseconds after the origin; null if it never changes. */
+/** When an offer changes after it was made, in milliseconds after the scenario begins; null if it never changes. */
 export const changeOf = (
   scenario: ScenarioName | null,
   part: Part

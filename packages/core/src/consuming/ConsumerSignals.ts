@@ -23,7 +23,7 @@ export const countParked = (consumer: string): Effect.Effect<void> =>
 /** How far the consumer was behind in a workspace when this process last looked. */
 interface Seen {
   readonly lag_ms: number
-  /** Milliseconds of real time. */
+  /** When this process last looked, in milliseconds of real time. */
   readonly at: number
 }
 

@@ -53,7 +53,7 @@ export const claim = (context: WorkspaceContext): Effect.Effect<NextTurn | Claim
     if (retry?.isGuilty === true) turns.noteKiller(now)
     return { held: HeldConsumer.make({ clock, storage }, workspace_id, claimed, settings.lease_ms) }
   }).pipe(
-    // Another process was faster.
+    // Another process has written one of these records first.
     Effect.catchTag("VersionConflict", () => Effect.succeed({ wait_ms: 0 }))
   )
 }

@@ -122,7 +122,7 @@ const handle = Effect.fnUntraced(function* (
   }
   const killsProcesses = error === ParkedEvent.processEnded
   if (!killsProcesses && !Consumer.isExhausted(held.current(), settings)) return false
-  // Decoded again, because the handler may have changed its copy.
+  // Decode the event again, because the handler may have changed its copy.
   yield* park(context, held, { event: eventOf(body), number, error })
   if (killsProcesses) turns.noteKiller(clock.currentTimeMillisUnsafe())
   return !runs.isRunning()

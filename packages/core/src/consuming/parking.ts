@@ -86,7 +86,7 @@ export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContex
   const retry = Effect.fnUntraced(function* (parked: ParkedEvent.StoredParkedEvent) {
     if (isOver()) return
     yield* held.check
-    // Read before the attempt, because the handler may change its event.
+    // Read the ID before the attempt, because the handler may change its event.
     const { id } = parked.event
     const attempt = Effect.andThen(
       update(context, held, id, (found) => ({ ...found, status: "running" })),

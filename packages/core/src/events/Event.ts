@@ -46,8 +46,8 @@ export const TypeName = Schema.String.annotate({ jsonSchema: { type: "string", e
 /** What an event can be about. New resources can appear at any time. */
 export const ResourceType = Schema.Literals(["quote_request", "quote"])
 
-// The schema does not say what depends on the type, because JSON Schema cannot express it. Documents show an event of
-// any type.
+// The schema accepts every event type with every resource type. Only the TypeScript type `Event` says which belong
+// together.
 const AnyEvent = Schema.Struct({
   id: EventId.annotateKey({ description: "The identifier of the event: handle each identifier once" }),
   type: TypeName.annotateKey({ description: "What happened. New types can be added: always have a default branch" }),

@@ -16,7 +16,7 @@ const billingCycles = {
 }
 
 /** The billing cycles that quotes for all lines use. */
-// biome-ignore lint/style/useNamingConvention: lines of embedders take it by this name, that of the field.
+// biome-ignore lint/style/useNamingConvention: embedders pass the codes to their lines under this name
 export const billing_cycles = Struct.keys(billingCycles)
 
 /** The fees of the standard lines. Each amount is for the whole term. */

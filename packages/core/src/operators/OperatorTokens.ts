@@ -44,7 +44,7 @@ export interface OperatorGrant extends Omit<Operator, "token_id"> {
   readonly subject: string
 }
 
-/** The length of an identifier without its prefix. Hexadecimal digits are valid characters in an identifier. */
+/** The length of an identifier without its prefix. A hash in hexadecimal can serve as this part. */
 const idCharacters = 26
 
 /** Creates, lists and revokes operators' tokens, and authenticates operators by their tokens. */

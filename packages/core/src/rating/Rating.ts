@@ -21,7 +21,10 @@ export interface Rating {
 /** The definition of a rating. `Facts` is the type of the line's complete facts. */
 export interface Definition<Facts extends object> extends Omit<Rating, "line" | "riskOf" | "settings"> {
   readonly line: Line<string, Facts>
-  /** The fields that a plan's `coverage` may have. By default it has none, because they are about standard lines. */
+  /**
+   * The fields that a plan's `coverage` may have. By default none may be set, because the fields that exist are about
+   * standard lines.
+   */
   readonly settings?: Rating["settings"]
   /**
    * Returns what rate plans see of an application: its state, its subjects with their coverages, and the variables'

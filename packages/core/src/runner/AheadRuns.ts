@@ -73,7 +73,8 @@ export const make = Effect.gen(function* () {
         const last = jobs.length === maxClaimed ? jobs.at(-1) : undefined
         const until = last?.due_at ?? timeOf(workspace, now) + ahead_ms + 1
         const run = Effect.gen(function* () {
-          // Read after the claim: while this host leases the workspace's jobs, no other host begins a collection there.
+          // Read the reach after the claim: while this host leases the workspace's jobs, no other host begins a
+          // collection there.
           const reach = yield* readReach
           const inReach = jobs.filter(({ due_at }) => due_at <= reach)
           yield* runBatches(inReach, Math.min(until, reach + 1), { handle, commit, fail })

@@ -9,7 +9,7 @@ export interface Periods {
    * of its start.
    */
   readonly facts_days: number
-  /** How long quote requests with their quotes are kept, and the keys with which they were started. */
+  /** How long quote requests, their quotes and their request keys are kept. */
   readonly quotes_days: number
   /** How long the hashes of consent receipts are kept, and the consents that the service itself recorded. */
   readonly consents_days: number

@@ -299,7 +299,10 @@ const concurrentGroups = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<Readon
   return [...groups.values()]
 }
 
-/** Makes a signal that wakes when a workspace's jobs (or any workspace's jobs) were stored or finished. */
+/**
+ * Makes a signal that wakes when jobs are stored or finished: in the given workspace, or in any workspace if none is
+ * given.
+ */
 export const wokenByJobs = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   workspaceId: WorkspaceId | undefined
@@ -335,7 +338,7 @@ export const noteFailure = (job: ClaimedJob, cause: JobCause): Effect.Effect<voi
 interface ReleaseRetry {
   /** The time between attempts to release jobs while storage is unavailable, in milliseconds. */
   readonly every_ms: number
-  /** When to stop retrying, because the leases have expired anyway, in milliseconds. */
+  /** How long to keep retrying, in milliseconds. After that, the leases have expired anyway. */
   readonly lease_ms: number
 }
 
@@ -343,8 +346,8 @@ interface ReleaseRetry {
 type Release = (jobs: ReadonlyArray<ClaimedJob>) => Effect.Effect<void>
 
 /**
- * Makes a function that releases jobs as long as the scope is open. Only a dead process's jobs must then wait until
- * their leases expire.
+ * Makes a function that releases jobs as long as the scope is open. Therefore only the jobs of a process that died must
+ * wait until their leases expire.
  */
 const releasing = Effect.fnUntraced(function* (
   storage: Storage["Service"],

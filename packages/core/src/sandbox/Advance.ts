@@ -96,8 +96,8 @@ const makeAccept = Effect.gen(function* () {
     acceptOnce({ storage, workspaces }, kind, { workspace_id, id: `${seconds} ${key}` }, ({ workspace, now }) => {
       const advanced = withLaterTarget(workspace, seconds, now - workspace.clock_offset_ms)
       const { clock_target_ms, reset_count } = advanced
-      // Dated at the target. Otherwise the record of a one-year advance would be a year old as soon as the advance
-      // ends.
+      // Date the record at the target. Otherwise the record of a one-year advance would be a year old as soon as the
+      // advance ends.
       const at = now + clock_target_ms - workspace.clock_offset_ms
       return Effect.succeed({ value: { clock_target_ms, reset_count }, workspace: advanced, at })
     })

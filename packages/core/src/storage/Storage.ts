@@ -36,7 +36,7 @@ export interface RecordKey {
 
 /** A request for due work. */
 export interface ClaimQuery {
-  /** Real time, in milliseconds. */
+  /** The current real time, in milliseconds. */
   readonly now: number
   readonly lease_ms: number
   readonly limit: number

@@ -37,7 +37,7 @@ export const Exchange = Schema.Struct({
   request: Schema.Struct({ body: Body }),
   response: Schema.Struct({
     status: Input.wholeNumber(200, 599),
-    /** Only harmless headers, so never cookies. */
+    /** The headers that are harmless to record, and therefore never cookies. */
     headers: Schema.Record(Schema.String, Schema.String),
     body: Body
   })

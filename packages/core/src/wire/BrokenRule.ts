@@ -10,7 +10,7 @@ export const BrokenRule = Schema.Struct({
 })
 export type BrokenRule = typeof BrokenRule.Type
 
-/** Returns an empty list if a rule holds, and otherwise the rule as broken at the path. */
+/** Returns an empty list if a rule holds, and otherwise a list with the broken rule at this path. */
 export const rule = (holds: boolean, path: string, message: string): ReadonlyArray<BrokenRule> =>
   holds ? [] : [{ path, message }]
 

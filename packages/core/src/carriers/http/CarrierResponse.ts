@@ -11,7 +11,7 @@ import { valueOf } from "./XmlBody.ts"
 /** A carrier's answer, without the functions that read its body. */
 export interface CarrierAnswer {
   readonly status: number
-  /** Header names in lower case. */
+  /** The headers. Their names are in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Uint8Array
   /** The body, decoded in the character set of its `content-type` or its XML declaration; UTF-8 by default. */

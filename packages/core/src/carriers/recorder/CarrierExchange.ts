@@ -40,7 +40,7 @@ export interface CarrierExchange
     | "fault"
     | "http_left_out"
   > {
-  /** Null for a callback that matches no quote request. */
+  /** The quote request that the exchange is about; null for a callback that matches no quote request. */
   readonly quote_request_id: QuoteRequestId | null
   readonly line: string | null
   readonly environment: Environment | null

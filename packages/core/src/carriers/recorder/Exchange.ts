@@ -30,7 +30,7 @@ export const HttpExchange = Schema.Struct({
   /** `received` is a callback from the carrier; `sent` is a request from this service. */
   direction: Schema.Literals(["sent", "received"]),
   method: Schema.String,
-  /** Empty for a callback. */
+  /** The host that the request was sent to; empty for a callback. */
   host: Schema.String,
   /** The path and the names of the query parameters, without their values. */
   path: Schema.String,

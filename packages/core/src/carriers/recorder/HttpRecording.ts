@@ -16,7 +16,7 @@ type HttpSummary = Omit<HttpExchange, "request" | "response">
 /** What is known so far about an HTTP exchange, before redaction. */
 export interface RawHttp extends Pick<HttpExchange, "direction" | "method" | "status" | "error" | "duration_ms"> {
   readonly url: Pick<URL, "host" | "pathname" | "searchParams">
-  /** Milliseconds of real time. */
+  /** When the HTTP exchange began, in milliseconds of real time. */
   readonly started_at: number
   readonly request: RawMessage
   readonly response: RawMessage | null

@@ -28,7 +28,7 @@ export interface Subject {
   readonly environment: Environment
   readonly line: string
   readonly attempt: number
-  /** Milliseconds of workspace time. */
+  /** When the exchange took place, in milliseconds of workspace time. */
   readonly at: number
   readonly connection: ConnectionValues
 }
@@ -141,7 +141,7 @@ export class Recorder extends Context.Service<Recorder, Effect.Success<typeof ma
 
 /** How many credentials are remembered for each carrier. */
 const maxRecent = 32
-/** For how many sets of credentials a finder is cached. */
+/** The maximum number of cached finders. Each set of credentials has its own finder. */
 const maxFinders = 32
 
 /**

@@ -115,7 +115,7 @@ export const redactionAfter = (
 
 /** One side of an HTTP exchange. */
 export const RecordedMessage = Schema.Struct({
-  /** Only harmless headers, so never `authorization` or cookies. */
+  /** The headers that are harmless to record, and therefore never `authorization` or cookies. */
   headers: Schema.Record(Schema.String, Schema.String),
   content_type: Schema.NullOr(Schema.String),
   /** The length of the body in bytes before it was redacted and cut; null if unknown. */
@@ -134,14 +134,14 @@ export type RecordedMessage = typeof RecordedMessage.Type
 export interface RawMessage {
   readonly headers: Headers
   readonly content_type: string | null
-  /** Null if the body was not read. */
+  /** The body; null if it was not read. */
   readonly body: RawBody | null
 }
 
 /** A body before it is redacted. */
 export interface RawBody {
   readonly bytes: number | null
-  /** Null if the body is too long or is not text. */
+  /** The text of the body; null if the body is too long or is not text. */
   readonly text: string | null
 }
 

@@ -116,7 +116,7 @@ export const remembering = (most: number): typeof make => {
   }
 }
 
-/** For how many secrets the forms are cached, per cached finder. */
+/** The number of secrets whose forms each cached finder keeps. */
 const formsPerFinder = 32
 
 /** Wraps a function so that it caches its latest results. */

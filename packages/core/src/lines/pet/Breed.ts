@@ -39,14 +39,16 @@ const isBreedGroup = Schema.is(Schema.Literals(breedGroups))
 const mixedTexts = ["mixed", "mixed breed", "mix", "mutt", "mongrel", "crossbreed", "cross breed", "cross", "mixed cat"]
 const unknownTexts = ["unknown", "unknown breed", "not known", "not sure", "other"]
 
-/** A text's letters and digits, without case, accents, spaces and hyphens. Used as a key for comparisons. */
+/** A text's letters and digits in lower case, without accents, spaces and hyphens. Used as a key for comparisons. */
 const keyOf = (text: string): string =>
   text
     .normalize("NFD")
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "")
 
-/** The accepted texts: what each key means, and the spellings to suggest as near matches. */
+/**
+ * The breeds of a species: what each accepted text means, by its key, and the spellings to suggest for similar texts.
+ */
 interface Catalog {
   readonly meanings: ReadonlyMap<string, Meaning>
   readonly spellings: ReadonlyArray<{ readonly name: string; readonly pairs: ReadonlySet<string> }>

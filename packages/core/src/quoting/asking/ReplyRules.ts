@@ -108,7 +108,7 @@ const checkOffer = (pending: PendingAsk, offer: CarrierOffer, secrets: SecretFor
 /** A carrier's reply, and when it arrived. */
 export interface ArrivedReply<R extends CarrierReply = CarrierReply> {
   readonly reply: R
-  /** Milliseconds of workspace time. */
+  /** When the reply arrived, in milliseconds of workspace time. */
   readonly at: number
   /**
    * How long to wait before asking or polling an unavailable carrier again. Null if this must not happen, or if the
