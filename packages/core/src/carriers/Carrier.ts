@@ -100,7 +100,7 @@ export type NextAction = typeof NextAction.Type
 /**
  * One price offer, as a carrier's adapter returns it.
  *
- * The engine checks it before it becomes a quote. An offer that breaks a rule counts as `unreadable_answer`.
+ * The service checks it before it becomes a quote. An offer that breaks a rule counts as `unreadable_answer`.
  */
 export const CarrierOffer = Schema.Struct({
   /** The carrier's own reference for the offer, used to refresh it. */
@@ -119,14 +119,14 @@ export const CarrierOffer = Schema.Struct({
   /** The page where the person can continue with this offer; null if the carrier has no such page. */
   handoff_url: Schema.NullOr(Schema.String),
   /**
-   * Next actions besides those that the engine adds: at most 10, with at most 20 members each. Their types must differ
-   * from those that the engine adds. A link must be an https URL on one of the adapter's `handoff_hosts`; other text is
-   * cleaned.
+   * Next actions besides those that the service adds: at most 10, with at most 20 members each. Their types must differ
+   * from those that the service adds. A link must be an https URL on one of the adapter's `handoff_hosts`; other text
+   * is cleaned.
    */
   extra_actions: Schema.optionalKey(Schema.Array(NextAction)),
   /** Why the quote is not `offered`; absent if it is offered. */
   reason: Schema.optionalKey(Schema.String),
-  /** When the engine must refresh this offer, in milliseconds after the answer. */
+  /** When the service must refresh this offer, in milliseconds after the answer. */
   refresh_after_ms: Schema.optionalKey(Schema.Int)
 })
 export type CarrierOffer = typeof CarrierOffer.Type
@@ -164,15 +164,15 @@ export const maxRef = 2_000
  * A carrier's answer to an ask or a poll, including an answer that arrives in a callback. Failures are values: an
  * adapter that throws counts as `carrier_error`, and the log says where it threw.
  *
- * The schema guarantees only that a reply is readable. After that, the engine checks every carrier's offers in the same
- * way.
+ * The schema guarantees only that a reply is readable. After that, the service checks every carrier's offers in the
+ * same way.
  */
 export const CarrierReply = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("offers"), offers: Schema.Array(CarrierOffer) }),
   Declined,
   /**
-   * The carrier accepted the ask and answers later. With `poll_after_ms` the engine polls; without it, the carrier
-   * calls back. `callback_after_ms` is for simulated carriers only: after this time, the engine plays their callback.
+   * The carrier accepted the ask and answers later. With `poll_after_ms` the service polls; without it, the carrier
+   * calls back. `callback_after_ms` is for simulated carriers only: after this time, the service plays their callback.
    */
   Schema.Struct({
     kind: Schema.Literal("pending"),
@@ -210,7 +210,7 @@ export const ConnectionTest = Schema.Union([
 ])
 export type ConnectionTest = typeof ConnectionTest.Type
 
-/** One ask to one carrier. */
+/** An ask: one request to one carrier for its offers, with the facts about a person. */
 export interface CarrierAsk<Facts = unknown> {
   /** The name of the line. */
   readonly line: string
@@ -342,7 +342,7 @@ export interface CarrierAdapter {
   readonly simulation?: CarrierSimulation
 }
 
-/** What the engine must play for a fictional carrier: its latency, and its side of a callback. */
+/** What the service must play for a fictional carrier: its latency, and its side of a callback. */
 export interface CarrierSimulation {
   /** How long this attempt takes, in milliseconds of workspace time. */
   readonly latency_ms: (ask: CarrierAsk) => number

@@ -12,7 +12,7 @@ import * as SecretForms from "./secrets/SecretForms.ts"
 export interface ConnectionPlace {
   readonly organization_id: OrganizationId
   readonly environment: Environment
-  /** The id of the carrier, such as `naic:12345`. */
+  /** The ID of the carrier, such as `naic:12345`. */
   readonly carrier_id: string
 }
 
@@ -170,7 +170,7 @@ export const summaryOf = (connection: Connection, adapters: ReadonlyArray<Carrie
 }
 
 /**
- * Reads a connection's organization, carrier and environment from its record's id; null if the id is not a
+ * Reads a connection's organization, carrier and environment from its record's ID; null if the ID is not a
  * connection's.
  */
 export const placeOfId = (id: string): ConnectionPlace | null => {

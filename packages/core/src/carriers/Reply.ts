@@ -64,7 +64,7 @@ export const decline = (reason: DeclineReason, message?: string | null): Decline
 /**
  * The carrier has accepted the ask and will answer later. `ref` is the carrier's own reference for the ask.
  *
- * With `poll_after_ms`, the engine calls `poll` after that time. Without it, the engine waits for the carrier's
+ * With `poll_after_ms`, the service calls `poll` after that time. Without it, the service waits for the carrier's
  * callback.
  */
 export const pending = (

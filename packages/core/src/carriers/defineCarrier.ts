@@ -18,7 +18,7 @@ import { caller, connectionTester, reviewOf, settled, unavailableIfFailed } from
 import { type CarrierHttpOptions, faultsOf } from "./http/CarrierHttpOptions.ts"
 import * as Reply from "./Reply.ts"
 
-/** A carrier's definition has mistakes. The message lists all of them by path, and repeats no value except the id. */
+/** A carrier's definition has mistakes. The message lists all of them by path, and repeats no value except the ID. */
 export class InvalidCarrier extends Data.TaggedError("InvalidCarrier")<{
   readonly carrier_id: string
   readonly mistakes: ReadonlyArray<BrokenRule>
@@ -155,7 +155,7 @@ const linesOf = (lines: { readonly [name: string]: LineTerms }): CarrierAdapter[
     ? Object.fromEntries(Object.entries(lines).map(([name, terms]) => [name, { ...usual, ...terms }]))
     : lines
 
-// An answer that breaks rules is returned unchanged, so that the engine can find and report its mistakes.
+// An answer that breaks rules is returned unchanged, so that the service can find and report its mistakes.
 const withAssumptions = (reply: CarrierReply, { assumptions }: CarrierAsk): CarrierReply => {
   const read = Result.getOrElse(AnswerRules.readReply(reply), () => null)
   return read?.kind === "offers"

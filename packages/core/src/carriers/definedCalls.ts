@@ -38,7 +38,7 @@ const isWhole = ({ connection = {} }: Shape, values: unknown): boolean =>
 /**
  * Whether an ask fits a definition: the definition has the ask's line, and the connection has all declared fields.
  *
- * The engine decodes facts with the schema of their line, so the line determines the type of the facts.
+ * The service decodes facts with the schema of their line, so the line determines the type of the facts.
  */
 const isOwn = (shape: Shape, { line, connection }: CarrierAsk): boolean =>
   Object.hasOwn(shape.lines, line) && isWhole(shape, connection)

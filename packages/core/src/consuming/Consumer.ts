@@ -91,7 +91,7 @@ export const create = (name: string, created_at: number, position: number, erase
   lease: null
 })
 
-/** The stored record of a version of a consumer. */
+/** The stored record of one version of a consumer. */
 export const toStored = (consumer: Consumer, now: number): StoredRecord =>
   kind.record(consumer, {
     id: consumer.name,

@@ -35,7 +35,7 @@ export const kind = Kind.make({
 /** The ID of a parked event's record. */
 export const idOf = (consumer: string, eventId: EventId): string => `${consumer} ${eventId}`
 
-/** The stored record of a version of a parked event. */
+/** The stored record of one version of a parked event. */
 export const toStored = (parked: StoredParkedEvent, version: number, now: number): StoredRecord =>
   kind.record(parked, {
     id: idOf(parked.consumer, parked.event.id),

@@ -115,7 +115,7 @@ export const kind = Kind.make({
   listing: ({ line, status }) => ({ line, status })
 })
 
-/** The stored record of a version of a quote request. */
+/** The stored record of one version of a quote request. */
 export const toStored = (request: QuoteRequest): StoredRecord =>
   kind.record(request, {
     id: request.id,

@@ -33,8 +33,8 @@ interface Methods<Answer> {
  * An adapter's HTTP client, for one call of the adapter.
  *
  * A path begins with `/` and is relative to `base_url`. It can also be a link from the carrier to the same origin. Each
- * method ends within the line's `attempt_timeout_ms`, and rejects with a `CarrierHttpError`, even if the engine cancels
- * the call.
+ * method ends within the line's `attempt_timeout_ms`. If it fails, or if the service cancels the call, it rejects with a
+ * `CarrierHttpError`.
  *
  * @example
  * const answer = await http.get("/quotes/{id}", { params: { id: ref }, accept: [404] })

@@ -23,7 +23,7 @@ export interface Asked {
 const maxHttp = 50
 
 /**
- * Asks a carrier once, in real time, as the engine would: first its `appetite`, then the ask, then polls until the
+ * Asks a carrier once, in real time, as the service would: first its `appetite`, then the ask, then polls until the
  * answer has arrived.
  *
  * `facts` is an application as a caller sends it; by default the line's example. Fails if the carrier would not be

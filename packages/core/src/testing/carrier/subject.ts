@@ -128,7 +128,7 @@ export const askOf = (subject: Subject, name: string, attempt = 1): CarrierAsk =
   }
 }
 
-/** Reads a reply as the engine does. Fails with the rules that the reply or its offers break. */
+/** Reads a reply as the service does. Fails with the rules that the reply or its offers break. */
 export const read = (subject: Subject, answer: CarrierReply): Result.Result<CarrierReply, ReadonlyArray<BrokenRule>> =>
   Result.flatMap(AnswerRules.readReply(answer), (decoded) => {
     const brokenRules = brokenIn(subject, decoded)
@@ -160,7 +160,7 @@ export const brokenOffer = (
   return brokenRules.map(({ path, message }) => ({ path: `${place}.${path}`, message }))
 }
 
-/** Asks as the engine does, first the adapter's `appetite` and then the carrier. The reply is not checked. */
+/** Asks as the service does, first the adapter's `appetite` and then the carrier. The reply is not checked. */
 export const unchecked = Effect.fnUntraced(function* ({ adapter, terms }: Subject, ask: CarrierAsk) {
   const appetite = () => Effect.sync(() => adapter.appetite?.(ask) ?? null)
   const decline: CarrierReply | null = yield* called("appetite", appetite, terms.attempt_timeout_ms)

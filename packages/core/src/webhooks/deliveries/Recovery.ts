@@ -64,7 +64,7 @@ export const kind = Kind.make({
   listing: (recovery) => ({ parent: recovery.subscription_id, status: isOpen(recovery) ? "open" : "closed" })
 })
 
-/** The stored record of a version of a recovery. */
+/** The stored record of one version of a recovery. */
 export const toStored = (recovery: Recovery, version: number): StoredRecord =>
   kind.record(recovery, {
     id: recovery.id,

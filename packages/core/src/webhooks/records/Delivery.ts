@@ -252,7 +252,7 @@ export const idOf = (subscriptionId: SubscriptionId, eventId: string): string =>
 /** The common prefix of the record IDs of an event's deliveries. */
 export const idPrefixOf = (eventId: string): string => `${eventId.slice(-bodyCharacters)} `
 
-/** The stored record of a version of a delivery. */
+/** The stored record of one version of a delivery. */
 export const toStored = (delivery: KeptDelivery, at: number): StoredRecord =>
   kind.record(delivery, {
     id: idOf(delivery.subscription_id, delivery.event_id),
