@@ -48,7 +48,7 @@ describe("a release with a purely additive migration", () => {
         const failed = yield* Effect.flip(migrate(database, newer("select 1 / 0")))
         assert.deepStrictEqual(
           [failed.reason, failed.message],
-          ["migration_failed", "The migration later failed (22012): nothing was changed."]
+          ["migration_failed", "The migration later failed (22012). Nothing was changed."]
         )
         assert.strictEqual((yield* PgStorage.status(database.options)).found, known)
         yield* more

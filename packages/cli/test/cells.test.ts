@@ -236,7 +236,10 @@ describe("quotewire cells", () => {
       assert.strictEqual(checked.how, "failed")
       assert.match(checked.out, /^one .*Ready\.\ntwo .*Ready\.\nthree {2}not added .*migration 0/)
       const unknown = yield* runInProcess(["cells", "add", "four"], env)
-      assert.deepStrictEqual([unknown.how, unknown.err], ["failed", "quotewire: The settings have no cell four."])
+      assert.deepStrictEqual(
+        [unknown.how, unknown.err],
+        ["failed", "quotewire: The settings do not list a cell named four."]
+      )
     })
   )
 })

@@ -38,7 +38,7 @@ export const App = () => {
   return (
     <>
       <button type="button" class="skip" onClick={skip}>
-        Skip to the page
+        Skip to main content
       </button>
       <header class="top">
         <strong>Quotewire</strong>

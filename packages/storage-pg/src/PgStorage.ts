@@ -53,5 +53,5 @@ const opened = <A>(
 const isCell = (name: string) =>
   new DatabaseRefused({
     reason: "cell",
-    message: `This database is the cell ${name}, one of several: pass the list of all cells (--cells or QUOTEWIRE_CELLS, or PgCells).`
+    message: `This database is the cell ${name} of a service with several cells: pass the list of all cells (--cells or QUOTEWIRE_CELLS, or PgCells).`
   })

@@ -61,9 +61,9 @@ describe("cells that do not match their databases", () => {
         yield* expectRefused([second, first, third, fourth], /cell second first, but the first cell is first/)
         yield* expectRefused([second], /cell second first, but the first cell is first/)
         const swapped = [withUrlOf(first, second), withUrlOf(second, first), third, fourth] as const
-        yield* expectRefused(swapped, /settings give the cell first the database of the cell second/)
+        yield* expectRefused(swapped, /url of the cell first in the settings is the database of the cell second/)
         // `cells list` shows the missing cells as well as the others.
-        yield* expectRefused([first, third], /lack .*: fourth, second|The settings do not have it/)
+        yield* expectRefused([first, third], /Missing: fourth, second|The settings do not list this cell/)
       })
     )
   )
@@ -91,12 +91,12 @@ describe("cells that do not match their databases", () => {
         yield* PgStorage.migrate(plain.options)
         yield* expectRefused(
           [{ name: "plain", ...plain.options }, two],
-          /plain, the first cell in the settings, is not a cell/
+          /the first cell in the settings, plain, is not a cell/
         )
         const empty = yield* newDatabase
         for (const url of [plain.url, empty.url]) {
           const instead = { name: "two", url: Redacted.make(url) }
-          yield* expectRefused([one, instead], /two was added before, but its database .* is not that cell/)
+          yield* expectRefused([one, instead], /two was added before, but the database .* is not that cell/)
           assert.match((yield* addTwo(instead)) ?? "added", /two was added/)
         }
         const { add, migrate, report, start } = yield* saidBy([one, two])

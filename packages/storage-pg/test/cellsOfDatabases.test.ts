@@ -109,7 +109,7 @@ describe("cells in databases", () => {
           { name: fourth, room: null, workspaces: 0, work_waits_ms: 0, reason: "older_schema" }
         ])
         const forgotten = (yield* PgCells.report([home, ...others.slice(1)])).find(({ name }) => name === second)
-        assert.strictEqual(forgotten?.refusal?.message, "The settings do not have it.")
+        assert.strictEqual(forgotten?.refusal?.message, "The settings do not list this cell.")
       })
     )
   )

@@ -75,7 +75,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
         const movable = yield* movableCell
         yield* moveUntil(movable, last)
         const outcome = yield* without("old", Effect.result(end(movable, "old")))
-        if (outcome._tag === "Failure") assert.match(outcome.failure.message, /does not have all tables/)
+        if (outcome._tag === "Failure") assert.match(outcome.failure.message, /does not have all of the cell's tables/)
         else assert.strictEqual(outcome.success, "nothing")
         assert.strictEqual(yield* PgCells.undoMove(movable.cells, "home"), "undone")
       })

@@ -177,7 +177,7 @@ describe("a migration", () => {
       const error = yield* refusal(migrateTo(database.options, later))
       assert.deepStrictEqual(
         [error.reason, error.message],
-        ["migration_failed", "The migration later failed (22P02): nothing was changed."]
+        ["migration_failed", "The migration later failed (22P02). Nothing was changed."]
       )
       assert.deepStrictEqual(yield* sql(database, "select to_regclass('quotewire.note') as note"), [{ note: null }])
     })
@@ -216,7 +216,7 @@ describe("a migration", () => {
       assert.strictEqual(error.reason, "half_made_schema")
       assert.match(
         error.message,
-        /^The schema quotewire in the database quotewire_\w+ differs from what the migrations make \(function "?tally_1"? already exists.*\): nothing was changed; remove what is in the way, or restore what is missing, and migrate again\.$/
+        /^The schema quotewire in the database quotewire_\w+ differs from what the migrations create \(function "?tally_1"? already exists.*\): nothing was changed; remove the conflicting object, or restore the missing object, and migrate again\.$/
       )
       const found = yield* sql(
         database,
@@ -260,7 +260,7 @@ describe("a host", () => {
         [error.reason, error.message],
         [
           "older_schema",
-          `The database schema is at migration 0, but this program needs ${known}: run quotewire migrate, PgStorage.migrate, or postgres({ migrate: true }), first.`
+          `The database schema is at migration 0, but this program needs ${known}. First run quotewire migrate, PgStorage.migrate, or postgres({ migrate: true }).`
         ]
       )
     })

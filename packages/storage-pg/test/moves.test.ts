@@ -139,7 +139,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       assert.deepStrictEqual(yield* sql(new_url, "select state, epoch from eu_1.place"), [{ state: "left", epoch: 1 }])
       const { moves_to: url = cells[0].url } = again[0]
       const back: PgCells.AllCells = [{ ...again[0], url, moves_to: Redacted.make(old_url) }]
-      assert.match((yield* PgCells.checkMove(back, "home")).join(), /never back/)
+      assert.match((yield* PgCells.checkMove(back, "home")).join(), /cannot move back/)
     })
   )
 
@@ -251,7 +251,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
           }
         }).pipe(Effect.orDie)
       yield* PgCells.move(cells, "home", { onProgress })
-      const running = "Another command is moving this cell: wait for it, or stop it."
+      const running = "Another command is moving this cell: wait for that command, or stop it."
       assert.deepStrictEqual(reasons, [running, running, "move", "cell", true])
       const { message } = yield* reasonOf(Effect.scoped(openCells([old])))
       assert.include(message, "was moved to another database")
@@ -292,8 +292,11 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       const [cell] = cells
       assert.deepStrictEqual(yield* PgCells.checkMove(cells, "home"), [])
       yield* sql(new_url, "create schema eu_1", "create table eu_1.event ()")
-      assert.match((yield* PgCells.checkMove(cells, "home")).join(), /already has a schema with that name/)
-      assert.match((yield* reasonOf(PgCells.move(cells, "home"))).message, /already has a schema with that name/)
+      assert.match((yield* PgCells.checkMove(cells, "home")).join(), /already has a schema with the cell's schema name/)
+      assert.match(
+        (yield* reasonOf(PgCells.move(cells, "home"))).message,
+        /already has a schema with the cell's schema name/
+      )
       yield* sql(new_url, "drop schema eu_1 cascade")
 
       // The server of the other tests has no logical WAL.

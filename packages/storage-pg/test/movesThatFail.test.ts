@@ -56,7 +56,10 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       yield* eventually(sql(old_url, `select pg_drop_replication_slot('${name}')::text`))
       yield* host.commit(step(1, 1))
       yield* sql(new_url, `alter subscription ${name} enable`)
-      assert.match((yield* reasonOf(PgCells.move(cells, "home"))).message, /slot of this move is gone.*--undo/)
+      assert.match(
+        (yield* reasonOf(PgCells.move(cells, "home"))).message,
+        /has lost this move's replication slot.*--undo/
+      )
       assert.strictEqual(yield* PgCells.undoMove(cells, "home"), "undone")
       assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
       yield* host.commit(step(1, 2))
@@ -171,7 +174,10 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
         Effect.sync(() => {
           if (step === "published") wire.refuse()
         })
-      assert.match((yield* reasonOf(PgCells.move(movable, "home", { onProgress }))).message, /cannot reach the old one/)
+      assert.match(
+        (yield* reasonOf(PgCells.move(movable, "home", { onProgress }))).message,
+        /cannot reach the old server/
+      )
       const log = readFileSync(join(second.folder, "log"), "utf8")
       assert.include(log, "could not connect to the publisher")
       assert.notInclude(log, encodeURIComponent(password))

@@ -144,7 +144,7 @@ describe.skipIf(pgBouncerVersion === null)(`PgBouncer ${version}`, () => {
       const untimed = yield* refusal({ url: at(yield* pooler(database.url, "session", ignored)) })
       assert.match(untimed, /^pooler: .* no time limit: run "alter role postgres set statement_timeout = '8s'"/)
       const shared = yield* pooler(database.url, "transaction", ignored)
-      assert.match(yield* refusal({ url: at(shared) }), /^pooler: .* in transaction mode, at .* as the pooler/)
+      assert.match(yield* refusal({ url: at(shared) }), /^pooler: .* in transaction mode, at .*: set pooler_url/)
       assert.match(yield* refusal({ pooler_url: at(shared) }), /^pooler: .* no time limit/)
       const elsewhere = yield* pooler(other.url, "transaction")
       assert.match(yield* refusal({ pooler_url: at(elsewhere) }), /^pooler: .* a different server or database/)

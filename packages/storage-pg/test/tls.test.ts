@@ -101,7 +101,12 @@ const cases = (files: string) => {
       /^tls: .* refuses the client certificate/
     ],
     ["tls", "localhost", `?sslmode=verify-full&sslrootcert=${files}/none.crt`, /^tls: The file that sslrootcert names/],
-    ["tls", "localhost", `?sslmode=verify-full${trusted}&sslcert=${files}/client.crt`, /^tls: .* needs its key/],
+    [
+      "tls",
+      "localhost",
+      `?sslmode=verify-full${trusted}&sslcert=${files}/client.crt`,
+      /^tls: .* its key must be set together/
+    ],
     ["tls", "localhost", `?sslmode=prefer${trusted}`, /^tls: Certificates need TLS: add sslmode=verify-full/],
     ["tls", "localhost", "?sslmode=always", /^tls: sslmode .* must be one of disable, allow, prefer, require/]
   ] as const

@@ -84,8 +84,10 @@ const showStatus = Effect.fnUntraced(function* (address: Database.Address, setti
 })
 
 const describe = ({ excludes_older, found, known, pending, serves_from }: PgStorage.SchemaStatus): string => {
-  if (serves_from > known) return `At migration ${found}, which needs a newer program: this one knows ${known}.`
-  if (found > known) return `At migration ${found}. This program knows ${known}, and can use the schema.`
+  if (serves_from > known)
+    return `At migration ${found}, which needs a newer program: this program knows migrations up to ${known}.`
+  if (found > known)
+    return `At migration ${found}. This program knows migrations up to ${known}, and can use the schema.`
   if (found === known) return `Up to date, at migration ${found}.`
   const older = excludes_older
     ? "Running hosts stop being ready when these migrations run."

@@ -22,7 +22,7 @@ export const AuditLog = ({ call }: { readonly call: Call }) => {
         <Show of={page}>
           {({ entries }) =>
             entries.length === 0 ? (
-              <Empty>No operator has done anything yet.</Empty>
+              <Empty>The audit log is empty.</Empty>
             ) : (
               <ListTable
                 label="Audit log"

@@ -8,7 +8,7 @@ type Status = OperatorAnswer<"get_carrier_status">["carriers"][number]
 
 const circuits: Readonly<Record<Status["circuit"], State>> = {
   closed: { tone: "good", text: "Asked" },
-  half_open: { tone: "odd", text: "Being tried" },
+  half_open: { tone: "odd", text: "Trial ask next" },
   open: { tone: "bad", text: "Not asked" }
 }
 
@@ -40,9 +40,9 @@ export const Carriers = ({ call }: { readonly call: Call }) => {
                     <tr>
                       <th scope="col">Carrier</th>
                       <th scope="col">Circuit</th>
-                      <th scope="col">Newest outcomes</th>
+                      <th scope="col">Latest outcomes</th>
                       <th scope="col">In progress</th>
-                      <th scope="col">Left this minute</th>
+                      <th scope="col">Calls left this minute</th>
                       <th scope="col">
                         <span class="hidden">What to do</span>
                       </th>

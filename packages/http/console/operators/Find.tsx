@@ -57,7 +57,7 @@ export const Find = ({ call, query }: { readonly call: Call; readonly query: URL
 }
 
 const fields = [
-  { name: "id", label: "Part of an id", placeholder: "qreq_… or its end" },
+  { name: "id", label: "Part of an id", placeholder: "qreq_…, or its last characters" },
   { name: "organization_id", label: "Organization", placeholder: "org_…" },
   { name: "line", label: "Line", placeholder: "renters" },
   { name: "carrier_outcome", label: "A carrier's outcome", placeholder: "no_answer" },

@@ -117,7 +117,7 @@ const stateOf = ({ details, what }: Entry): State | null => {
 
 const Entries = ({ timeline: { entries, environment, organization_id } }: { readonly timeline: Timeline }) => {
   const start = Date.parse(entries[0]?.at ?? "")
-  if (entries.length === 0) return <Empty>Nothing is kept about it any more.</Empty>
+  if (entries.length === 0) return <Empty>This request's history is no longer stored.</Empty>
   return (
     <ListTable
       label="What happened"

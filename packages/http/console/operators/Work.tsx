@@ -35,9 +35,9 @@ const Waiting = ({ next_due_at, waits_ms }: Pick<WorkReport, "next_due_at" | "wa
         [
           "Oldest due job",
           waits_ms === 0 ? (
-            <Tag key="waits" tone="good" text="none waits" />
+            <Tag key="waits" tone="good" text="none waiting" />
           ) : (
-            <Tag key="waits" tone={waits_ms > 60_000 ? "bad" : "odd"} text={`waits for ${duration(waits_ms)}`} />
+            <Tag key="waits" tone={waits_ms > 60_000 ? "bad" : "odd"} text={`waiting for ${duration(waits_ms)}`} />
           )
         ],
         ["Next job", next_due_at === null ? "none" : <Time key="next" at={next_due_at} />]
@@ -104,7 +104,7 @@ const Cells = ({ cells }: Pick<WorkReport, "cells">) => (
 /** How long each kind of data is kept. */
 const RetentionPeriods = ({ retention }: Pick<WorkReport, "retention">) => (
   <div class="card">
-    <h2>How long things are kept</h2>
+    <h2>Data retention</h2>
     <Facts
       of={Object.entries(retention).map(([name, days]) => [title(name.replace(/_days$/, "")), count(days, "day")])}
     />

@@ -67,12 +67,12 @@ const List = ({ events, type }: { readonly events: ReadonlyArray<Event>; readonl
       </nav>
       <div class="card">
         {shown.length === 0 ? (
-          <Empty>No events yet. Each change of a request or a quote makes one.</Empty>
+          <Empty>No events yet. Each change to a request or a quote creates an event.</Empty>
         ) : (
           <Table events={shown} />
         )}
         {events.length === maxShown && (
-          <p class="minor">Only the newest {maxShown.toLocaleString("en-US")} are shown.</p>
+          <p class="minor">Only the latest {maxShown.toLocaleString("en-US")} events are shown.</p>
         )}
       </div>
     </>

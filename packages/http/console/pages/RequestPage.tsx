@@ -92,7 +92,13 @@ const Whole = ({
       <div class="card">
         <h2>Calls about this request</h2>
         <Show of={calls}>
-          {(all) => (all.length === 0 ? <Empty>None in the log.</Empty> : <CallTable calls={all} />)}
+          {(all) =>
+            all.length === 0 ? (
+              <Empty>The request log has no calls about this request.</Empty>
+            ) : (
+              <CallTable calls={all} />
+            )
+          }
         </Show>
       </div>
       <Share
@@ -206,7 +212,7 @@ export const EventTable = ({
                 {sent !== undefined && (
                   <td>
                     {sent.length === 0 ? (
-                      <span class="minor">no endpoint wants it</span>
+                      <span class="minor">no endpoint subscribes to this event type</span>
                     ) : (
                       sent.map((one) => <Sent key={one.subscription_id} one={one} />)
                     )}

@@ -35,7 +35,7 @@ const NoLink = ({ says }: { readonly says: string }) => (
 const refusalOf = ({ error }: Loaded<unknown>): string | null => {
   if (!isApiError(error)) return null
   if (error.code === "authentication_failed") return "The link has expired, or was altered."
-  return error.code === "not_found" || error.code === "forbidden" ? "The link was made for something else." : null
+  return error.code === "not_found" || error.code === "forbidden" ? "The link is for a different page." : null
 }
 
 const SharedRequest = ({ client, id }: { readonly client: RemoteClient; readonly id: string }) => {
@@ -44,7 +44,7 @@ const SharedRequest = ({ client, id }: { readonly client: RemoteClient; readonly
   if (refusal !== null) return <NoLink says={refusal} />
   return (
     <section class="page">
-      <p class="minor">A link for partners: to read only.</p>
+      <p class="minor">Read-only partner link.</p>
       <div class="row">
         <h1 tabIndex={-1}>{request.value === null ? "Request" : title(request.value.quote_request.line)}</h1>
         <span aria-live="polite">
@@ -101,7 +101,7 @@ const SharedEndpoint = ({
   const path = ["link", id]
   return (
     <section class="page">
-      <p class="minor">A link for partners: to read only.</p>
+      <p class="minor">Read-only partner link.</p>
       <h1 tabIndex={-1}>Endpoint</h1>
       <div class="card">
         <Show of={health}>

@@ -119,7 +119,7 @@ const Create = ({
     <form class="stack" onSubmit={submit}>
       <label for="url">Address</label>
       <input id="url" name="url" type="url" required placeholder="https://hooks.example.com/quotewire" />
-      <p class="minor">It gets {eventTypes.join(", ")}.</p>
+      <p class="minor">Event types: {eventTypes.join(", ")}.</p>
       <button type="submit" disabled={busy}>
         {busy ? "Adding…" : "Add the endpoint"}
       </button>
@@ -257,7 +257,7 @@ const RecentDeliveries = ({
     <div class="card">
       <div class="spread">
         <h2>Deliveries</h2>
-        <a href={to(["webhooks", id, "recoveries"])}>Send many again</a>
+        <a href={to(["webhooks", id, "recoveries"])}>Resend many deliveries</a>
       </div>
       <Show of={deliveries}>
         {(all) =>

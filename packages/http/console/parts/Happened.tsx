@@ -72,7 +72,8 @@ export const Happened = ({
       <div class="spread">
         <h2>What happened</h2>
         <span class="minor">
-          On the workspace's clock{deadline !== null && deadline <= span ? "; dashed: the deadline" : ""}
+          Times are on the workspace's clock
+          {deadline !== null && deadline <= span ? "; the dashed line is the deadline" : ""}
         </span>
       </div>
       <Lanes lanes={lanes} span={span} deadline={deadline !== null && deadline <= span ? deadline : null} />

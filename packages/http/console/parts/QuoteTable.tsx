@@ -63,7 +63,7 @@ const rowsOf = (quotes: ReadonlyArray<Quote>, now: number): ReadonlyArray<Row> =
       name: "Expires",
       cells: quotes.map(({ availability }) =>
         availability.expires_at === null
-          ? "no end named"
+          ? "no end date"
           : `${moment(availability.expires_at)} (${inTime(Date.parse(availability.expires_at) - now)})`
       )
     }

@@ -113,7 +113,7 @@ const Start = ({ calls }: { readonly calls: RecoveryCalls }) => {
       <input id="after" name="after" type="datetime-local" />
       <label for="before">Created before (UTC)</label>
       <input id="before" name="before" type="datetime-local" />
-      <label for="pace">Deliveries a minute, at most {calls.maxPerMinute}</label>
+      <label for="pace">Deliveries per minute, at most {calls.maxPerMinute}</label>
       <input id="pace" name="pace" type="number" min="1" max={calls.maxPerMinute} defaultValue="60" required />
       <div class="row">
         <button type="submit" disabled={busy}>
@@ -151,7 +151,7 @@ const timeOf = (value: FormDataEntryValue | null): string | null =>
 const inWords = ({ is_complete, matched, per_minute, takes_seconds }: Preview): string => {
   if (matched === 0) return "No delivery matches."
   const many = `${is_complete ? "" : "at least "}${count(matched, "delivery", "deliveries")}`
-  return `${title(many)}, about ${duration(takes_seconds * 1_000)} at ${per_minute} a minute, in the order of their events.`
+  return `${title(many)}, about ${duration(takes_seconds * 1_000)} at ${per_minute} per minute, in the order of their events.`
 }
 
 const Actions = ({

@@ -36,7 +36,7 @@ export const Share = ({
           Whoever has the link can read this page without a key: no facts about the person, and nothing else.
         </p>
         <div class="row">
-          <label for="days">Ends after</label>
+          <label for="days">Expires after</label>
           <select id="days" name="days" defaultValue="7">
             {choices.map((days) => (
               <option key={days} value={days}>
@@ -45,7 +45,7 @@ export const Share = ({
             ))}
           </select>
           <button type="submit" disabled={busy}>
-            {busy ? "Making…" : "Make a link"}
+            {busy ? "Creating…" : "Create a link"}
           </button>
         </div>
         <Failure error={error} />
@@ -55,7 +55,7 @@ export const Share = ({
           <code class="whole">{addressOf(id, link.token)}</code>
           <Copy label="Copy the link" text={addressOf(id, link.token)} />
           <span class="minor">
-            Shown only now. It ends at <Time at={link.expires_at} />.
+            Shown only now. The link expires at <Time at={link.expires_at} />.
           </span>
         </p>
       )}

@@ -52,7 +52,7 @@ const failures: Readonly<Record<string, string>> = {
   timeout: "no answer in time",
   busy: "no free connection",
   refused_address: "its address is not allowed",
-  dns_failed: "its host has no address",
+  dns_failed: "its host name does not resolve",
   connection_failed: "no connection",
   tls_failed: "its certificate is not trusted",
   too_large: "its answer is too large",

@@ -34,12 +34,16 @@ const mark = Effect.fnUntraced(function* ({ name, storage }: NamedStorage, { fir
   const found = yield* markOf(storage)
   if (found !== null && found.name !== name) {
     return yield* Effect.fail(
-      new WrongCell(`The settings give the cell ${name} the database of the cell ${found.name}.`)
+      new WrongCell(
+        `The url of the cell ${name} in the settings is the database of the cell ${found.name}: correct the url.`
+      )
     )
   }
   if (found !== null && found.map !== map) {
     return yield* Effect.fail(
-      new WrongCell(`The databases of the cells ${first} and ${name} belong to different installations.`)
+      new WrongCell(
+        `The databases of the cells ${first} and ${name} belong to different installations: check their addresses.`
+      )
     )
   }
   if (found !== null) return

@@ -44,15 +44,15 @@ export const refusalOf = ({ name, found }: Named, first: Named): string | null =
     // A cell is marked before it is added to the list.
     const isLost = found !== null && first.found?.listed.includes(name) === true
     return isLost
-      ? `The cell ${name} was added before, but its database in the settings is not that cell: check its address, or restore its backup.`
+      ? `The cell ${name} was added before, but the database at its url is not that cell: correct the url, or restore the database from a backup.`
       : null
   }
   if (mark.name !== name) {
-    return `The settings give the cell ${name} the database of the cell ${mark.name}.`
+    return `The url of the cell ${name} in the settings is the database of the cell ${mark.name}: correct the url.`
   }
   if (name === first.name || first.found === null) return null
   if (first.found.mark === null) {
-    return `The database of the cell ${name} belongs to an installation whose first cell is ${mark.first}, but the database of ${first.name}, the first cell in the settings, is not a cell.`
+    return `The cell ${name} belongs to an installation whose first cell is ${mark.first}, but the first cell in the settings, ${first.name}, is not a cell of any installation: check its url.`
   }
   if (mark.map === first.found.mark.map) return null
   return `The databases of the cells ${first.name} and ${name} belong to different installations: check their addresses.`
@@ -61,7 +61,9 @@ export const refusalOf = ({ name, found }: Named, first: Named): string | null =
 /** Which added cells the settings lack; null if they have all. */
 const lacking = (cells: ReadonlyArray<Named>, first: Named): string | null => {
   const missing = (first.found?.listed ?? []).filter((name) => !cells.some((cell) => cell.name === name))
-  return missing.length === 0 ? null : `The settings lack cells that were added: ${missing.join(", ")}.`
+  return missing.length === 0
+    ? null
+    : `The settings must list every cell that was added. Missing: ${missing.join(", ")}.`
 }
 
 /** How the settings differ from the databases that answer; null if they match. */

@@ -51,7 +51,7 @@ const unlessRefused = <A, R>(
   Effect.catchTags(program, {
     WrongCell: ({ message }) => Effect.fail(cellRefused(message)),
     StorageUnavailable: () => Effect.fail(lostAtStart),
-    VersionConflict: () => Effect.fail(cellRefused("Another program is changing the list of cells: try again."))
+    VersionConflict: () => Effect.fail(cellRefused("Another program is changing the list of cells. Try again."))
   })
 
 /** Opens all cells. The first one must be usable immediately; the others may become usable later. */
@@ -237,7 +237,7 @@ export const report = (cells: AllCells): Effect.Effect<ReadonlyArray<CellReport>
       )
       const missing = [...added.keys()]
         .filter((name) => !named.includes(name))
-        .map((name) => ({ name, examined: unusable(cellRefused("The settings do not have it.")), move: null }))
+        .map((name) => ({ name, examined: unusable(cellRefused("The settings do not list this cell.")), move: null }))
       const own = examined.map((cell) => cell.move?.slot?.name)
       return [...examined, ...missing].map(
         (cell): CellReport => ({
@@ -267,7 +267,7 @@ export const add = (
   room: number
 ): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> => {
   const cell = cells.find((one) => one.name === name)
-  if (cell === undefined) return Effect.fail(cellRefused(`The settings have no cell ${name}.`))
+  if (cell === undefined) return Effect.fail(cellRefused(`The settings do not list a cell named ${name}.`))
   const enter = useHome(cells, (home) =>
     Effect.gen(function* () {
       const storage = cell === cells[0] ? home.storage : (yield* PlacedSchema.open(cell)).storage

@@ -73,25 +73,26 @@ export const migrationRefusalOf = (address: Address, name: string, error: SqlErr
   if (state === undefined || /^(?:08|28|42)/.test(state)) return refusalOf(address, error)
   return new DatabaseRefused({
     reason: "migration_failed",
-    message: `The migration ${name} failed (${state}): nothing was changed.`
+    message: `The migration ${name} failed (${state}). Nothing was changed.`
   })
 }
 
 /** Why TLS failed; null if something else failed. OpenSSL's code identifies an untrusted certificate. */
 const tlsFaultOf = (place: string, { reason: { cause, message } }: SqlError): string | null => {
   if (message === "PgConnection: Server refused TLS") {
-    return `PostgreSQL at ${place} does not offer TLS, which sslmode requires: turn it on there, or set sslmode=disable on a network that you trust.`
+    return `PostgreSQL at ${place} does not offer TLS, which sslmode requires: turn on TLS on the server, or set sslmode=disable on a trusted network.`
   }
   const code = Predicate.hasProperty(cause, "code") ? String(cause.code) : ""
   if (/^ERR_SSL_.*ALERT/.test(code)) {
     return `PostgreSQL at ${place} refuses the client certificate (${code}): check sslcert and sslkey.`
   }
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
-    return `The certificate of PostgreSQL at ${place} is for a different host: use the host name in it, or sslmode=verify-ca.`
+    return `The certificate of PostgreSQL at ${place} is for a different host name: connect to the host name in the certificate, or set sslmode=verify-ca.`
   }
-  if (code === "CERT_HAS_EXPIRED") return `The certificate of PostgreSQL at ${place} has expired: renew it there.`
+  if (code === "CERT_HAS_EXPIRED")
+    return `The certificate of PostgreSQL at ${place} has expired: renew the certificate on the server.`
   if (/CERT|^UNABLE_TO_|^ERR_(?:TLS|SSL)_|^HOSTNAME_MISMATCH$/.test(code)) {
-    return `The certificate of PostgreSQL at ${place} is not trusted (${code}): set sslrootcert to the file of its certificate authority.`
+    return `The certificate of PostgreSQL at ${place} is not trusted (${code}): set sslrootcert to the certificate authority's file.`
   }
   return null
 }
@@ -99,14 +100,14 @@ const tlsFaultOf = (place: string, { reason: { cause, message } }: SqlError): st
 /** The refusal of an invalid address. */
 export const wrongAddress = new DatabaseRefused({
   reason: "address",
-  message: `The database address must be that of a PostgreSQL database, ${addressForm}`
+  message: `The database address must point to a PostgreSQL database, ${addressForm}`
 })
 
 /** The refusal of a pooler in session mode that does not pass on the settings of connections. */
 const unsupportedParameters = (place: string) =>
   new DatabaseRefused({
     reason: "pooler",
-    message: `The pooler at ${place} refuses the settings of connections: in PgBouncer, set ignore_startup_parameters = statement_timeout,plan_cache_mode.`
+    message: `The pooler at ${place} refuses connection settings: in PgBouncer, set ignore_startup_parameters = statement_timeout,plan_cache_mode.`
   })
 
 /** Describes in one sentence why a database is unusable. */
@@ -127,17 +128,17 @@ export const refusalOf = ({ schema = defaultSchema, url }: Address, error: SqlEr
   }
   if (/unsupported startup parameter/.test(findingOf(error, ""))) return unsupportedParameters(place)
   if (state?.startsWith("28") || error.reason._tag === "AuthenticationError") {
-    return refuse("credentials", `PostgreSQL at ${place} refuses the user ${user}, or its password.`)
+    return refuse("credentials", `PostgreSQL at ${place} refuses the user ${user} or the password.`)
   }
   if (state === "3D000") return refuse("database", `PostgreSQL at ${place} has no database ${database}.`)
   if (state === "42501") return refuse("permission", `The user ${user} lacks a permission in the database ${database}.`)
   if (state?.startsWith("42")) {
-    const found = `differs from what the migrations make (${findingOf(error, state)})`
-    const todo = "nothing was changed; remove what is in the way, or restore what is missing, and migrate again"
+    const found = `differs from what the migrations create (${findingOf(error, state)})`
+    const todo = "nothing was changed; remove the conflicting object, or restore the missing object, and migrate again"
     return refuse("half_made_schema", `The schema ${schema} in the database ${database} ${found}: ${todo}.`)
   }
   if (state !== undefined && !state.startsWith("08")) {
-    return refuse("server", `PostgreSQL at ${place} cannot be used now${causeOf(error)}.`)
+    return refuse("server", `PostgreSQL at ${place} is unusable right now${causeOf(error)}.`)
   }
   return refuse("unreachable", `PostgreSQL cannot be reached at ${place}${causeOf(error)}.`)
 }

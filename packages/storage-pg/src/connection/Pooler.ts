@@ -32,7 +32,7 @@ const refused = (message: string) => new DatabaseRefused({ reason: "pooler", mes
 
 const sharesSessions = (place: string) =>
   refused(
-    `The database address points to a pooler in transaction mode, at ${place}: pass that address as the pooler (pooler_url, or --database-pooler-url), and as the database address one that does not go through it.`
+    `The database address points to a pooler in transaction mode, at ${place}: set pooler_url (or --database-pooler-url) to this address, and set the database address to PostgreSQL itself.`
   )
 const otherDatabase = (place: string) =>
   refused(`The pooler at ${place} connects to a different server or database than the database address.`)

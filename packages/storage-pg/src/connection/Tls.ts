@@ -65,7 +65,7 @@ export const tlsOf = Effect.fnUntraced(function* (options: {
     return yield* refused("Certificates need TLS: add sslmode=verify-full to the database address.")
   }
   if ((given.cert === undefined) !== (given.key === undefined)) {
-    return yield* refused("A client certificate needs its key, and a key its certificate: set sslcert and sslkey.")
+    return yield* refused("A client certificate and its key must be set together: set sslcert and sslkey.")
   }
   const secureContext = yield* attempt(
     () => createSecureContext(given),

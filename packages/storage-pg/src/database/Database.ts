@@ -101,7 +101,7 @@ const followSite = Effect.fnUntraced(function* (
   const failOver = Effect.fnUntraced(function* (url: Redacted.Redacted<string>) {
     const left = current
     current = yield* openAt(url)
-    yield* Effect.logInfo("The database has moved; switched to the new one")
+    yield* Effect.logInfo("The database has moved; switched to the new database")
     // Lets reads that are still running there finish.
     run(Effect.delay(Scope.close(left.scope, Exit.void), left.pools.call_ms))
     const here = current

@@ -36,7 +36,7 @@ const prepare = Effect.fnUntraced(function* (folder: string) {
     return found
   })
   if (strangers.length > 0) {
-    yield* folderRefused(`${folder} has other files but no database: choose a new or an empty folder.`)
+    yield* folderRefused(`${folder} has other files but no database: choose a new or empty folder.`)
   }
 })
 
@@ -134,4 +134,4 @@ const noRoom = (folder: string) =>
   `The disk of ${folder} is full: calls that store something fail until there is room. Nothing that was stored is lost.`
 
 const unusable = (folder: string, error: SqlError): DatabaseRefused =>
-  folderRefused(`The database in ${folder} cannot be used now (${stateOf(error) ?? "no answer"}).`)
+  folderRefused(`The database in ${folder} is unusable right now (${stateOf(error) ?? "no answer"}).`)

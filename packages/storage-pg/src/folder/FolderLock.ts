@@ -85,8 +85,8 @@ const inUse = (folder: string, number: number, owner: Owner): DatabaseRefused =>
   const isHere = owner.host === hostname()
   const who = isHere ? `the process ${owner.pid}` : `the process ${owner.pid} on the machine ${owner.host}`
   const todo = isHere
-    ? "stop it first, or use another folder"
-    : `stop it first; if it has ended, remove ${fileOf(folder, number)}`
+    ? "stop that process first, or use another folder"
+    : `stop that process first; if the process has ended, remove ${fileOf(folder, number)}`
   return new DatabaseRefused({ reason: "in_use", message: `${folder} is in use by ${who}: ${todo}.` })
 }
 

@@ -24,7 +24,7 @@ export const open = Effect.fnUntraced(function* (
   return { storage, database }
 })
 
-const failed = (folder: string) => folderRefused(`The database in ${folder} has failed at its start.`)
+const failed = (folder: string) => folderRefused(`The database in ${folder} failed to start.`)
 
 /** The storage in a folder, with the clock of its database. */
 export const layer = (folder: string): Layer.Layer<Storage.Storage, DatabaseRefused> =>

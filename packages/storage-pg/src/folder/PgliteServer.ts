@@ -12,12 +12,12 @@ const tested = "0.5.16"
 
 const missing = new DatabaseRefused({
   reason: "not_installed",
-  message: `A database in a folder needs a package that is not installed: npm install @electric-sql/pglite@${tested}`
+  message: `A database in a folder needs the package @electric-sql/pglite, which is not installed. Run npm install @electric-sql/pglite@${tested}`
 })
 
 const unloadable = new DatabaseRefused({
   reason: "not_installed",
-  message: `The package @electric-sql/pglite cannot be loaded: install it again, npm install @electric-sql/pglite@${tested}`
+  message: `The package @electric-sql/pglite cannot be loaded. Install the package again: npm install @electric-sql/pglite@${tested}`
 })
 
 const load = Effect.tryPromise({
@@ -51,12 +51,12 @@ const refusalOf = (folder: string, error: unknown, report: string): DatabaseRefu
   const [, made, own] = otherVersion.exec(report) ?? []
   if (made !== undefined) {
     return folderRefused(
-      `The database in ${folder} was made by PostgreSQL ${made}, but the installed @electric-sql/pglite is PostgreSQL ${own}: install the version that made it, or start over in another folder.`
+      `The database in ${folder} was created by PostgreSQL ${made}, but the installed @electric-sql/pglite is PostgreSQL ${own}: install the version that created the database, or start over in another folder.`
     )
   }
   const found = /(?:FATAL|PANIC): +(.{1,200})/.exec(report)?.[1] ?? "PGlite does not start"
   return folderRefused(
-    `The database in ${folder} is damaged (${found}): restore the folder from a backup, or remove it to start over.`
+    `The database in ${folder} is damaged (${found}): restore the folder from a backup, or remove the folder to start over.`
   )
 }
 

@@ -43,7 +43,7 @@ const moved = cellRefused(
   "This cell is being moved, or was moved to another database: pass the list of all cells (--cells or QUOTEWIRE_CELLS, or PgCells)."
 )
 const onCitus = cellRefused(
-  "Citus has distributed this schema: pass it as a cell (--cells or QUOTEWIRE_CELLS, or PgCells)."
+  "Citus has distributed this schema: pass the schema as a cell (--cells or QUOTEWIRE_CELLS, or PgCells)."
 )
 
 /** The address of a schema that does not move. Fails if a move has taken it elsewhere. */

@@ -44,11 +44,11 @@ export const readStatus = (rows: unknown, known: ReadonlyArray<Migration>): Sche
 /** Why this program cannot use a schema; null if it can. */
 export const incompatibility = ({ found, serves_from, known }: SchemaStatus): DatabaseRefused | null => {
   if (found < known) {
-    const message = `The database schema is at migration ${found}, but this program needs ${known}: run quotewire migrate, PgStorage.migrate, or postgres({ migrate: true }), first.`
+    const message = `The database schema is at migration ${found}, but this program needs ${known}. First run quotewire migrate, PgStorage.migrate, or postgres({ migrate: true }).`
     return new DatabaseRefused({ reason: "older_schema", message })
   }
   if (serves_from > known) {
-    const message = `The database schema is at migration ${found}, which needs a newer program: this one knows ${known}.`
+    const message = `The database schema is at migration ${found}, which needs a newer program: this program knows migrations up to ${known}.`
     return new DatabaseRefused({ reason: "newer_schema", message })
   }
   return null
@@ -104,7 +104,7 @@ const apply = Effect.fnUntraced(function* (run: Run, migration: Migration) {
 export const moving = new DatabaseRefused({
   reason: "move",
   message:
-    "The cell is being moved, or was moved away from this database: after the move, migrate it in its new database."
+    "The cell is being moved, or was moved away from this database: after the move, migrate the cell in its new database."
 })
 
 /** Additional steps of a migration. Each is part of its transaction. */

@@ -51,7 +51,7 @@ export interface Connected {
   ) => Effect.Effect<A, DatabaseRefused>
 }
 
-const running = refused("Another command is moving this cell: wait for it, or stop it.")
+const running = refused("Another command is moving this cell: wait for that command, or stop it.")
 
 /** Connects to one end and locks it. Statements have no time limit, and commits are durable. */
 export const connect = (end: End, options: DatabaseOptions): Effect.Effect<Connected, DatabaseRefused, Scope.Scope> =>

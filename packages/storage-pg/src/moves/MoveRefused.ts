@@ -20,12 +20,12 @@ export const refusalAt = (end: End, options: DatabaseOptions, error: SqlError): 
   if (state === "42501") return refused(permissions[end])
   if (state === "08006" && end === "new") {
     return refused(
-      "The new server cannot reach the old one at its address: open the network between them, and allow the user in pg_hba.conf."
+      "The new server cannot reach the old server at its address: allow connections between the servers, and allow the user in pg_hba.conf."
     )
   }
   if (state === "57014") {
     return refused(
-      `A transaction on the ${end} server takes too long: find it in pg_stat_activity and end it, then run the command again, or with --undo.`
+      `A transaction on the ${end} server takes too long: find the transaction in pg_stat_activity and end it, then run the command again, or with --undo.`
     )
   }
   if (state === undefined || /^(?:08|28|3D)/.test(state)) return refusalOf(options, error)

@@ -19,7 +19,7 @@ const maxStalledMs = 600_000
 const maxMissingMs = 5_000
 
 const notRunning = refused(
-  "The new server does not copy. See its log: it may need a higher max_logical_replication_workers, or may not be able to reach the old server. Then run the command again, or with --undo."
+  "The new server does not copy. See that server's log: the server may need a higher max_logical_replication_workers, or may not be able to reach the old server. Then run the command again, or with --undo."
 )
 
 const slotIsLost = refused(

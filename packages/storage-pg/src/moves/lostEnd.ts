@@ -28,7 +28,7 @@ const expectLost = (end: End, options: DatabaseOptions): Effect.Effect<void, Dat
   )
 
 const notCopied = refused(
-  "The new database does not have all tables of the cell yet: restore the old database from a backup, and run the command with --undo."
+  "The new database does not have all of the cell's tables yet: restore the old database from a backup, and run the command with --undo."
 )
 
 /** Makes the cell continue in its new database, with the data that has arrived there. */
@@ -57,7 +57,7 @@ const continueAtNew = Effect.fnUntraced(function* ({
 })
 
 const cleared = refused(
-  "The old database no longer has the tables: restore the new database from a backup, at the address in moves_to."
+  "The old database no longer has the cell's tables: restore the new database from a backup, at the address in moves_to."
 )
 
 const undecided = refused("The cell is still in its old database: run the command with --undo.")

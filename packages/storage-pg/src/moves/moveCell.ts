@@ -73,11 +73,11 @@ const begin = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
 })
 
 const slotIsGone = refused(
-  "The replication slot of this move is gone from the old server, and with it the changes that the new database had not received yet: run the command with --undo, and move the cell again."
+  "The old server has lost this move's replication slot, and with the slot the changes that the new database had not received yet: run the command with --undo, and move the cell again."
 )
 
 const copyKeepsFailing = refused(
-  "The new server keeps losing its copy, because it stops again and again. See its log. Then run the command again, or with --undo."
+  "The new server keeps losing its copy, because the server keeps stopping. See the server's log. Then run the command again, or with --undo."
 )
 
 /** Subscribes the new database, and waits until it has caught up. False if its copy was lost. */
@@ -100,7 +100,9 @@ const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Pla
   const { epoch, move_id } = yield* begin(ends, place)
   yield* onProgress({ step: "begun" })
   if (!(yield* target.step((session) => Target.arrive(session, move_id, epoch + 1)))) {
-    return yield* refused("The new database has something else in the cell's place: run the command with --undo.")
+    return yield* refused(
+      "The new database already has a schema that is not from this move: run the command with --undo."
+    )
   }
   yield* onProgress({ step: "arriving" })
   yield* migrateTarget(to)

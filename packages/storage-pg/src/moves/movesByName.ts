@@ -21,7 +21,9 @@ export interface MoveOptions {
 
 const cellOf = (cells: Cells, name: string): Effect.Effect<NamedCell, DatabaseRefused> => {
   const cell = cells.find((one) => one.name === name)
-  return cell === undefined ? Effect.fail(cellRefused(`The settings have no cell ${name}.`)) : Effect.succeed(cell)
+  return cell === undefined
+    ? Effect.fail(cellRefused(`The settings do not list a cell named ${name}.`))
+    : Effect.succeed(cell)
 }
 
 const moveOf = (
@@ -29,14 +31,14 @@ const moveOf = (
   { onProgress = () => Effect.void }: MoveOptions = {}
 ): Effect.Effect<Move, DatabaseRefused> =>
   moves_to === undefined
-    ? Effect.fail(cellRefused(`The settings do not say where the cell ${from.name} moves to: set moves_to.`))
+    ? Effect.fail(cellRefused(`Set moves_to of the cell ${from.name} to the address of its new database.`))
     : Effect.succeed({ from, to: { ...from, url: moves_to }, onProgress })
 
 /** What to do instead if the cell is on Citus; null if it is not. */
 const citusMove = (cell: NamedCell): Effect.Effect<string | null, DatabaseRefused> =>
   Effect.map(using(cell, Citus.engineOf), (engine) =>
     engine === "citus"
-      ? `Citus manages this cell and moves it itself: run select citus_schema_move('${cell.schema ?? defaultSchema}', 'host', port) on the coordinator, with the server to move it to.`
+      ? `Citus manages and moves this cell: run select citus_schema_move('${cell.schema ?? defaultSchema}', 'host', port) on the coordinator, with the new server as the host and port.`
       : null
   )
 

@@ -15,18 +15,19 @@ export interface EndFacts {
 /** The unmet preconditions of a move, one sentence for each that says what to do. */
 export const unmet = ({ new: to, old: from }: EndFacts): ReadonlyArray<string> =>
   [
-    from.version < oldestVersion && "The old server is older than PostgreSQL 14: upgrade it first.",
-    to.version < oldestVersion && "The new server is older than PostgreSQL 14: use a newer one.",
-    from.is_standby && "The old address is that of a standby: use the address of the primary.",
-    to.is_standby && "The new address is that of a standby: use the address of the primary.",
-    from.wal_level !== "logical" && "The old server needs wal_level = logical: set it, and restart the server.",
+    from.version < oldestVersion && "The old server is older than PostgreSQL 14: upgrade the server first.",
+    to.version < oldestVersion && "The new server is older than PostgreSQL 14: use a newer server.",
+    from.is_standby && "The old address points to a standby: use the primary's address.",
+    to.is_standby && "The new address points to a standby: use the primary's address.",
+    from.wal_level !== "logical" && "The old server needs wal_level = logical: set wal_level, and restart the server.",
     from.free_slots < senders &&
       `The old server needs ${senders} free replication slots and has ${from.free_slots}: raise max_replication_slots, or drop unused slots.`,
     from.free_senders < senders &&
       `The old server needs ${senders} free WAL senders and has ${from.free_senders}: raise max_wal_senders.`,
-    to.workers < 2 && "The new server needs max_logical_replication_workers = 2 or more: raise it.",
-    from.sequences > 0 && "The schema has sequences, which a move does not copy: drop them.",
-    from.has_aside && "The old database has a schema of that name with _left at the end: rename or drop it.",
+    to.workers < 2 && "The new server needs max_logical_replication_workers = 2 or more: raise this setting.",
+    from.sequences > 0 && "The schema has sequences, which a move does not copy: drop the sequences.",
+    from.has_aside &&
+      "The old database has a schema with the cell's schema name and the suffix _left: rename or drop that schema.",
     to.has_schema &&
-      "The new database already has a schema with that name. A cell moves only to a database without one, and never back to one that it left."
+      "The new database already has a schema with the cell's schema name. Move the cell to a database without that schema; a cell cannot move back to a database that it left."
   ].filter((sentence) => sentence !== false)

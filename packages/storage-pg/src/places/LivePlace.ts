@@ -16,11 +16,13 @@ export interface MovableOptions extends Omit<DatabaseOptions, "pooler_url"> {
 const pollMs = 15
 
 const refusals = {
-  held: cellRefused("This cell is being moved, and was paused for too long: run quotewire cells move again."),
-  left: cellRefused(
-    "This cell was moved to another database: set that database as moves_to, or as url, in the settings of the cell."
+  held: cellRefused(
+    "This cell is being moved, and was paused for too long: run quotewire cells move again to resume the move."
   ),
-  arriving: cellRefused("This database is the target of a move that is not finished: a cell cannot be opened here yet.")
+  left: cellRefused(
+    "This cell was moved to another database: in the cell's settings, set moves_to or url to that database."
+  ),
+  arriving: cellRefused("This database is the target of an unfinished move: the cell cannot be opened here yet.")
 }
 
 interface Reader {

@@ -98,7 +98,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
       const folder = yield* copied
       writeFileSync(join(folder, "database", "PG_VERSION"), "17\n")
       const message = yield* refusalOf(folder)
-      assert.include(message, `The database in ${folder} was made by PostgreSQL 17`)
+      assert.include(message, `The database in ${folder} was created by PostgreSQL 17`)
     })
   )
 
@@ -132,7 +132,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
       writeFileSync(join(folder, "taxes.pdf"), "")
       assert.strictEqual(
         yield* refusalOf(folder),
-        `${folder} has other files but no database: choose a new or an empty folder.`
+        `${folder} has other files but no database: choose a new or empty folder.`
       )
     })
   )

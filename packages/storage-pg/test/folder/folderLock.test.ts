@@ -45,7 +45,7 @@ describe("a folder's lock", () => {
       assert.strictEqual(refusal.reason, "in_use")
       assert.strictEqual(
         refusal.message,
-        `${folder} is in use by the process ${child.pid}: stop it first, or use another folder.`
+        `${folder} is in use by the process ${child.pid}: stop that process first, or use another folder.`
       )
       child.stdin.end()
       yield* Effect.promise(() => ended(child))
