@@ -5,45 +5,46 @@ import { DatabaseRefused } from "./connection/DatabaseRefused.ts"
 import * as FolderStorage from "./folder/FolderStorage.ts"
 import * as PgStorage from "./PgStorage.ts"
 
-/** Options of `postgres` for a server. */
+/** Options of `postgres` for a database on a server. */
 export interface ServerOptions extends Omit<PgStorage.Options, "url" | "pooler_url"> {
-  /** The address of the database, `postgres://user:password@host:5432/database`. No message repeats it. */
+  /** The database's URL, `postgres://user:password@host:5432/database`. No message repeats it. */
   readonly url: string | undefined
   /**
-   * The address of a pooler in transaction mode in front of the same database, for reads and writes. `url` must then lead
-   * to the server itself. No message repeats it.
+   * The URL of a pooler in transaction mode in front of the same database, for reads and writes. `url` must then lead
+   * to the server itself. No message repeats this URL.
    */
   readonly pooler_url?: string
   /**
-   * Whether to migrate the schema at startup; false by default, so the service does not start on an outdated schema.
+   * Whether to migrate the schema at startup. False by default: the service then does not start if the schema is
+   * outdated.
    */
   readonly migrate?: boolean
   readonly data?: never
 }
 
-/** Options of `postgres` for a folder. */
+/** Options of `postgres` for a database in a folder. */
 export interface FolderOptions {
   /**
-   * The folder that keeps the data. It is created if it does not exist. Only one process can use it at a time.
+   * The folder that stores the data. It is created if it does not exist. Only one process at a time can use it.
    *
-   * PostgreSQL runs in this process: install `@electric-sql/pglite`. The schema is always migrated.
+   * PostgreSQL then runs in this process, so install `@electric-sql/pglite`. The schema is always migrated.
    */
   readonly data: string
   readonly url?: never
 }
 
-/** Options of `postgres`: a server, or a folder. */
+/** Options of `postgres`: for a server or for a folder. */
 export type PostgresOptions = ServerOptions | FolderOptions
 
 const checked = Argument.checker("postgres")
 
 /**
- * A storage in a PostgreSQL database, for `embed`. All processes use the clock of the database.
+ * A storage in a PostgreSQL database, for `embed`. All processes use the database's clock.
  *
- * With `data`, the database is in a folder, and PostgreSQL runs in this process: for tests, programs on one machine, and
- * persistent sandboxes. The SQL is the same.
+ * With `data`, the database is in a folder, and PostgreSQL runs in this process. Use this for tests, programs on one
+ * machine, and persistent sandboxes. The SQL is the same as on a server.
  *
- * If the database is unusable, the service does not start, and the error says why (`DatabaseRefused`).
+ * If the database cannot be used, the service does not start, and the error says why (`DatabaseRefused`).
  *
  * @example
  * const quotewire = embed({ storage: postgres({ url: process.env.DATABASE_URL }), seal_keys: [process.env.SEAL_KEY] })

@@ -6,38 +6,38 @@ import type * as StillClock from "./StillClock.ts"
 
 /** Options of `advanceUntil`. */
 export interface AdvanceUntilOptions {
-  /** How far the clock moves at a time; "1 second" by default. */
+  /** How far the clock moves in each step; "1 second" by default. */
   readonly step?: Duration.Input
-  /** How far it moves in total before this rejects; "1 day" by default. */
+  /** How far the clock moves in total before the promise rejects; "1 day" by default. */
   readonly at_most?: Duration.Input
 }
 
-/** The service whose clock advances. */
+/** The service whose clock is advanced. */
 export interface Advanced {
   readonly storage: MemoryStorage.Copyable
   readonly still: StillClock.StillClock
   /** Resolves when the service can be called. */
   readonly ready: Promise<void>
-  /** Whether cassettes answer for the carriers, so that none of them needs real time. */
+  /** Whether cassettes answer for the carriers, so that no carrier needs real time. */
   readonly isRecorded: boolean
 }
 
 /** Moves a workspace's clock by this many seconds. */
 export type Advance = (seconds: number) => Promise<void>
 
-/** The advances of one service. */
+/** Advances the clocks of one service. */
 export interface Advances {
   /** Waits until everything that is due has happened. */
   readonly settled: () => Promise<void>
-  /** How far the clock has moved, in milliseconds; null while it moves or work is running. */
+  /** How far the clock has moved, in milliseconds; null while it moves or jobs are running. */
   readonly standsAt: () => number | null
-  /** The advances of a workspace, made through one of its clients. */
+  /** Creates the function that advances a workspace's clock through one of the workspace's clients. */
   readonly of: (workspace_id: Ids.WorkspaceId, client: Advancer) => Advance
 }
 
 type Advancer = Pick<Client, "advance_time">
 
-/** Makes the advances of a service. */
+/** Creates the functions that advance a service's clocks. */
 export const make = ({ isRecorded, ready, still, storage }: Advanced): Advances => {
   let running = 0
   const isIdle = () => storage.isIdle(still.now)
@@ -45,7 +45,7 @@ export const make = ({ isRecorded, ready, still, storage }: Advanced): Advances 
     await ready
     while (!isIdle()) await turn()
   }
-  // An advance that waits long for carriers is refused with `wait`; a retry continues it.
+  // If carriers take long, the service refuses the advance with the retry action `wait`. A retry then continues it.
   const advanceTime = async (client: Advancer, seconds: number) => {
     const idempotency_key = `advance-${++advances}`
     const stop = isRecorded ? passPauses(isIdle, still) : () => {}
@@ -64,7 +64,8 @@ export const make = ({ isRecorded, ready, still, storage }: Advanced): Advances 
       const step = Math.min(left, Math.max(1, dueIn), longestStep)
       const passedBefore = still.passed()
       await advanceTime(client, step)
-      // Lets asked carriers answer, and waiting code see what has happened, before `pass` ends their timeouts.
+      // Before `pass` ends the carriers' timeouts, lets carriers that were asked answer, and lets waiting code see what
+      // has happened.
       await settled()
       await turn()
       still.pass(Math.max(0, step * 1_000 - (still.passed() - passedBefore)))
@@ -86,7 +87,7 @@ export const make = ({ isRecorded, ready, still, storage }: Advanced): Advances 
   }
 }
 
-/** Whether an advance has reached its target; false if it must be retried to continue. */
+/** Whether an advance has reached its target. False if it must be retried to continue. */
 const hasAdvanced = async (advancing: Promise<unknown>): Promise<boolean> => {
   try {
     await advancing
@@ -105,19 +106,24 @@ const passPauses = (isIdle: () => boolean, { pass }: StillClock.StillClock): (()
   return () => clearInterval(timer)
 }
 
-/** The longest that an advance waits before it checks again. */
+/**
+ * How much time each check passes, in milliseconds, which is the longest that an advance waits before it checks again.
+ */
 const passPausesMs = 1_000
 
-/** Distinguishes the advances of this process, because a repeated key would repeat an advance. */
+/**
+ * Counts the advances of this process. Each gets an idempotency key of its own, because a repeated key would not
+ * advance the clock again.
+ */
 let advances = 0
 
-/** The longest advance of one call, in seconds. */
+/** The longest advance in one call, in seconds. */
 const longestStep = 31_536_000
 
 /** The furthest that one advance moves a clock, in seconds: a hundred years. */
 const maxSeconds = 100 * longestStep
 
-/** A duration in whole seconds. Throws a `RangeError` that names it if it is not one. */
+/** Converts a duration to whole seconds. If it is not whole seconds, throws a `RangeError` that names the option. */
 export const secondsOf = (name: string, duration: Duration.Input): number => {
   const seconds = Option.match(Duration.fromInput(duration), { onNone: () => Number.NaN, onSome: Duration.toSeconds })
   if (Number.isInteger(seconds) && seconds >= 1 && seconds <= maxSeconds) return seconds
@@ -126,7 +132,7 @@ export const secondsOf = (name: string, duration: Duration.Input): number => {
   )
 }
 
-/** Advances in steps until the work ends, and returns its result. */
+/** Advances the clock in steps until the work ends, and returns the work's result. */
 export const advanceUntil = async <A>(
   advance: Advance,
   work: Promise<A>,
@@ -143,7 +149,7 @@ export const advanceUntil = async <A>(
   const seconds = secondsOf("step", step)
   const steps = Math.ceil(secondsOf("at_most", at_most) / seconds)
   for (let taken = 0; taken < steps; taken++) {
-    // Work that does not need the clock ends here, before the clock moves.
+    // Lets work that does not need the clock end before the clock moves.
     await turn()
     if (ended) return work
     await advance(seconds)
@@ -155,5 +161,5 @@ export const advanceUntil = async <A>(
   )
 }
 
-/** The next turn of the event loop, by when everything that can continue without waiting has done so. */
+/** Waits for the next turn of the event loop. By then, everything that can continue without waiting has done so. */
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))

@@ -2,29 +2,32 @@ import { type Client, Event } from "@quotewire/core"
 import { Receiver } from "@quotewire/core/testing"
 import { Effect } from "effect"
 
-/** An event as it arrives in a webhook. */
+/** An event as a webhook delivers it. */
 export type ReceivedEvent = Receiver.ReceivedEvent
 
-/** A webhook that arrived: the event, whether it is genuine, duplicate or late, and how it was answered. */
+/** A webhook that arrived: its event, whether it is genuine, duplicate or late, and how it was answered. */
 export type ReceivedWebhook = Receiver.Arrival
 
 /** Options of an inbox. */
 export interface InboxOptions {
-  /** The events to subscribe to; all by default. */
+  /** The types of events to subscribe to; all by default. */
   readonly event_types?: ReadonlyArray<Event.EventType>
-  /** How the inbox answers, such as `{ in_order: [Receiver.fail(503), Receiver.hang] }`; by default it confirms everything. */
+  /**
+   * How the inbox answers, such as `{ in_order: [Receiver.fail(503), Receiver.hang] }`. By default it confirms
+   * everything.
+   */
   readonly script?: Receiver.Script
 }
 
-/** An endpoint that receives the sandbox's webhooks in memory, checks their signatures, and keeps them. */
+/** An endpoint that receives the sandbox's webhooks in memory, verifies their signatures, and keeps them. */
 export interface Inbox {
   readonly url: string
   readonly subscription_id: string
   /** Every webhook that has arrived, in order, including retries and duplicates. */
   readonly webhooks: () => ReadonlyArray<ReceivedWebhook>
-  /** The events with a valid signature, each once, in the order in which they first arrived. */
+  /** The events with a valid signature, without duplicates, in the order in which they first arrived. */
   readonly events: () => ReadonlyArray<ReceivedEvent>
-  /** Waits until enough webhooks have arrived, or the signal aborts: it has no timeout. */
+  /** Waits until enough webhooks have arrived, or the signal is aborted. There is no timeout. */
   readonly until: (
     isEnough: (webhooks: ReadonlyArray<ReceivedWebhook>) => boolean,
     options?: { readonly signal?: AbortSignal }
@@ -33,9 +36,9 @@ export interface Inbox {
   readonly play: (script: Receiver.Script) => void
 }
 
-/** The endpoints of a sandbox, and what a copy of the sandbox needs to reopen them. */
+/** A sandbox's endpoints, and what a copy of the sandbox needs to open them again. */
 export class Inboxes {
-  /** Receivers by URL, in which the sender looks them up. */
+  /** The receivers by URL. The sandbox's webhook sender finds them here. */
   readonly receivers: Record<string, Receiver.Receiver> = {}
   private readonly subscriptions: Map<string, Subscribed>
 
@@ -48,7 +51,7 @@ export class Inboxes {
     return new Inboxes(this.subscriptions)
   }
 
-  /** Opens the endpoint with this name, and subscribes it unless it is already subscribed. */
+  /** Opens the endpoint with this name. Subscribes it to events, unless it is already subscribed. */
   async open(client: Subscriber, name: string, { event_types, script }: InboxOptions): Promise<Inbox> {
     const url = `https://inbox.example/${encodeURIComponent(name.toWellFormed())}`
     const receiver = this.receivers[url] ?? Receiver.make()
@@ -83,7 +86,7 @@ export class Inboxes {
   }
 }
 
-/** All event types except the test event, which arrives even if it is not subscribed to. */
+/** All event types except the test event, which arrives even without a subscription to it. */
 const allTypes = Event.types.filter((type) => type !== "webhook.test")
 
 type Subscriber = Pick<Client, "create_event_subscription">

@@ -1,13 +1,13 @@
 import { type Clock, Duration, Effect } from "effect"
 
-/** A clock that stands still, so that the same test always sees the same times. Only the workspace's own clock moves. */
+/** A clock that stands still, so that a test always sees the same times. Only the workspace's own clock moves. */
 export interface StillClock {
   readonly clock: Clock.Clock
-  /** The time that it always shows, in milliseconds. */
+  /** The time that the clock always shows, in milliseconds. */
   readonly now: number
   /** The sum of all times given to `pass`, in milliseconds. */
   readonly passed: () => number
-  /** Ends each sleep with no more than this much time left, in milliseconds, and shortens the others by it. */
+  /** Ends each sleep that has at most `ms` milliseconds left, and shortens the other sleeps by `ms`. */
   readonly pass: (ms: number) => void
 }
 
@@ -17,9 +17,9 @@ interface Sleeper {
 }
 
 /**
- * Makes a clock that stands still at a time, in milliseconds.
+ * Creates a clock that stands still at a time, in milliseconds.
  *
- * A sleep ends when its time has passed through `pass` or in real time, whichever is first. So a carrier that never
+ * A sleep ends when its time has passed in real time or through `pass`, whichever is first. So a carrier that never
  * answers still times out.
  */
 export const make = (now: number): StillClock => {
@@ -27,7 +27,7 @@ export const make = (now: number): StillClock => {
   const sleepers = new Set<Sleeper>()
   const millis = Effect.succeed(now)
   const nanos = BigInt(now) * nanosPerMs
-  // Waits compare it, so it advances as sleeps do.
+  // Waiting code compares monotonic times, so the monotonic clock advances as sleeps do.
   const monotonic = () => BigInt(Math.floor(performance.now() + passedMs)) * nanosPerMs
   const sleep = (ms: number): Effect.Effect<void> =>
     Effect.callback((resume) => {

@@ -3,26 +3,30 @@ import { Cassette } from "@quotewire/core/testing"
 import { Effect, Layer } from "effect"
 import { HttpClient } from "effect/http"
 
-/** Cassettes (recorded carriers' answers) by carrier id, each as the parsed JSON of its file. */
+/** Cassettes (recordings of carriers' answers) by carrier ID. Each is the parsed JSON of its file. */
 export type CassettesByCarrier = Readonly<Record<string, unknown>>
 
-/** When the first cassette was recorded; null without one. Its offers may have expired since. */
+/**
+ * When the first cassette was recorded; null if there are no cassettes. Offers recorded then may have expired since.
+ */
 export const recordedAt = (cassettes: CassettesByCarrier): Date | null => {
   const [first] = Object.values(cassettes)
   return first === undefined ? null : new Date(Cassette.parse(first).recorded_at)
 }
 
-/** A transport that plays cassettes. */
+/** A carrier transport that plays cassettes. */
 export interface Replayed {
   readonly transport: Layer.Layer<never>
-  /** A message for each request that no cassette could answer. The adapter saw that request fail. */
+  /** A message for each request that no cassette could answer. The carrier adapter saw that request fail. */
   readonly missing: () => ReadonlyArray<string>
 }
 
 /**
- * A transport that answers each host from the cassette of its carrier, and sends nothing; null without cassettes.
+ * Creates a transport that answers requests to a host from the cassette of its carrier, and sends nothing; null if
+ * there are no cassettes.
  *
- * A request gets the next recorded answer for its method, host and path. Its body may differ: a test has its own facts.
+ * A request gets the next recorded answer for its method, host and path. Its body may differ from the recorded one,
+ * because a test has facts of its own.
  *
  * Throws an `InvalidCassette`, or an error that names a cassette without a carrier.
  */
@@ -44,7 +48,7 @@ export const transportOf = (
   })
   const [first] = replays
   if (first === undefined) return null
-  // A request to a host without a cassette goes to the first cassette, whose error says what it has instead.
+  // A request to a host without a cassette goes to the first cassette, whose error says what is recorded instead.
   const transport = HttpClient.make((request, url) =>
     Effect.suspend(() => (replays.find(({ hosts }) => hosts.has(url.host)) ?? first).transport.execute(request))
   )

@@ -19,25 +19,25 @@ import { type Inbox, Inboxes, type InboxOptions } from "./Inbox.ts"
 import * as StillClock from "./StillClock.ts"
 import { rejectStuckWaits } from "./stuckWaits.ts"
 
-/** Options of a sandbox: a configuration, which can be that of your host, and additional options for tests. */
+/** Options of a sandbox: a configuration, which can be your host's, and additional options for tests. */
 export interface SandboxOptions<OwnLine extends AnyLine = StandardLine> extends Config<OwnLine> {
-  /** The start time of the clock; by default when the first cassette was recorded, or now. */
+  /** The time at which the clock starts. By default, when the first cassette was recorded; without cassettes, now. */
   readonly now?: Date
   /**
-   * Recorded answers of your carriers, by carrier id, made with `quotewire carriers test --record`. With cassettes,
-   * nothing is sent; without them, your carriers are asked through `carrier_transport`.
+   * Recorded answers of your carriers, by carrier ID. Create them with `quotewire carriers test --record`. With
+   * cassettes, nothing is sent. Without them, your carriers are asked through `carrier_transport`.
    */
   readonly cassettes?: CassettesByCarrier
-  /** What the carriers play, such as `zero_quotes`; by default they follow their own rules. */
+  /** The scenario that the fictional carriers play, such as `zero_quotes`. By default they follow their own rules. */
   readonly scenario?: InputOf<"select_scenario">["scenario"]
   /** Where the log goes; by default to standard output. */
   readonly logger?: EmbedOptions["logger"]
 }
 
 /**
- * A whole service with one organization, for one test.
+ * A whole quoting service with one organization, for one test.
  *
- * `OwnLine` are the lines that its clients can start; by default the standard lines.
+ * `OwnLine` is the type of the insurance lines that its clients can use; by default the standard lines.
  */
 export interface Sandbox<OwnLine extends AnyLine = StandardLine> {
   /** A client with a server key. Pass it to the code under test, which need not know that it runs in a test. */
@@ -45,46 +45,49 @@ export interface Sandbox<OwnLine extends AnyLine = StandardLine> {
   /** A key of each kind, for other clients and for hosts. */
   readonly keys: Keys
   readonly organization_id: Ids.OrganizationId
-  /** The service itself: mount it, read timelines, create more organizations. */
+  /** The service itself. Use it to mount the service, read timelines or create more organizations. */
   readonly quotewire: Embedded<OwnLine>
-  /** The current time in the sandbox. */
+  /** Returns the current time in the sandbox. */
   readonly now: () => Promise<Date>
-  /** Waits until everything that is due has happened: carriers asked, webhooks sent. The clock does not move. */
+  /**
+   * Waits until everything that is due has happened, such as asking carriers and sending webhooks. The clock does not
+   * move.
+   */
   readonly settled: () => Promise<void>
   /**
-   * Moves the clock, such as by "1 hour", and returns when everything that fell due has happened: in order, each at its own time.
+   * Moves the clock, for example by "1 hour". Resolves when everything that became due has happened, in order and each
+   * at its own time.
    *
-   * Whole seconds only, a hundred years at most. Before each step it waits until your own carriers have answered.
+   * The duration must be in whole seconds, and at most a hundred years. Before each step, the sandbox waits until your
+   * own carriers have answered.
    */
   readonly advance: (duration: Duration.Input) => Promise<void>
   /**
-   * Moves the clock while your code runs, so that waits for quotes or events end. Returns the result of your code.
+   * Moves the clock while your code runs, so that its waits for quotes or events end. Resolves to your code's result.
    *
-   * Without it, a wait that only the clock can end rejects after two real seconds, and says so.
+   * Without `advanceUntil`, a wait that only the clock can end rejects after two real seconds, and the error says so.
    *
    * @example
    * const order = await world.advanceUntil(checkout(world.client))
    */
   readonly advanceUntil: <A>(work: Promise<A>, options?: Advances.AdvanceUntilOptions) => Promise<A>
   /**
-   * An endpoint that receives webhooks without a network. The same name returns the same endpoint, even after a
+   * Opens an endpoint that receives webhooks without a network. The same name returns the same endpoint, even after a
    * snapshot.
    */
   readonly inbox: (name?: string, options?: InboxOptions) => Promise<Inbox>
-  /**
-   * The requests that no cassette could answer: one sentence for each, which says what to do. Empty if there are none.
-   */
+  /** The requests that no cassette could answer. One sentence for each says what to do. */
   readonly missing_from_cassettes: () => ReadonlyArray<string>
-  /** Captures the current state. Call it when no work is running: running work starts over in a copy. */
+  /** Captures the current state. Call it while nothing is running, because running work starts over in a copy. */
   readonly snapshot: () => Promise<Snapshot<OwnLine>>
-  /** Stops the service. A sandbox that is declared with `await using` closes when its block ends. */
+  /** Stops the service. If you declare a sandbox with `await using`, it closes when the block ends. */
   readonly close: () => Promise<void>
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
-/** A state to start sandboxes from. It never changes, so any number of tests can share it. */
+/** A state from which sandboxes can start. It never changes, so any number of tests can share it. */
 export interface Snapshot<OwnLine extends AnyLine = StandardLine> {
-  /** A sandbox that continues from this state, with the same keys and the same time. */
+  /** Creates a sandbox that continues from this state, with the same keys and the same time. */
   readonly sandbox: () => Promise<Sandbox<OwnLine>>
 }
 
@@ -98,10 +101,10 @@ export interface Keys {
 /**
  * Starts a new service in memory, with one organization in the sandbox environment.
  *
- * The fictional carriers are asked, along with your own `carriers`. The clock stands still until you move it, there are
- * no rate limits, and nothing leaves the process unless one of your carriers sends it.
+ * The fictional carriers and your own `carriers` are asked. The clock stands still until you move it, there are no rate
+ * limits, and nothing leaves the process unless one of your carriers sends it.
  *
- * Rejects if the configuration is wrong, with every fault in one message.
+ * Rejects if the configuration is wrong. The error's message lists every fault.
  *
  * @example
  * await using world = await sandbox()
@@ -128,7 +131,7 @@ export const sandbox = async <OwnLine extends AnyLine = StandardLine>(
   }
 }
 
-// JavaScript can pass anything.
+// Checked at run time, because JavaScript code can pass anything.
 const isObject = (value: unknown): boolean => Predicate.isReadonlyObject(value)
 
 /** What stays the same in every copy of a sandbox. */
@@ -166,10 +169,16 @@ interface Given<OwnLine extends AnyLine> {
   readonly logger?: NonNullable<EmbedOptions["logger"]>
 }
 
-/** All sandboxes have the same key, so that copies can open what is sealed. It protects nothing: the facts are made up. */
+/**
+ * All sandboxes use the same key, so that copies can decrypt what was sealed. It protects nothing, because the facts
+ * are made up.
+ */
 const sealKey = "cXVvdGV3aXJlLXRlc3Qta2l0LW1hZGUtdXAtZmFjdHM="
 
-/** Opens a service on a storage. `as` makes it the sandbox of an organization that is stored there. */
+/**
+ * Opens a service on a storage. If `as` is given, it becomes the sandbox of an organization that is already stored
+ * there.
+ */
 const open = <OwnLine extends AnyLine>(
   given: Given<OwnLine>,
   storage: MemoryStorage.Copyable,
@@ -218,7 +227,7 @@ const open = <OwnLine extends AnyLine>(
   return { quotewire, as }
 }
 
-/** What the service of a sandbox runs on. */
+/** What a sandbox's service runs on. */
 interface Ground {
   readonly storage: MemoryStorage.Copyable
   readonly still: StillClock.StillClock
@@ -226,7 +235,7 @@ interface Ground {
   readonly inboxes: Inboxes
 }
 
-/** How a sandbox embeds its service. */
+/** The options with which a sandbox embeds its service. */
 const optionsOf = <OwnLine extends AnyLine>(
   { config, logger }: Given<OwnLine>,
   { inboxes, replayed, still, storage }: Ground
@@ -236,16 +245,16 @@ const optionsOf = <OwnLine extends AnyLine>(
     ...settings,
     ...(logger !== undefined && { logger }),
     ...(replayed !== null && { carrier_transport: replayed.transport }),
-    // A storage may bring its own clock.
+    // Replaces the clock that the storage may provide.
     storage: Layer.merge(storage.layer, Layer.succeed(Clock.Clock, still.clock)),
     seal_keys: [sealKey],
-    // The allowance recovers with the clock, which stands still.
+    // Without limits, because a rate limit recovers only when the clock moves, and it stands still.
     limits: Allowance.noLimits,
     webhooks: withoutWaiting(Receiver.layer(inboxes.receivers), still.clock)
   }
 }
 
-/** A sender whose waits take no time, so that an endpoint that never answers times out immediately. */
+/** Creates a webhook sender whose waits take no time, so that an endpoint that never answers times out immediately. */
 const withoutWaiting = (
   sender: Layer.Layer<WebhookSender.WebhookSender>,
   clock: Clock.Clock
@@ -258,7 +267,7 @@ const withoutWaiting = (
     }))
   ).pipe(Layer.provide(sender))
 
-/** The start time of a clock, in milliseconds. */
+/** The time at which a clock starts, in milliseconds. */
 const startOf = (now: Date): number => {
   const ms = Predicate.isDate(now) ? now.getTime() : Number.NaN
   if (ms >= earliestMs && ms < latestMs) return ms

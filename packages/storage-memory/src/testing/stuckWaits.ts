@@ -1,11 +1,11 @@
 import type { AnyLine, Client } from "@quotewire/core/client"
 
 /**
- * Makes a client's waits for quotes reject when only the clock can end them and the clock stands still.
+ * Makes a client's waits for quotes reject if only the clock can end them and the clock stands still.
  *
- * Otherwise a test that forgets to move the clock fails with its runner's timeout, which does not say why.
+ * Otherwise a test that forgets to move the clock would fail with its test runner's timeout, which does not say why.
  *
- * `standsAt` returns how far the clock has moved; null while it moves or work is running.
+ * `standsAt` returns how far the clock has moved; null while it moves or jobs are running.
  */
 export const rejectStuckWaits = <OwnLine extends AnyLine>(
   client: Client<OwnLine>,
@@ -37,7 +37,7 @@ export const rejectStuckWaits = <OwnLine extends AnyLine>(
   }
 }
 
-/** How often the clock is read. A wait is stuck if the clock has not moved between two reads. */
+/** How often the clock is read, in milliseconds. A wait is stuck if the clock has not moved between two reads. */
 const lookEveryMs = 1_000
 
 const advice =

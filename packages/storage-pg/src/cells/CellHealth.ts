@@ -5,7 +5,10 @@ import * as TimedClaim from "./TimedClaim.ts"
 
 type Port = Storage.Storage["Service"]
 
-/** How long the health check of an unavailable cell may take, in milliseconds. After that the cell is unresponsive. */
+/**
+ * How long the health check of an unavailable cell may take, in milliseconds. If it takes longer, the cell is
+ * unresponsive.
+ */
 const readyTimeoutMs = 3_000
 /** How often an unresponsive cell is checked, in milliseconds. */
 const checkEveryMs = 1_000
@@ -19,26 +22,27 @@ const unavailableCells = Metric.gauge("quotewire_cell_unavailable", {
   description: "1 if this process cannot use the cell now, 0 if it can."
 })
 
-/** Sets the gauge for whether this process can use the cell. */
+/** Sets the gauge that shows whether this process can use the cell. */
 export const measure = (cell: string, isUsable: boolean): Effect.Effect<void> =>
   Metric.update(Metric.withAttributes(unavailableCells, { cell }), isUsable ? 0 : 1)
 
-/** Wraps the storage of a cell to detect when the cell becomes unavailable and when it recovers. */
+/** Wraps a cell's storage to detect when the cell becomes unavailable and when it recovers. */
 export type Guard = (cell: CellState, storage: Port) => Port
 
 /**
- * Makes a circuit breaker for each cell, so that an unavailable cell does not delay the work of others.
+ * Creates a circuit breaker for each cell, so that an unavailable cell does not delay the work of other cells.
  *
- * After a call fails as unavailable, the cell is **unavailable**: it gets no new workspaces and no claims until its
- * health check succeeds. If the health check fails too, the cell is **unresponsive**: all its calls fail immediately.
+ * When a call fails because the cell's storage is unavailable, the cell becomes **unavailable**: it gets no new
+ * workspaces and no claims until its health check succeeds. If the health check fails too, the cell becomes
+ * **unresponsive**: all its calls fail immediately.
  *
- * Errors name the cell, except for the first cell, without which nothing works.
+ * Errors name the cell, unless it is the first cell, without which nothing works.
  */
 export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return<Guard, never, Scope.Scope> {
   const run = yield* FiberSet.makeRuntime()
   const claimTimeoutMs = yield* TimedClaim.ClaimTimeout
 
-  /** Waits until a cell is usable again. One that only refused a call passes its first check, so it gets a pause. */
+  /** Waits until a cell is usable again. Pauses first if the cell is ready but refused a call. */
   const recover = Effect.fnUntraced(function* (cell: CellState, storage: Port) {
     const isReady = Effect.isSuccess(Effect.timeout(storage.ready, readyTimeoutMs))
     if (yield* isReady) {

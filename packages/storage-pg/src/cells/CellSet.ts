@@ -16,7 +16,7 @@ type Port = Storage.Storage["Service"]
 /** How often opening an unavailable cell is retried, in milliseconds. */
 const openAgainMs = 1_000
 
-/** A listener on all cells, including those that are opened later. */
+/** A listener to the hints of all cells, including cells that are opened later. */
 interface Watcher {
   readonly listener: Parameters<Port["watch"]>[0]
   readonly scope: Scope.Scope
@@ -24,16 +24,16 @@ interface Watcher {
 
 /** The cells of a running program. */
 export interface CellSet {
-  /** The storage of the first cell. */
+  /** The first cell's storage. */
   readonly home: Port
   readonly cells: ReadonlyArray<CellState>
-  /** A cell by name; undefined if it is not in the settings. */
+  /** Finds a cell by its name; undefined if the cell is not in the settings. */
   readonly byName: (name: string) => CellState | undefined
-  /** Calls the listener with the hints of all cells. */
+  /** Calls a listener with the hints of all cells. */
   readonly watch: Port["watch"]
 }
 
-/** The storage of a cell. Fails if it is not open. */
+/** Returns a cell's storage. Fails if it is not open. */
 export const storageOf = (cell: CellState | undefined): Effect.Effect<Port, Storage.StorageUnavailable> =>
   Effect.suspend(() => {
     if (cell === undefined) return Effect.fail(unavailable)
@@ -42,7 +42,7 @@ export const storageOf = (cell: CellState | undefined): Effect.Effect<Port, Stor
   })
 
 /**
- * Opens cells. The first one must be usable. The others may be unavailable: opening them is retried until it succeeds,
+ * Opens cells. The first cell must be usable. The others may be unavailable; opening them is retried until it succeeds,
  * and a log line says why it fails.
  */
 export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<CellSource<E>>): Effect.Effect<

@@ -5,7 +5,7 @@ import { refusalOf } from "./CellMap.ts"
 
 type Port = Storage.Storage["Service"]
 
-/** A cell in the settings: its name, and how to open its storage, which closes with the scope. */
+/** A cell in the settings: its name, and how to open its storage. The storage closes with the scope. */
 export interface CellSource<E> {
   readonly name: string
   readonly open: Effect.Effect<Port, E, Scope.Scope>
@@ -17,36 +17,37 @@ export interface NamedStorage {
   readonly storage: Port
 }
 
-/** A cell in a running program: its storage, its health, and what is known about its due work. */
+/** A cell in a running program: its storage, its health, and what is known about its due jobs. */
 export interface CellState {
   readonly name: string
-  /** The storage; null until it is open. */
+  /** The cell's storage; null until it is open. */
   storage: Port | null
   /**
-   * Whether a call failed as unavailable. If so, the cell gets no new workspaces and no claims until it is ready again.
+   * Whether a call failed because the storage was unavailable. If so, the cell gets no new workspaces and no claims
+   * until it is ready again.
    */
   isUnavailable: boolean
-  /** Whether its health check fails too. If so, all its calls fail immediately. */
+  /** Whether the cell's health check fails too. If so, all its calls fail immediately. */
   isUnresponsive: boolean
   /**
-   * The next pause if it is ready but refuses a call, in milliseconds. It doubles each time until a change is stored
-   * again.
+   * How long to pause before the next retry if the cell is ready but refuses a call, in milliseconds. It doubles each
+   * time until a change is stored again.
    */
   retry_pause_ms: number
-  /** Whether it may have more work than its last claim reported. */
+  /** Whether the cell may have more jobs than its last claim reported. */
   isHinted: boolean
   /** How many claims are running. */
   running_claims: number
-  /** The `now` of the last claim. */
+  /** The `now` of the cell's last claim. */
   claimed_at: number
-  /** When its next job is due, according to its last claim; null if none is waiting. */
+  /** When the cell's next job is due, according to its last claim; null if no job is waiting. */
   next_due_at: number | null
 }
 
-/** The first pause of a cell that is ready but refuses a call, in milliseconds. */
+/** How long to pause before the first retry of a cell that is ready but refuses a call, in milliseconds. */
 export const firstRetryPauseMs = 1_000
 
-/** The state of a cell that is not open yet. */
+/** The state of a cell that was not opened yet. */
 export const initial = (name: string): CellState => ({
   name,
   storage: null,
@@ -59,7 +60,7 @@ export const initial = (name: string): CellState => ({
   next_due_at: null
 })
 
-/** A cell, or the storage needed to find it, is currently unavailable. */
+/** The error if a cell is unavailable, or the storage that is needed to find it. */
 export const unavailable = new Storage.StorageUnavailable({ retry_after_seconds: 2 })
 
 /** The settings name the wrong storage for a cell. The message is one sentence for an operator. */
@@ -68,8 +69,8 @@ export class WrongCell extends Error {
 }
 
 /**
- * Opens a cell in the current scope, and checks that it is the named one and belongs to the same map as `first`, which
- * is null for the first cell itself. A failure leaves nothing open.
+ * Opens a cell in the current scope. Checks that it is the named cell and belongs to the same map as `first`; for the
+ * first cell itself, `first` is null. A failure leaves nothing open.
  */
 export const openChecked = <E>(
   { name, open }: CellSource<E>,
@@ -93,7 +94,7 @@ export const openChecked = <E>(
     )
   })
 
-/** What the database of an open cell records about it. */
+/** Reads what an open cell's database records about the cell. */
 const namedBy = ({ name, storage }: NamedStorage) =>
   Effect.map(markOf(storage), (mark) => ({ name, found: { mark, listed: [] } }))
 

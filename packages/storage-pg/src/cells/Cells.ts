@@ -11,11 +11,10 @@ type Port = Storage.Storage["Service"]
 /**
  * Combines several storages, called cells, into one. Every workspace lives in one cell.
  *
- * The first cell also keeps the organizations, the keys and the list of where workspaces live, so nothing works without
- * it. Any other cell may be unavailable: until it becomes available, only calls for its workspaces fail. `workspaces`
- * needs all cells.
+ * The first cell also stores the organizations, the keys and the list of which cell each workspace is in, so nothing
+ * works without it. If another cell is unavailable, only calls for its workspaces fail. `workspaces` needs all cells.
  *
- * Work is claimed only from the cells in `work_cells`, by default from all.
+ * Jobs are claimed only from the cells in `work_cells`; by default, from all cells.
  */
 export const make = <E>(
   sources: readonly [CellSource<E>, ...Array<CellSource<E>>],
@@ -71,12 +70,13 @@ type PlaceOf = (workspace_id: Ids.WorkspaceId) => Effect.Effect<Port, Storage.St
 /** Finds the cells of workspaces. */
 interface Lookup {
   /**
-   * The cell in which to read a workspace. A workspace without a cell is empty, so it can be read in the first cell.
+   * The cell from which to read a workspace. A workspace that is in no cell is empty, so it can be read from the first
+   * cell.
    */
   readonly cellOf: CellOf
-  /** The storage of that cell. */
+  /** The storage from which to read a workspace, which is the storage of `cellOf`. */
   readonly placeOf: PlaceOf
-  /** The storage in which to write a workspace. A workspace without a cell gets one. */
+  /** The storage to which a workspace is written. A workspace that is in no cell is assigned to one. */
   readonly newPlaceOf: PlaceOf
 }
 
@@ -110,7 +110,7 @@ const makeLookup = ({ byName, home }: CellSet.CellSet, home_name: string): Looku
   }
 }
 
-/** Claims the jobs of one workspace. */
+/** Creates the function that claims one workspace's jobs. */
 const claiming = (cellOf: CellOf) =>
   Effect.fnUntraced(function* (workspaceId: Ids.WorkspaceId, query: Storage.ClaimQuery) {
     const cell = yield* cellOf(workspaceId)
@@ -120,7 +120,7 @@ const claiming = (cellOf: CellOf) =>
     return claimed
   })
 
-/** Releases leases in the cells of their workspaces. */
+/** Creates the function that releases leases in the cells of their workspaces. */
 const releasing = (cellOf: CellOf): Port["release"] => {
   const releaseIn = Effect.fnUntraced(function* (workspaceId: Ids.WorkspaceId, own: ReadonlyArray<Job.Lease>) {
     const cell = yield* cellOf(workspaceId)
@@ -132,17 +132,17 @@ const releasing = (cellOf: CellOf): Port["release"] => {
     const exits = yield* Effect.forEach(all, ([workspace_id, own]) => Effect.exit(releaseIn(workspace_id, own)), {
       concurrency: "unbounded"
     })
-    // Fails only after trying every cell.
+    // Fails, if at all, only after every cell was tried.
     yield* Effect.forEach(exits, (exit) => exit, { discard: true })
   })
 }
 
-/** The due jobs of one cell; empty if the cell cannot be asked, which `cells` reports. */
+/** Reads one cell's due jobs; empty if the cell cannot be asked, which `cells` reports. */
 const backlogIn = (cell: CellState, query: Storage.BacklogQuery) =>
   CellSet.storageOf(cell).pipe(
     Effect.flatMap(({ backlog }) => (backlog === undefined ? Effect.succeed([]) : backlog(query))),
     Effect.catchTag("StorageUnavailable", () => Effect.succeed<ReadonlyArray<Storage.Backlog>>([])),
-    // A report must not fail because of one cell, such as a database that refuses the statement.
+    // A report must not fail because of one cell, for example if its database refuses the statement.
     Effect.catchDefect((defect) =>
       Effect.logWarning("A cell could not count its due jobs", defect).pipe(
         Effect.annotateLogs({ cell: cell.name }),
@@ -160,7 +160,7 @@ const sumOf = (backlogs: ReadonlyArray<Storage.Backlog>): ReadonlyArray<Storage.
     }))
     .sort((one, other) => (one.kind < other.kind ? -1 : 1))
 
-/** A cell as `Storage.cells` shows it. */
+/** Converts a cell to what `Storage.cells` returns. */
 const storageCellOf = (cell: CellState): Storage.StorageCell => ({
   name: cell.name,
   ready: Effect.flatMap(CellSet.storageOf(cell), ({ ready }) => (cell.isUnavailable ? unavailable : ready)),
@@ -171,7 +171,10 @@ const storageCellOf = (cell: CellState): Storage.StorageCell => ({
     )
 })
 
-/** The first of these workspaces, sorted and without duplicates, excluding the one that holds the list of cells. */
+/**
+ * The first of these workspaces, sorted and without duplicates. The workspace that stores the list of cells is left
+ * out.
+ */
 const firstOf = (ids: ReadonlyArray<Ids.WorkspaceId>, limit: number): ReadonlyArray<Ids.WorkspaceId> =>
   [...new Set(ids)]
     .filter((id) => id !== Cell.cellsWorkspace)

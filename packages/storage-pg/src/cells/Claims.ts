@@ -3,8 +3,8 @@ import { Effect, Metric } from "effect"
 import { type CellState, unavailable } from "./CellState.ts"
 
 /**
- * Hints can be lost, so each cell is asked at least this often, in milliseconds. While its storage hears hints, it
- * answers without its database.
+ * The maximum time between two questions to a cell, in milliseconds, because hints can be lost. While a cell's storage
+ * receives hints, it answers without asking its database.
  */
 const pollMs = 1_000
 
@@ -13,7 +13,7 @@ const claimedJobs = Metric.counter("quotewire_cell_jobs_claimed_total", {
   incremental: true
 })
 
-/** Claims from the cells in turn, up to the limit. Fails only if no cell answers. */
+/** Claims jobs from the cells in turn, up to the limit. Fails only if no cell answers. */
 export type Claim = (query: Storage.ClaimQuery) => Effect.Effect<Storage.JobClaim, Storage.StorageUnavailable>
 
 /** Whether a cell may have something to claim. */
@@ -28,8 +28,8 @@ const earlier = (one: number | null, other: number | null): number | null =>
   one === null ? other : other === null ? one : Math.min(one, other)
 
 /**
- * Makes the claim over all cells. It asks them round-robin, so that no cell starves, and skips those that have nothing
- * due.
+ * Creates the claim over all cells. It asks them round-robin, so that no cell starves, and skips cells that have
+ * nothing due.
  */
 export const make = (cells: ReadonlyArray<CellState>): Claim => {
   let first = 0
@@ -49,7 +49,7 @@ export const make = (cells: ReadonlyArray<CellState>): Claim => {
       )
     )
     if (claimed === null) return null
-    // If a host dies, its jobs can be claimed again once their leases end.
+    // If this host dies, its jobs can be claimed again when their leases end.
     const endsAt = claimed.jobs.length > 0 ? query.now + query.lease_ms : null
     cell.next_due_at = earlier(claimed.next_due_at, endsAt)
     if (claimed.jobs.length > 0) {

@@ -4,21 +4,21 @@ import type { CellState } from "./CellState.ts"
 
 type Port = Storage.Storage["Service"]
 
-/** The first cell, and how to find the others. */
+/** The first cell, and a function that finds the others. */
 export interface Options {
   /** The first cell. */
   readonly home: Port
   readonly home_name: string
-  /** The cell of a workspace; undefined if it is not in the settings. */
+  /** Finds a workspace's cell; undefined if the cell is not in the settings. */
   readonly cellOf: (workspace_id: Ids.WorkspaceId) => Effect.Effect<CellState | undefined, Storage.StorageUnavailable>
 }
 
 /**
- * Makes `addCounts` for all cells: it adds each count in the cell of its workspace, so that the first cell is not a
- * bottleneck.
+ * Creates `addCounts` for all cells. It adds each count in the cell of the count's workspace, so that the first cell is
+ * not a bottleneck.
  *
- * While a cell is unavailable, its counts are added in the first cell. Its limits are then less exact, but no call for
- * another cell fails.
+ * While a cell is unavailable, its counts are added in the first cell. The limits of its workspaces are then less
+ * exact, but no call for another cell fails.
  */
 export const make =
   ({ cellOf, home, home_name }: Options): Port["addCounts"] =>

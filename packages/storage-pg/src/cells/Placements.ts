@@ -3,18 +3,18 @@ import { Clock, Effect, Option } from "effect"
 import * as CellList from "./CellList.ts"
 import { chooseCell } from "./choice.ts"
 
-/** How many placements a host caches. */
+/** How many placements a host caches. A placement says which cell a workspace is in. */
 const maxKnown = 100_000
 
-/** The cell of each workspace, by cell name. */
+/** Finds and creates placements. Cells are identified by their names. */
 export interface Placements {
-  /** The cell of a workspace; null if it has none because nothing has been written in it yet. */
+  /** Finds a workspace's cell; null if it is in no cell because nothing was written to it yet. */
   readonly find: (workspace_id: Ids.WorkspaceId) => Effect.Effect<string | null, Storage.StorageUnavailable>
-  /** The cell of a workspace. Assigns one to a new workspace. */
+  /** Returns a workspace's cell. Assigns a cell to a new workspace. */
   readonly place: (workspace_id: Ids.WorkspaceId) => Effect.Effect<string, Storage.StorageUnavailable>
 }
 
-/** What placements need: the first cell, and which cells are usable. */
+/** What placements need: the first cell, and which cells can be used. */
 export interface Options {
   /** The first cell, which stores the placements. */
   readonly home: Storage.Storage["Service"]
@@ -23,7 +23,7 @@ export interface Options {
   readonly isUsable: (name: string) => boolean
 }
 
-/** Reads placements and creates those of new workspaces. Placements never change, so they are cached. */
+/** Creates the functions that read and create placements. A placement never changes, so placements are cached. */
 export const make = ({ home, home_name, isUsable }: Options): Placements => {
   const known = new BoundedMap<Ids.WorkspaceId, string>(maxKnown)
   for (const own of [Storage.directoryWorkspace, Cell.cellsWorkspace]) known.set(own, home_name)
@@ -45,7 +45,7 @@ export const make = ({ home, home_name, isUsable }: Options): Placements => {
     )
   }
 
-  /** A workspace that is older than the cells stays where it is. */
+  /** Chooses the cell of a workspace. A workspace that is older than the cells stays where it is. */
   const choose = Effect.fnUntraced(function* (workspace_id: Ids.WorkspaceId) {
     const old = yield* home.get({ workspace_id, kind: "workspace", id: workspace_id })
     if (Option.isSome(old)) return home_name
@@ -54,7 +54,7 @@ export const make = ({ home, home_name, isUsable }: Options): Placements => {
   })
 
   const placeNew = Effect.fnUntraced(function* (workspace_id: Ids.WorkspaceId) {
-    // Another host may have placed it in the meantime.
+    // Another host may have assigned the workspace in the meantime.
     const found = yield* find(workspace_id)
     if (found !== null) return found
     const cell = yield* choose(workspace_id)

@@ -10,10 +10,10 @@ export const ClaimTimeout: Context.Reference<number> = Context.Reference("@quote
 type Fork = <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 
 /**
- * Makes the claims on a cell, with a timeout, so that a cell that does not answer does not delay the others.
+ * Creates a claim with a timeout for a cell, so that a cell that does not answer does not delay the others.
  *
- * A claim that times out continues in the background. Jobs that it leases late are returned by the next claim, so a
- * slow cell's jobs still run. If no claim follows within half the lease, those jobs are released.
+ * A claim that times out continues in the background. The next claim returns the jobs that it leases late, so a slow
+ * cell's jobs still run. If no claim follows within half of the lease time, those jobs are released.
  */
 export const make = (
   run: Fork,
@@ -62,12 +62,14 @@ export const make = (
       const jobs = late.slice(0, query.limit)
       putBack(late.slice(query.limit))
       late = []
-      // These jobs were leased a while ago. Others may be due by now, so the cell is asked again.
+      // These jobs were leased some time ago. Others may be due by now, so the cell must be asked again.
       cell.isHinted = true
       return Effect.succeed<Storage.JobClaim>({ jobs, next_due_at: query.now, busy: false })
     })
 }
 
-/** The answer to a claim. An interruption means that the storage is closed, so it is unavailable. */
+/**
+ * Converts the end of a claim into its answer. An interruption means that the storage was closed, so it is unavailable.
+ */
 const answerOf = (exit: Exit.Exit<Storage.JobClaim, Storage.StorageUnavailable>) =>
   Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) ? Effect.fail(unavailable) : exit

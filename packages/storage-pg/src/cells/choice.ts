@@ -1,8 +1,8 @@
 import type { Cell, Ids } from "@quotewire/core"
 
-/** Hashes a text to a number from 0 to 1, evenly distributed. */
+/** Hashes a text to an evenly distributed number from 0 to 1. */
 const fractionOf = (text: string): number => {
-  // FNV-1a with a final step from MurmurHash3 that mixes its high bits.
+  // FNV-1a, followed by the final step of MurmurHash3, which mixes the high bits.
   let hash = 0x811c9dc5
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
@@ -11,7 +11,8 @@ const fractionOf = (text: string): number => {
 }
 
 /**
- * Chooses the cell for a new workspace. Each cell gets a share in proportion to its `room`. Null if no cell has room.
+ * Chooses the cell for a new workspace. Each cell gets a share of new workspaces in proportion to its `room`. Null if
+ * no cell has room.
  *
  * The choice depends only on the workspace and the list, so hosts that place the same workspace concurrently choose the
  * same cell.

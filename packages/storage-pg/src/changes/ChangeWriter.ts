@@ -4,15 +4,16 @@ import { unavailable } from "../connection/StatementRefused.ts"
 import type { Database } from "../database/Database.ts"
 import { type CommitResult, parameters, resultsOf, statement } from "./commit.ts"
 
-/** How many changes, and roughly how many bytes, one statement contains. */
+/** The maximum number of changes in one statement, and roughly the maximum number of bytes. */
 const maxBatch = 200
 const maxBatchBytes = 4_000_000
-/** How many changes may wait in each queue. */
+/** The maximum number of changes that wait in each queue. */
 const maxWaiting = 5_000
 
 /**
- * Of the changes that are sent together, no two write the same record, finish the same job or move the same clock, and
- * none expects what an earlier one writes. So the result is the same as storing them one after another.
+ * The keys that a change locks, so that no two changes in a statement write the same record, finish the same job or
+ * move the same clock, and none expects what an earlier one writes. The result is then the same as storing them one
+ * after another.
  */
 const locksOf = ({ workspace_id, writes, finishes, clock_offset_ms, expects }: Change.Change): Batcher.Locks => ({
   exclusive: [
@@ -23,7 +24,7 @@ const locksOf = ({ workspace_id, writes, finishes, clock_offset_ms, expects }: C
   shared: expects.map(({ kind, id }) => `${workspace_id} ${kind} ${id}`)
 })
 
-/** Distributes workspaces over queues. The changes of one workspace always use the same queue. */
+/** Assigns workspaces to queues. The changes of one workspace always use the same queue. */
 const queueOf =
   (queues: number) =>
   ({ workspace_id }: Change.Change): string => {
@@ -34,13 +35,13 @@ const queueOf =
 
 /** Options of a writer. */
 export interface Options {
-  /** How many statements write concurrently. */
+  /** How many statements may write concurrently. */
   readonly queues: number
   /** Runs after each change that was stored, even if its caller no longer waits. */
   readonly stored: (change: Change.Change) => Effect.Effect<void>
 }
 
-/** Writes changes. Those that arrive while others are being written share the next statement. */
+/** Creates a writer of changes. Changes that arrive while others are being written share the next statement. */
 export const make = (
   database: Database,
   { queues, stored }: Options
@@ -60,7 +61,10 @@ export const make = (
       Effect.catchDefect((defect) => Effect.succeed(Exit.die(defect)))
     )
 
-  /** Stops as soon as the storage is unavailable. Otherwise each change would wait for it in turn. */
+  /**
+   * Writes changes one by one. Stops as soon as the storage is unavailable. Otherwise each change would wait for it in
+   * turn.
+   */
   const writeOneByOne = (batch: ReadonlyArray<Change.Change>): Effect.Effect<ReadonlyArray<CommitResult>> =>
     Effect.suspend(() => {
       let lost: CommitResult | null = null
@@ -75,7 +79,8 @@ export const make = (
     })
 
   return Batcher.make({
-    // If PostgreSQL refuses the statement, none of the batch is stored. Writing changes one by one isolates the cause.
+    // If PostgreSQL refuses the statement, it stores none of the changes. Writing them one by one isolates the change
+    // that causes the refusal.
     send: (batch: ReadonlyArray<Change.Change>) => Effect.catchDefect(write(batch), () => writeOneByOne(batch)),
     unavailable,
     max_batch: maxBatch,

@@ -13,7 +13,7 @@ const { kind, id, version, body } = recordColumns
 const columns = { kind, id, version, before: body, body }
 const counts = Columns.someRowsReader(Schema.Struct({ rewritten: Schema.Int }))
 
-/** Replaces, in batches, the bodies that have not changed since they were read. Returns how many. */
+/** Replaces, in batches, bodies that have not changed since they were read. Returns how many were replaced. */
 export const rewrite = Effect.fnUntraced(function* (
   database: Database,
   workspaceId: Ids.WorkspaceId,

@@ -7,14 +7,14 @@ import { finds, hasCitus, isDistributed } from "../migrations/PlainSchema.ts"
 import { query, statements } from "../sql/files.ts"
 
 /*
- * Everything that differs on a server with the Citus extension, where a schema can be distributed: its tables are on
- * one of several servers, and Citus can move them. The rest is in `sql/citus/`.
+ * Everything that differs on a server with the Citus extension. Citus can distribute a schema: its tables are then on
+ * one of several servers, and Citus can move them. The SQL for this is in `sql/citus/`.
  */
 
 const undistributed = query("undistributed")
 const distribution = statements("citus/distribute.sql")
 
-/** Determines the engine that manages a schema. */
+/** Determines which engine manages a schema. */
 export const engineOf = (run: Run): Effect.Effect<Engine, SqlError> =>
   Effect.map(isDistributed(run), (found) => (found ? "citus" : "postgresql"))
 
@@ -25,8 +25,8 @@ const halfDistributed = new DatabaseRefused({
 })
 
 /**
- * Like `engineOf`, but fails if function calls do not run on the server with the tables, because some of their
- * statements would fail elsewhere.
+ * Like `engineOf`, but fails if function calls do not run on the server that has the tables, because some statements in
+ * the functions would fail on any other server.
  */
 export const usableEngine = Effect.fnUntraced(function* (
   run: Run
@@ -36,15 +36,15 @@ export const usableEngine = Effect.fnUntraced(function* (
   return engine
 })
 
-/** Begins a migration: applies the migration's limits on all servers. */
+/** Begins a migration: applies its time limits on all servers. */
 export const beginMigration = (run: Run): Effect.Effect<void, SqlError> =>
   Effect.gen(function* () {
     if (yield* hasCitus(run)) yield* run("set local citus.propagate_set_commands = 'local'")
   })
 
 /**
- * Ends a migration: distributes a new schema, or the additions to a distributed one. Does nothing without Citus, or for
- * a schema that an operator has not distributed.
+ * Ends a migration: distributes a new schema, or what was added to a distributed schema. Does nothing if Citus is not
+ * installed, or if an operator has not distributed the existing schema.
  */
 export const endMigration = (run: Run, isNew: boolean): Effect.Effect<void, SqlError> =>
   Effect.gen(function* () {

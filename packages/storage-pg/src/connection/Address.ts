@@ -1,12 +1,12 @@
 import { Redacted } from "effect"
 
-/** Where a schema is: the address of its database, and its name. */
+/** Where a schema is: the URL of its database, and the schema's name. */
 export interface Address {
   readonly url: Redacted.Redacted<string>
   readonly schema?: string
 }
 
-/** The parts of an address that messages name. */
+/** The parts of a URL that messages may name. */
 interface Target {
   readonly place: string
   readonly database: string
@@ -22,10 +22,10 @@ const decoded = (text: string): string | null => {
 }
 
 /**
- * Parses an address as a URL; null if it is not the address of a PostgreSQL database.
+ * Parses a URL; null if it is not the URL of a PostgreSQL database.
  *
- * Also null if unencoded special characters in a password make a part of it look like a host or path: nothing may be
- * sent there, and no message may name it.
+ * Also null if unencoded special characters in a password make a part of the password look like a host or path. Nothing
+ * may be sent to such a host, and no message may name it.
  */
 export const addressOf = (text: string): URL | null => {
   const url = /^\s*postgres(?:ql)?:\/\//i.test(text) ? URL.parse(text) : null
@@ -36,11 +36,11 @@ export const addressOf = (text: string): URL | null => {
   return isDecodable && !isSplit ? url : null
 }
 
-/** The form that an address must have, for messages. */
+/** Describes the form of a database URL, for messages. */
 export const addressForm =
   "such as postgres://user:password@host:5432/database, with special characters of the password percent-encoded."
 
-/** The parts of an address that messages name; null if it is not the address of a PostgreSQL database. */
+/** The parts of a URL that messages may name; null if it is not the URL of a PostgreSQL database. */
 export const targetOf = (address: Redacted.Redacted<string>): Target | null => {
   const url = addressOf(Redacted.value(address))
   if (url === null) return null
@@ -52,16 +52,16 @@ export const targetOf = (address: Redacted.Redacted<string>): Target | null => {
   }
 }
 
-/** The default schema. All SQL in this package is written for it. */
+/** The default schema. All SQL in this package is written for this name. */
 export const defaultSchema = "quotewire"
 
 /** Whether a schema can have this name: lower-case letters, digits and underscores, at most 50. */
 export const isSchemaName = (name: string): boolean => /^[a-z_][a-z0-9_]{0,49}$/.test(name)
 
-/** Rewrites the SQL of this package for a different schema. Rewrites each statement only once. */
+/** Creates a function that rewrites this package's SQL for a different schema. It caches each rewritten statement. */
 export const inSchema = (schema: string): ((sql: string) => string) => {
   if (schema === defaultSchema) return (sql) => sql
-  // Has at most as many entries as this package has statements.
+  // The cache has at most as many entries as this package has statements.
   const rewritten = new Map<string, string>()
   return (sql) => {
     const known = rewritten.get(sql)

@@ -13,57 +13,58 @@ import { type TlsOptions, tlsOf } from "./Tls.ts"
 import * as Writes from "./Writes.ts"
 
 /**
- * The name by which operators see this process. PostgreSQL truncates names to 63 bytes, so a long host name loses its
- * end.
+ * The name under which operators see this process in PostgreSQL. PostgreSQL truncates names to 63 bytes, so the end of
+ * a long host name is cut off.
  */
 const applicationName = `quotewire ${pid}@${hostname()}`.slice(0, 63)
 
 /**
- * How long a pool keeps a connection that nobody uses: longer than the minute after which an idle host compares clocks
- * and looks for old data, so that it does not connect again each time.
+ * How long a pool keeps a connection that nobody uses. An idle host compares clocks and looks for old data every
+ * minute. This is longer, so that it does not have to connect again each time.
  */
 const idleTimeout = "150 seconds"
 
-/** The address of the database, and the limits of a process on it. */
+/** The database's URL, and the limits for this process. */
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: Redacted.Redacted<string>
   /**
-   * The address of a pooler in transaction mode in front of the database, for reads and writes. Migrations, and the one
-   * connection that listens, use `url`, which must lead to the server itself or through a pooler in session mode.
+   * The URL of a pooler in transaction mode in front of the database. Reads and writes go through it. Migrations and
+   * the one connection that listens use `url`, which must lead to the server itself or through a pooler in session
+   * mode.
    */
   readonly pooler_url?: Redacted.Redacted<string>
-  /** Certificates as text. `sslmode` and certificate files are parameters of `url`. */
+  /** Certificates as text. `sslmode` and the names of certificate files are parameters of `url`. */
   readonly tls?: TlsOptions
-  /** The schema with the tables, lower-case letters, digits and underscores; `quotewire` by default. */
+  /** The schema that contains the tables: lower-case letters, digits and underscores; `quotewire` by default. */
   readonly schema?: string
-  /** Connections for single reads, which share them; 2 by default. */
+  /** The number of connections for reads, which share them; 2 by default. */
   readonly read_connections?: number
-  /** Connections for everything else; 6 by default. */
+  /** The number of connections for everything else; 6 by default. */
   readonly write_connections?: number
   /**
-   * How long a call may wait for its statement, and a statement for a connection and its result, in seconds; 10 by
-   * default.
+   * How long a call may wait for its statement, in seconds. Also how long a statement may wait for a connection and its
+   * result. 10 by default.
    */
   readonly call_seconds?: number
   /**
-   * How long a statement may run on the server, in seconds; 8 by default. Through a pooler, the settings of the database
-   * user decide.
+   * How long a statement may run on the server, in seconds; 8 by default. Through a pooler, the database user's own
+   * settings apply instead.
    */
   readonly statement_seconds?: number
   /** How long opening a connection may take, in seconds; 5 by default. */
   readonly connect_seconds?: number
 }
 
-/** Connections to one place of a database. */
+/** Connections to a database at one place. */
 export interface Pools {
-  /** The schema with the tables. Statements are written for `quotewire` and rewritten for this schema. */
+  /** The schema that contains the tables. Statements are written for `quotewire` and rewritten for this schema. */
   readonly schema: string
   /** How long a statement may take, and how long a call may wait for it, in milliseconds. */
   readonly call_ms: number
-  /** Runs a read-only statement. Many share a connection. */
+  /** Runs a read-only statement. Several statements share a connection. */
   readonly read: Send
-  /** Runs a statement on an exclusive connection. It is never cancelled, because it may be committing. */
+  /** Runs a statement on a connection of its own. The statement is never cancelled, because it may be committing. */
   readonly write: Send
 }
 
@@ -80,8 +81,8 @@ export const connectionOf = Effect.fnUntraced(function* (
 })
 
 /**
- * The settings of a connection whose next statement may run in another session of the server. Therefore it prepares no
- * statements and changes no settings.
+ * The settings of a connection whose statements may each run in a different session of the server. Therefore it
+ * prepares no statements and changes no session settings.
  */
 export const sharedConnectionOf = Effect.fnUntraced(function* (
   options: DatabaseOptions,
@@ -91,8 +92,9 @@ export const sharedConnectionOf = Effect.fnUntraced(function* (
 })
 
 /**
- * How a connection plans its statements. PostgreSQL replans statements with arrays nearly every time unless told to
- * plan once. Citus routes a call to the server with the tables only if it plans with the values of the call.
+ * How PostgreSQL plans a connection's statements. Unless told to plan once, PostgreSQL replans statements with array
+ * parameters nearly every time. Citus sends a call to the server with the tables only if it plans with the values of
+ * the call.
  */
 const planCacheMode = (engine: Engine): string => (engine === "citus" ? "auto" : "force_generic_plan")
 
@@ -106,13 +108,13 @@ const settingsOf = Effect.fnUntraced(function* (
     applicationName,
     connectTimeout: `${options.connect_seconds ?? 5} seconds`,
     keepAlive: "10 seconds",
-    // Large enough for a page of the feed.
+    // Large enough for the largest page of the event feed.
     maxMessageSize: 256 * 1_024 * 1_024,
     ...(ssl && { ssl })
   }
 })
 
-/** Opens pools, which connect on demand and reconnect if a connection is lost. */
+/** Creates pools, which connect on demand and reconnect if a connection is lost. */
 export const make = Effect.fnUntraced(function* (
   options: DatabaseOptions,
   engine: Engine
@@ -131,7 +133,7 @@ export const make = Effect.fnUntraced(function* (
   const call_ms = (options.call_seconds ?? 10) * 1_000
   const run = yield* inRealTime(FiberSet.makeRuntime())
 
-  /** Runs a statement in its own fiber, so that callers do not wait for its cancellation. */
+  /** Runs a statement in a fiber of its own, so that callers do not wait for its cancellation. */
   const read: Send = (sql, params) =>
     Effect.callback((resume) => {
       let used: PgConnection.PgConnection | null = null
@@ -143,7 +145,7 @@ export const make = Effect.fnUntraced(function* (
       )
       const expire = Effect.sync(() => {
         resume(Effect.fail(unavailable))
-        // The server would have ended the statement by now, so the connection is dead. Removes it from the pool.
+        // The server would have cancelled the statement by now, so the connection is dead. Remove it from the pool.
         if (used !== null) run(reads.invalidate(used))
         fiber.interruptUnsafe()
       })

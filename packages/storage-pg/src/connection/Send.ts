@@ -6,13 +6,19 @@ import { unavailable } from "./StatementRefused.ts"
 
 export type Rows = ReadonlyArray<PgConnection.Row>
 
-/** Runs a statement and returns its rows. Fails with `StorageUnavailable` if it takes longer than a time limit. */
+/**
+ * Runs a statement and returns its rows. Fails with `StorageUnavailable` if the statement takes longer than a time
+ * limit.
+ */
 export type Send = (
   sql: string,
   params: ReadonlyArray<unknown>
 ) => Effect.Effect<Rows, SqlError | Storage.StorageUnavailable>
 
-/** The rows of a result. A cancelled statement means that the storage is closed, so it is unavailable. */
+/**
+ * Converts the end of a statement into its rows. A cancelled statement means that the storage was closed, so it is
+ * unavailable.
+ */
 export const answerOf = (exit: Exit.Exit<PgConnection.Result, SqlError>) =>
   Exit.isSuccess(exit)
     ? Effect.succeed(exit.value.rows)

@@ -6,7 +6,7 @@ import { DatabaseRefused, refusalOf, wrongAddress } from "./DatabaseRefused.ts"
 import { inRealTime } from "./inRealTime.ts"
 import { connectionOf, type DatabaseOptions } from "./Pools.ts"
 
-/** Runs a statement of this package in the configured schema. */
+/** Runs a statement from this package in the configured schema. */
 export type Run = (
   sql: string,
   params?: ReadonlyArray<unknown>,
@@ -23,7 +23,7 @@ const wrongSchemaName = new DatabaseRefused({
   message: "The schema name must have at most 50 lower-case letters, digits and underscores."
 })
 
-/** Connects until the scope closes. */
+/** Opens a connection until the scope closes. */
 export const open = Effect.fnUntraced(function* (
   options: DatabaseOptions
 ): Effect.fn.Return<Session, SqlError | DatabaseRefused, Scope.Scope> {
@@ -47,7 +47,10 @@ export const open = Effect.fnUntraced(function* (
 /** Whether a statement only reads, so that cancelling it is harmless. */
 const isQuery = (sql: string): boolean => sql.startsWith("select ")
 
-/** Leaves an interrupted statement running on the server: a cancelled commit becomes visible before the standbys have it. */
+/**
+ * Lets an interrupted statement run to its end on the server. A cancelled commit would become visible before the
+ * standbys have it.
+ */
 const uncancelled = <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.flatMap(Effect.forkDetach(statement, { startImmediately: true }), Fiber.join)
 
@@ -55,7 +58,7 @@ const uncancelled = <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> 
 export const hasRow = (run: Run, sql: string, params: ReadonlyArray<unknown>): Effect.Effect<boolean, SqlError> =>
   Effect.map(run(sql, params), ({ rows }) => rows.length > 0)
 
-/** Connects and uses the connection. Describes a failure in one sentence. */
+/** Opens a connection and uses it. Turns a failure into one sentence. */
 export const using = <A>(
   options: DatabaseOptions,
   use: (run: Run) => Effect.Effect<A, SqlError | DatabaseRefused>

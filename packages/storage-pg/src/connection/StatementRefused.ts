@@ -2,19 +2,21 @@ import { Storage } from "@quotewire/core"
 import { Effect, Predicate } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 
-/** The engine that manages a schema: plain PostgreSQL, or Citus if it has distributed the schema. */
+/** The engine that manages a schema: Citus if it has distributed the schema, otherwise plain PostgreSQL. */
 export type Engine = "postgresql" | "citus"
 
 /** How long a caller should wait before a retry when the database is unavailable, in seconds. */
 const retryAfterSeconds = 2
 
-/** PostgreSQL is temporarily unreachable or unable to run the statement. */
+/** The error if PostgreSQL cannot be reached or cannot run the statement for now. */
 export const unavailable = new Storage.StorageUnavailable({ retry_after_seconds: retryAfterSeconds })
 
-/** The SQLSTATE classes and codes of errors that are temporary or that an operator can fix. */
+/**
+ * The SQLSTATE classes and codes of errors that are temporary or that an operator can fix without changing the program.
+ */
 const passing = [
   "08", // connection
-  "28", // authorization: the password may be changing
+  "28", // authorization: the password may be about to change
   "3D000", // the database is gone
   "53", // out of disk, memory or connections
   "57", // shut down, starting, cancelled, timed out
@@ -25,10 +27,12 @@ const passing = [
   "40", // serialization, deadlock: rolled back
   "55P03" // a lock was not available in time
 ]
-/** Internal errors of PostgreSQL. Citus uses this class for most of its errors, so there it is meaningless. */
+/**
+ * The class of PostgreSQL's internal errors. Citus uses this class for most of its errors, so there it says nothing.
+ */
 const internal = "XX"
 
-/** The SQLSTATE of a failure; undefined if the server did not answer. */
+/** The SQLSTATE of a failed statement; undefined if the server did not answer. */
 export const stateOf = ({ reason }: SqlError): string | undefined => {
   const { cause } = reason
   return Predicate.hasProperty(cause, "code") && typeof cause.code === "string" && /^[0-9A-Z]{5}$/.test(cause.code)
@@ -36,11 +40,14 @@ export const stateOf = ({ reason }: SqlError): string | undefined => {
     : undefined
 }
 
-/** Whether the server did not answer, or has no such database. */
+/** Whether the server did not answer, or no longer has the database. */
 export const isLost = (error: SqlError): boolean =>
   error.reason._tag === "ConnectionError" || /^(?:08|3D|57P)/.test(stateOf(error) ?? "08")
 
-/** Whether a statement did not run because its tables or functions are missing, as during a move of the database. */
+/**
+ * Whether a statement did not run because its tables or functions are missing, as they are during a move of the
+ * database.
+ */
 export const isWithoutTables = (error: SqlError): boolean => ["3F000", "42P01", "42883"].includes(stateOf(error) ?? "")
 
 const passes = (error: SqlError, engine: Engine): boolean => {
@@ -54,8 +61,8 @@ const named = (cause: unknown, name: "table" | "constraint" | "column" | "routin
   Predicate.hasProperty(cause, name) && typeof cause[name] === "string" ? ` ${name} ${cause[name]}` : ""
 
 /**
- * A failure that must be a bug in this program. The message names the place but no values, because they can be
- * personal.
+ * A failure that must be a bug in this program. The message says where it happened but contains no values, because they
+ * can be personal data.
  */
 export class StatementRefused extends Error {
   constructor({ reason }: SqlError, state: string | undefined) {
@@ -65,6 +72,6 @@ export class StatementRefused extends Error {
   }
 }
 
-/** Translates the failure of a statement: `StorageUnavailable` if it is temporary, otherwise a defect. */
+/** Translates a statement's failure: `StorageUnavailable` if it is temporary. Otherwise the effect dies. */
 export const refused = (error: SqlError, engine: Engine): Effect.Effect<never, Storage.StorageUnavailable> =>
   passes(error, engine) ? Effect.fail(unavailable) : Effect.die(new StatementRefused(error, stateOf(error)))

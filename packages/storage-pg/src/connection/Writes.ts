@@ -15,23 +15,23 @@ const Name = Schema.Struct({ name: Schema.String })
 const readName = someRowsReader(Name)
 const readNames = rowsReader(Name)
 
-/** A statement, and the name by which the server knows it while it runs. */
+/** A statement, and the name by which the server identifies it while it runs. */
 interface Named {
   readonly sql: string
   readonly name: string
 }
 
-/** How to tell which statements the server still runs. */
+/** How to find out which statements the server is still running. */
 export interface Naming {
   /** Names a statement before it is sent on a connection. */
   readonly named: (connection: PgConnection.PgConnection, sql: string) => Effect.Effect<Named, SqlError>
-  /** Returns those of the names $1 whose statements the server runs. */
+  /** The query that returns those of the names $1 whose statements the server is running. */
   readonly active: string
 }
 
 /**
- * Names a statement after the server process behind its connection, which is asked once. On connect, a pooler in between
- * would report its own number.
+ * Names a statement after the server process of its connection. Each connection is asked once for its process, because
+ * the process ID that it got when it connected may be a pooler's own.
  */
 export const byProcess = (): Naming => {
   const known = new WeakMap<PgConnection.PgConnection, string>()
@@ -47,7 +47,7 @@ export const byProcess = (): Naming => {
   }
 }
 
-/** Names a statement in a comment, because a pooler may send each to a different server process. */
+/** Names a statement in a comment, because a pooler may send each statement to a different server process. */
 export const byComment: Naming = {
   named: (_connection, sql) =>
     Effect.sync(() => {
@@ -66,35 +66,36 @@ interface Options {
   readonly read: Send
 }
 
-/** A call that waits for its statement. */
+/** The fiber of a call that waits for its statement. */
 type Sending = Fiber.Fiber<unknown, unknown>
 
-/** A statement that was sent on an exclusive connection. */
+/** A statement that was sent on a connection of its own. */
 interface Sent {
   readonly connection: PgConnection.PgConnection
   readonly name: string
 }
 
 /**
- * Sends write statements, each on an exclusive connection, and never cancels one.
+ * Sends write statements, each on a connection of its own, and never cancels one.
  *
  * A commit may wait for a synchronous standby. If its statement is cancelled, PostgreSQL ends the wait and makes the
  * commit visible, although it would be lost if the standby were promoted. So when a call times out, the caller gets
- * `StorageUnavailable`, and the statement keeps its connection until the server ends it. While all connections are
- * occupied this way, calls fail immediately.
+ * `StorageUnavailable`, and the statement keeps its connection until the server has ended it. While all connections are
+ * occupied by such statements, calls fail immediately.
  *
- * If the server no longer runs such a statement, its connection is dead and is closed.
+ * If the server is no longer running such a statement, the statement's connection is dead and is closed.
  */
 export const make = Effect.fnUntraced(function* (
   config: PgPool.Config,
   { call_ms, connections, naming, read }: Options
 ): Effect.fn.Return<Send, SqlError, Scope.Scope> {
-  // On a multiplexed connection, interrupting a statement does not cancel it, even when the pool closes.
+  // Makes the connections "multiplexed", each for one statement at a time. Interrupting a statement on such a
+  // connection does not cancel it, even when the pool closes.
   const exclusive = { multiplex: true, multiplexConcurrency: 1 }
   const pool = yield* PgPool.make({ ...config, ...exclusive, maxConnections: connections })
   const run = yield* inRealTime(FiberSet.makeRuntime())
 
-  /** Stops waiting for a statement without cancelling it on the server. */
+  /** Stops waiting for a statement. Does not cancel it on the server. */
   const abandon = (fiber: Sending, used: PgConnection.PgConnection | null) =>
     Effect.andThen(
       used === null ? Effect.void : pool.invalidate(used),
@@ -140,7 +141,7 @@ export const make = Effect.fnUntraced(function* (
     })
 })
 
-/** Asks the server about overdue statements until none are left, and abandons those that it no longer runs. */
+/** Asks the server about overdue statements until there are none, and abandons those that it is no longer running. */
 const watchOverdue = (
   overdue: ReadonlyMap<Sending, Sent>,
   ask: (names: string) => ReturnType<Send>,

@@ -18,10 +18,10 @@ const { statement, parameters } = DatabaseFunction.make("tally_1", { at: time },
 const totals = Columns.rowsReader(Schema.Struct({ total: Schema.Int }))
 
 const sweep = query("sweep_tallies")
-/** How often a host sweeps, in milliseconds of the clock that the counts use. */
+/** How often a host deletes old counts, in milliseconds, by the clock that the counts use. */
 const sweepEveryMs = 10_000
 
-/** Adds to counts, and periodically deletes those whose windows are over. */
+/** Creates the function that adds to counts and periodically deletes those whose time windows have ended. */
 export const makeTally = (database: Database): Storage.Storage["Service"]["addCounts"] => {
   let sweptAt = Number.NEGATIVE_INFINITY
   return Effect.fnUntraced(function* (now, tallies) {

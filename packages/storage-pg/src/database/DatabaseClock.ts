@@ -4,16 +4,19 @@ import type { Database, PlacedDatabase } from "./Database.ts"
 
 /** How often a host compares its clock with the database's, in milliseconds. */
 const compareEveryMs = 60_000
-/** How often it compares while comparisons fail, in milliseconds. */
+/** How often a host compares clocks while comparisons fail, in milliseconds. */
 const compareAgainMs = 1_000
-/** A host whose clock is off by less keeps its own time, in milliseconds. Synchronized clocks differ by less. */
+/**
+ * If a host's clock differs from the database's by less than this, the host keeps its own time, in milliseconds.
+ * Synchronized clocks differ by less.
+ */
 const toleranceMs = 100
 
 const now = "select (extract(epoch from clock_timestamp()) * 1000)::float8 as now"
 const NowRow = Schema.Struct({ now: Schema.Number })
 const decodeNow = Schema.decodeUnknownSync(Schema.NonEmptyArray(NowRow))
 
-/** How far a clock is behind the database's, and the uncertainty, both in milliseconds. */
+/** Measures how far a clock is behind the database's, and how uncertain that is, both in milliseconds. */
 const compare = Effect.fnUntraced(function* (database: Database, millis: () => number) {
   const before = millis()
   const [row] = decodeNow(yield* database.read(now, []))
@@ -21,7 +24,7 @@ const compare = Effect.fnUntraced(function* (database: Database, millis: () => n
   return { behind_ms: Math.round(row.now - (before + after) / 2), doubt_ms: (after - before) / 2 }
 })
 
-/** A clock that follows the monotonic clock and ignores jumps of the wall clock. */
+/** Creates a clock that follows the monotonic clock and ignores jumps of the wall clock. */
 const steady = (own: Clock.Clock, onJump: () => void) => {
   const lead = () => own.currentTimeMillisUnsafe() - Monotonic.millisOf(own)
   let leadMs = lead()
@@ -35,7 +38,7 @@ const steady = (own: Clock.Clock, onJump: () => void) => {
   }
   correct(0)
 
-  /** Follows small corrections of the wall clock, and undoes larger jumps. */
+  /** Follows small corrections of the wall clock, but undoes larger jumps. */
   const millis = (): number => {
     const jumpMs = Math.round(lead() - leadMs)
     if (Math.abs(jumpMs) > toleranceMs) {
@@ -53,8 +56,8 @@ const steady = (own: Clock.Clock, onJump: () => void) => {
 }
 
 /**
- * A clock with the database's time: the host's own, corrected at startup, every minute, and after a move of the
- * database.
+ * Creates a clock that shows the database's time. It is the host's own clock, corrected at startup, every minute, and
+ * after a move of the database.
  *
  * It does not jump when the host's wall clock does. After the machine was suspended, it is behind until it has asked
  * the database, which it does immediately. While the database is unavailable, it keeps the last correction.

@@ -69,7 +69,7 @@ const sumByKind = (rows: ReadonlyArray<typeof KindRow.Type>): Storage.Erased["re
   return sums
 }
 
-/** Erases batches until the limit is reached or a batch is not full. Returns the batches. */
+/** Erases batches until the limit is reached or a batch is not full. Returns the results of the batches. */
 const inBatches = Effect.fnUntraced(function* <A>(
   limit: number,
   eraseBatch: (most: number) => Effect.Effect<A, Storage.StorageUnavailable>,
@@ -129,7 +129,7 @@ const eraseEvents = (database: Database, { workspace_id, occurred_before, limit 
     (count) => count
   ).pipe(Effect.map((batches) => ({ records: {}, events: sum(batches), jobs: 0 })))
 
-// A single statement, so that a reset is atomic.
+// Uses a single statement, so that resetting a workspace is atomic.
 const eraseWorkspace = Effect.fnUntraced(function* (
   database: Database,
   { workspace_id, expects = [] }: Of<"workspace">
@@ -147,7 +147,7 @@ const eraseWorkspace = Effect.fnUntraced(function* (
   return erased
 })
 
-/** Runs an erasure, in batches if it may be large. */
+/** Runs an erasure. One that may be large runs in batches. */
 export const erase = (
   database: Database,
   erasure: Storage.Erasure

@@ -5,11 +5,11 @@ import type { Run } from "../connection/Session.ts"
 import { wireTypes } from "../rows/wireTypes.ts"
 
 /*
- * The session of PGlite, which answers immediately: statements and their answers are the bytes that PostgreSQL clients
- * and servers exchange, and the codecs are those of the shipped connections.
+ * The session of PGlite, which answers immediately. It sends and receives the same bytes that PostgreSQL clients and
+ * servers exchange, with the codecs of server connections.
  */
 
-/** The part of PGlite that a session uses. The package is optional, so none of its types is exported. */
+/** The parts of PGlite that a session uses. PGlite is an optional package, so this module exports none of its types. */
 export interface Pglite {
   readonly execProtocolRawStream: (
     message: Uint8Array,
@@ -17,17 +17,17 @@ export interface Pglite {
   ) => Promise<void>
 }
 
-/** The only session of a database. */
+/** The only session of a PGlite database. */
 export interface Session {
   /** Runs a statement immediately. */
   readonly run: Run
-  /** The payloads that were sent to the session's channels since the last call. */
+  /** Returns the payloads that were sent to the session's channels since the last call. */
   readonly takeNotifications: () => ReadonlyArray<string>
 }
 
 /**
- * Sends messages. All bytes of the answer have arrived when it returns; if PGlite has failed, some or all are missing,
- * and the promise, which nothing waits for, is rejected.
+ * Sends messages. When this returns, all bytes of the answer have arrived. If PGlite has failed, some or all of them
+ * are missing, and the promise, which nothing waits for, is rejected.
  */
 const send = (database: Pglite, message: Uint8Array, onRawData: (bytes: Uint8Array) => void): void => {
   void database.execProtocolRawStream(message, { syncToFs: false, onRawData }).catch(() => {})
@@ -47,7 +47,7 @@ const untyped = (value: unknown): PgTypes.Parameter => ({
   value
 })
 
-/** A parameter, as connections send it. */
+/** Encodes a parameter as server connections do. */
 const parameterOf = (value: unknown): PgTypes.Parameter => {
   if (PgTypes.isParameter(value)) return value
   if (typeof value !== "number") return untyped(value)
@@ -74,15 +74,15 @@ const errorOf = (fields: PgProtocol.ErrorFields): SqlError =>
     reason: new UnknownError({ cause: fields, message: fields.message ?? "no message", operation: "execute" })
   })
 
-/** PGlite did not answer, so it will never answer again. */
+/** The error if PGlite did not answer. It will then never answer again. */
 const lost = new SqlError({
   reason: new ConnectionError({ cause: undefined, message: "PGlite has not answered", operation: "execute" })
 })
 
-/** Answers to messages that return no rows have no fields. */
+/** Reads fields of answers that have no rows, so there are none. */
 const noFields: PgProtocol.FieldReader<unknown> = () => null
 
-/** What PGlite has answered to messages. */
+/** What PGlite answered to messages. */
 interface Exchanged {
   readonly fields: ReadonlyArray<PgProtocol.FieldDescription>
   readonly rows: ReadonlyArray<ReadonlyArray<unknown>>
@@ -95,7 +95,7 @@ type Exchange = (
   readField: PgProtocol.FieldReader<unknown>
 ) => Result.Result<Exchanged, SqlError>
 
-/** Makes the exchange of messages. It calls back with the payload of each notification. */
+/** Creates the function that exchanges messages. It calls back with the payload of each notification. */
 const makeExchange = (database: Pglite, onNotification: (payload: string) => void): Exchange => {
   const parser = PgProtocol.makeParser<unknown>({ readField: noFields })
   return (parts: ReadonlyArray<Uint8Array>, readField: PgProtocol.FieldReader<unknown>) => {

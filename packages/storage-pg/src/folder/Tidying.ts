@@ -5,15 +5,15 @@ import type { Run } from "../connection/Session.ts"
 import { someRowsReader } from "../rows/Columns.ts"
 
 /*
- * Maintenance that a server does in the background and PGlite does not: without it, the log of changes and the old versions of
- * rows would grow until the server is closed.
+ * Maintenance that a PostgreSQL server does in the background and PGlite does not. Without it, the write-ahead log and
+ * old row versions would grow until the database is closed.
  */
 
-/** The number of writes between two checks of the log. */
+/** How many writes happen between two checks of the log. */
 const lookAfter = 100
-/** The largest size of the log, in bytes. */
+/** The maximum size of the log, in bytes. */
 const maxLog = 32 * 1_024 * 1_024
-/** The number of checks between two removals of old row versions. */
+/** How many checks happen between two removals of old row versions. */
 const vacuumAfter = 100
 /** The pause after a failure, in milliseconds. */
 const pauseMs = 1_000
@@ -24,7 +24,7 @@ const tableNames = "select string_agg('quotewire.' || quote_ident(tablename), ',
 const ofSchema = "where schemaname = 'quotewire'"
 const readNames = someRowsReader(Schema.Struct({ names: Schema.String }))
 
-/** Tidies up between writes. Call the returned function after each write. */
+/** Creates a function to call after each write. It does the maintenance between writes. */
 export const make = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<() => void, SqlError, Scope.Scope> {
   const endOf = Effect.map(run(logEnd), ({ rows }) => readEnd(rows)[0].at)
   const [{ names }] = readNames((yield* run(`${tableNames} ${ofSchema}`)).rows)

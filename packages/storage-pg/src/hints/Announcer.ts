@@ -4,11 +4,11 @@ import { inRealTime } from "../connection/inRealTime.ts"
 import type { Database } from "../database/Database.ts"
 import * as Columns from "../rows/Columns.ts"
 
-/** The shortest time between two announcements of a host, in milliseconds. */
+/** The shortest time between two announcements by a host, in milliseconds. */
 const everyMs = 50
-/** The pause before hints that could not be sent are sent again, in milliseconds. */
+/** How long to wait before sending hints again that could not be sent, in milliseconds. */
 const againMs = 1_000
-/** How long a host that stops waits until its last hints are sent, in milliseconds. */
+/** How long a host that is stopping waits for its last hints to be sent, in milliseconds. */
 const leaveMs = 1_000
 // PostgreSQL limits the payload of a notification to less than 8,000 bytes.
 const maxPayload = 7_500
@@ -31,7 +31,7 @@ const lineOf = (hint: Change.Hint): string => {
 
 const workspaceId = Schema.decodeUnknownOption(Ids.WorkspaceId)
 
-/** Reads an announcement from another host. Ignores those of this host. */
+/** Reads another host's announcement. Announcements by this host itself give no hints. */
 export const parseAnnouncement = (host: string, payload: string): ReadonlyArray<Change.Hint> => {
   const [from, ...lines] = payload.split("\n")
   if (from === host) return []
@@ -41,19 +41,19 @@ export const parseAnnouncement = (host: string, payload: string): ReadonlyArray<
     const about = line.slice(0, space)
     const id = line.slice(space + 1)
     if (about === "record") return [{ about, id }]
-    // A newer host may announce kinds that this one does not know.
+    // A newer host may announce kinds of hints that this host does not know.
     if (about !== "events" && about !== "jobs" && about !== "workspace") return []
     return Option.toArray(Option.map(workspaceId(id), (workspace_id) => ({ about, workspace_id })))
   })
 }
 
-/** Packs lines into few payloads. Drops what does not fit, because these are only hints. */
+/** Packs lines into a few payloads. Lines that do not fit are dropped, because they are only hints. */
 const payloads = (host: string, lines: Iterable<string>): ReadonlyArray<string> => {
   const packed: Array<string> = []
   let payload = host
   for (const line of lines) {
     if (line.length > longestLine) continue
-    // A character takes at most four bytes.
+    // A character takes up to four bytes.
     if (payload.length + line.length + 1 > maxPayload / (isAscii(line) ? 1 : 4)) {
       packed.push(payload)
       payload = host
@@ -65,15 +65,16 @@ const payloads = (host: string, lines: Iterable<string>): ReadonlyArray<string> 
 
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 
-/** Announces hints to other hosts soon. */
+/** Queues hints that are announced to other hosts soon. */
 export type Announce = (hints: ReadonlyArray<Change.Hint>) => void
 
 /**
- * Announces commits to other hosts on a channel named after the schema: without delay, but at most every 50
- * milliseconds, and without duplicate hints. When the scope closes, first announces what is left.
+ * Announces commits to other hosts, on a channel that is named after the schema. An announcement is sent immediately,
+ * but at most every 50 milliseconds, and contains no duplicate hints. When the scope closes, the remaining hints are
+ * sent first.
  *
- * Not part of the commit, because `pg_notify` in a transaction locks the whole database and costs 40% of the
- * throughput.
+ * The announcement is not part of the commit, because `pg_notify` in a transaction locks the whole database and costs
+ * 40% of the throughput.
  */
 export const make = Effect.fnUntraced(function* (
   host: string,
@@ -82,7 +83,8 @@ export const make = Effect.fnUntraced(function* (
   const wake = yield* Queue.sliding<void>(1)
   let pending = new Set<string>()
 
-  // If the caller stops waiting, it is unknown whether the hints were sent. Sending them twice does no harm.
+  // If the caller is interrupted, it is unknown whether the hints were sent. They are then sent again, which does no
+  // harm.
   const sendPending = Effect.suspend(() => {
     const lines = pending
     pending = new Set()
@@ -106,7 +108,7 @@ export const make = Effect.fnUntraced(function* (
     if (!isSent) Queue.offerUnsafe(wake, undefined)
     yield* Effect.sleep(isSent ? everyMs : againMs)
   })
-  // Registered before the fiber, so it runs after the fiber has ended.
+  // Registered before the fiber starts, so this finalizer runs after the fiber has ended.
   yield* Effect.addFinalizer(() =>
     pending.size === 0 ? Effect.void : inRealTime(Effect.ignore(Effect.timeout(sendPending, leaveMs)))
   )

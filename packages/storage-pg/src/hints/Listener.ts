@@ -9,37 +9,39 @@ import { parseAnnouncement } from "./Announcer.ts"
 
 const reconnectMs = 1_000
 /**
- * How often a connection beats, in milliseconds: asks when the next jobs of its schemas are due, which also checks that
- * the server answers. A lost hint delays a job by that long. So does a server that was replaced without closing the
- * connection.
+ * How often a connection asks when the next jobs of its schemas are due, in milliseconds. This question (a "beat") also
+ * checks that the server answers. If a hint is lost, or the server was replaced without closing the connection, a job
+ * is delayed by at most this long.
  */
 const beatEveryMs = 5_000
-/** After how many milliseconds without an answer to a beat hints are assumed to be lost. */
+/** How long the server may take to answer a beat before hints are assumed to be lost, in milliseconds. */
 const doubtAfterMs = 1_000
-/** How many schemas one statement asks, so that it answers in time even if the connection has no plans yet. */
+/**
+ * How many schemas one statement asks about, so that the answer comes in time even if the connection has no plans yet.
+ */
 const maxAsked = 16
 /** How long connecting, or the answer to a beat, may take, in milliseconds. */
 const answerMs = 5_000
 
-/** What a storage wants to hear about its schema. */
+/** A storage's subscription to hints about its schema. */
 export interface Ear {
-  /** The name of the host, whose own announcements are left out. */
+  /** The ID of this storage's host. The host's own announcements are ignored. */
   readonly host: string
   /** The schema, which is also the name of the channel. */
   readonly schema: string
-  /** Receives the hints of other hosts. */
+  /** Called with the hints from other hosts. */
   readonly notify: (hints: ReadonlyArray<Change.Hint>) => Effect.Effect<void>
-  /** Hears whether announcements arrive from now on. */
+  /** Called with whether announcements arrive from now on. */
   readonly listens: (isListening: boolean) => void
-  /** Hears from time to time when the next job is due, in real time; null if none waits. */
+  /** Called regularly with when the next job is due, in real time; null if no job is waiting. */
   readonly nextDue: (at: number | null) => void
 }
 
 /**
- * Passes on what is heard until the scope closes. Already listens when it returns.
+ * Passes what arrives on to the storage until the scope closes. When this returns, it is already listening.
  *
- * Reconnects if the connection is lost. Announcements that are sent in the meantime are lost, so then `notify` receives
- * `everything`.
+ * Reconnects if the connection is lost. Announcements that are sent in the meantime are lost, so `notify` then receives
+ * the hint `everything`.
  */
 export type Listen = (connection: PgConnection.Config, ear: Ear) => Effect.Effect<void, SqlError, Scope.Scope>
 
@@ -49,10 +51,10 @@ const nextDue = (place: number, schema: string): string =>
 const kinds = Columns.texts(Schema.Array(Schema.String)).one(Job.jobKinds)
 const dueRows = Columns.rowsReader(Schema.Struct({ place: Schema.Int, next_due_at: Schema.NullOr(Schema.Int) }))
 
-/** A listening connection. */
+/** A connection that listens for announcements. */
 interface Listening {
   readonly session: PgConnection.PgConnection
-  /** Begins to pass on the announcements for an ear. The channel stays open until the connection closes. */
+  /** Starts to pass on the announcements for an ear. The channel stays open until the connection closes. */
   readonly hear: (ear: Ear) => Effect.Effect<void, SqlError>
   /** Waits until the connection is lost. */
   readonly lost: Effect.Effect<void>
@@ -63,7 +65,7 @@ const open = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Listening, SqlError, Scope.Scope> {
   const connected = yield* Scope.make()
   const listening = yield* Scope.make()
-  // Closes the connection first, because a dead one cannot be asked to stop listening.
+  // Closes the connection before the listening stops, because a dead connection cannot be asked to stop listening.
   yield* Effect.addFinalizer((exit: Exit.Exit<unknown, unknown>) =>
     Effect.andThen(Scope.close(connected, exit), Scope.close(listening, exit))
   )
@@ -93,12 +95,12 @@ const askNextDue = Effect.fnUntraced(function* ({ session }: Listening, all: Rea
   }
 })
 
-/** Beats until the server no longer answers. */
+/** Beats regularly until the server no longer answers. */
 const beat = (listening: Listening, ears: ReadonlySet<Ear>) => {
   const doubt = Effect.sync(() => {
     for (const ear of ears) ear.listens(false)
   })
-  // A schema that has just moved away makes the statement fail.
+  // The statement fails if one of the schemas has just moved away, so check whether the server still answers.
   const check = Effect.andThen(doubt, Effect.timeout(listening.session.query("select"), answerMs))
   const once = Effect.suspend(() =>
     ears.size === 0
@@ -111,12 +113,13 @@ const beat = (listening: Listening, ears: ReadonlySet<Ear>) => {
   return Effect.sleep(beatEveryMs).pipe(Effect.andThen(Effect.catchTag(once, "SqlError", () => check)), Effect.forever)
 }
 
-/** Listens on a connection to a database until the scope closes. Returns how to listen for one more ear. */
+/** Listens on a connection to a database until the scope closes. Returns a function that adds an ear. */
 const serve = Effect.fnUntraced(function* (
   config: PgConnection.Config
 ): Effect.fn.Return<Listen, SqlError, Scope.Scope> {
   const ears = new Set<Ear>()
-  // In its own scope: a lost connection is closed before the outer scope closes, a live one together with it.
+  // Uses a scope of its own. A lost connection is closed immediately; a live one is closed together with the outer
+  // scope.
   const first = yield* Scope.fork(yield* Effect.scope)
   let current: Listening | null = yield* Scope.provide(open(config), first)
 
@@ -131,7 +134,7 @@ const serve = Effect.fnUntraced(function* (
     )
   const reopen = Effect.gen(function* () {
     const listening = yield* Effect.timeout(open(config), answerMs)
-    // Another ear may join in the meantime.
+    // A loop over the set, because another ear may be added in the meantime.
     for (const ear of ears) yield* Effect.timeout(listening.hear(ear), answerMs)
     current = listening
     for (const ear of ears) {
@@ -164,11 +167,11 @@ const serve = Effect.fnUntraced(function* (
     })
 })
 
-/** A key for a connection. It is equal for connections that can listen for each other's schemas. */
+/** Creates a key that is equal for connections that can listen for each other's schemas. */
 const keyOf = ({ types: _, url, ...config }: PgConnection.Config): string =>
   JSON.stringify([url === undefined ? null : Redacted.value(url), config])
 
-/** Listens with one connection for each database, however many schemas it has. */
+/** Creates a listener that uses one connection for each database, however many schemas the database has. */
 export const make: Effect.Effect<Listen, never, Scope.Scope> = Effect.gen(function* () {
   const configs = new Map<string, PgConnection.Config>()
   const servers = yield* RcMap.make({

@@ -4,16 +4,16 @@ import type { DueWork } from "./DueWork.ts"
 
 /**
  * How long this host pauses after a claim that found nothing, in milliseconds. Every commit of a job triggers a claim.
- * On a busy host most of these jobs are due later, and one claim serves all commits of the pause. Together with the
- * runner's pauses, this saves a sixth of the database time per start.
+ * On a busy host, most of these jobs are due later, and one claim serves all commits that happen during the pause.
+ * Together with the runner's pauses, this saves a sixth of the database time for starting a quote request.
  */
 const restMs = 5
 
 /**
- * Claims due jobs with the claim of a database.
+ * Creates the function that claims due jobs from a database.
  *
- * Claims over all workspaces ask the database only if there may be due work, and pause after one that found nothing, by
- * the clock that was current when `make` ran.
+ * A claim over all workspaces asks the database only if there may be due jobs, and pauses if the previous claim found
+ * nothing. The pause follows the clock that was current when `make` ran.
  */
 export const make = Effect.fnUntraced(function* (
   claim: Storage.Storage["Service"]["claim"],
@@ -39,7 +39,7 @@ export const make = Effect.fnUntraced(function* (
     return claimed
   })
 
-  // Claims over all workspaces do not know when the leases of such a claim end.
+  // Claims over all workspaces do not know when the leases of such a claim end, so they must ask the database again.
   const claimIn = (query: Storage.ClaimQuery) => Effect.ensuring(claim(query), Effect.sync(due.hint))
 
   return (query) => (query.workspace_id === undefined ? claimAnywhere(query) : claimIn(query))

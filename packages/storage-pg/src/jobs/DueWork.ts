@@ -1,16 +1,19 @@
 import type { Storage } from "@quotewire/core"
 
-/** What a host hears about due work from one place of a database. */
+/** Receives what a host learns about due jobs from one place of a database. */
 export interface DueNews {
-  /** Says whether the hints of other hosts arrive. */
+  /** Called with whether hints from other hosts arrive. */
   readonly listens: (isListening: boolean) => void
-  /** Says when the next job is due according to the database. Earlier than known means that a hint was lost. */
+  /**
+   * Called with when the next job is due according to the database. If that is earlier than the host knows, a hint was
+   * lost.
+   */
   readonly nextDue: (at: number | null) => void
 }
 
 /**
- * What a host knows about the due work of a database, so that it asks for jobs only if there may be some: after a hint,
- * when a job is due, and always while hints cannot arrive.
+ * What a host knows about a database's due jobs. With it, the host asks for jobs only if there may be some: after a
+ * hint, when a job is due, and always while hints cannot arrive.
  */
 export class DueWork {
   private isListening = false
@@ -20,7 +23,7 @@ export class DueWork {
   private nextDueAt: number | null = null
   private news: DueNews | null = null
 
-  /** Begins to get news from the current place of the database. What a former place still says does not count. */
+  /** Starts to receive news from the database's current place. News from a former place is ignored from now on. */
   readonly newsFromHere = (): DueNews => {
     const isCurrent = () => this.news === news
     const news: DueNews = {
@@ -36,21 +39,21 @@ export class DueWork {
     return news
   }
 
-  /** Records that there may be more work than known. */
+  /** Records that there may be more due jobs than known. */
   readonly hint = (): void => {
     this.isHinted = true
   }
 
-  /** The answer to a claim that need not ask the database; null if it must ask. */
+  /** The answer to a claim if the database need not be asked; null if it must be asked. */
   readonly answer = (now: number): Storage.JobClaim | null => {
     const isDue = this.nextDueAt !== null && this.nextDueAt <= now
     if (!this.isListening || this.isHinted || this.running > 0 || isDue || now < this.askedAt) return null
     return { jobs: [], next_due_at: this.nextDueAt, busy: false }
   }
 
-  /** Begins a claim. Returns how to end it, with its answer or, if it failed, with null. */
+  /** Begins a claim. Returns a function to call at its end, with the claim's answer or with null if it failed. */
   readonly asking = ({ lease_ms, now }: Storage.ClaimQuery): ((claimed: Storage.JobClaim | null) => void) => {
-    // Concurrent claims may be answered out of order.
+    // Concurrent claims may be answered out of order, so the next claim must ask again.
     this.isHinted = this.running > 0
     this.running += 1
     this.askedAt = now
@@ -59,7 +62,7 @@ export class DueWork {
       if (claimed === null || this.running > 0) this.isHinted = true
       if (claimed === null) return
       const { jobs, next_due_at } = claimed
-      // If this host does not finish a job, it is due again when its lease ends.
+      // If this host does not finish a job, the job is due again when its lease ends.
       const endsAt = jobs.length > 0 ? now + lease_ms : null
       this.nextDueAt = next_due_at === null || endsAt === null ? (next_due_at ?? endsAt) : Math.min(next_due_at, endsAt)
     }

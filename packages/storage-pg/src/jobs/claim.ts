@@ -20,7 +20,7 @@ const claimOrdered = DatabaseFunction.make(
   {}
 )
 
-// Each row contains the outlook. If nothing is due, there is one row without a job.
+// Reads the due time of the next job, which is in every row. If nothing is due, the result is one row without a job.
 const outlook = Columns.someRowsReader(
   Schema.Struct({ next_due_at: Schema.NullOr(Schema.Int), busy: Schema.optionalKey(Schema.Boolean) })
 )
@@ -42,7 +42,7 @@ const claimOf = (rows: ReadonlyArray<unknown>): Storage.JobClaim => {
   return { jobs, next_due_at, busy }
 }
 
-/** Leases due jobs whose kinds this program knows. */
+/** Creates the function that leases due jobs whose kinds this program knows. */
 export const makeClaim =
   (database: Pick<Database, "write">): Storage.Storage["Service"]["claim"] =>
   ({ now, lease_ms, limit, workspace_id, ahead_ms }) => {
@@ -58,7 +58,7 @@ export const makeClaim =
     )
   }
 
-/** Releases leases before they end. */
+/** Creates the function that releases leases before they end. */
 export const makeRelease =
   (database: Pick<Database, "write">): Storage.Storage["Service"]["release"] =>
   (leases) =>

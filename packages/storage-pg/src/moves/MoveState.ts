@@ -9,22 +9,24 @@ import { query } from "../sql/files.ts"
 import { isRunning } from "./lock.ts"
 import { literal, nameOf, namePrefix } from "./Replication.ts"
 
-/** A replication slot of a move. Until it is dropped, its server retains the log (WAL) that the slot has not sent. */
+/** A replication slot of a move. Until it is dropped, its server retains the WAL that the slot has not sent. */
 export interface MoveSlot {
   readonly name: string
-  /** How many bytes of the log it retains. */
+  /** How many bytes of WAL the slot retains. */
   readonly kept_bytes: number
 }
 
 /** The state of a cell's move, as seen in the old database. */
 export interface MoveState {
-  /** `moving` until the move is decided, then `finishing`; null without a move. */
+  /** `moving` until the cutover is decided, then `finishing`; null if there is no move. */
   readonly phase: "moving" | "finishing" | null
-  /** Whether a command is working on it. If not, the move is stopped. */
+  /** Whether a command is working on the move. If not, the move is stopped. */
   readonly is_running: boolean
-  /** Its slot, if it has one. */
+  /** The move's slot, if it has one. */
   readonly slot: MoveSlot | null
-  /** Inactive slots of other moves: stopped moves of other cells in the same database, or orphans. */
+  /**
+   * Inactive slots of other moves: stopped moves of other cells in the same database, or slots that were left behind.
+   */
   readonly other_slots: ReadonlyArray<MoveSlot>
 }
 
@@ -36,7 +38,7 @@ const phaseOf = (place: Place.Place): MoveState["phase"] => {
   return place.state === "left" && place.move_id !== null ? "finishing" : null
 }
 
-/** Reads the state of a move in the old database of a cell. */
+/** Reads the state of a move from the cell's old database. */
 export const read = (options: DatabaseOptions): Effect.Effect<MoveState, DatabaseRefused> =>
   Effect.gen(function* () {
     const session = yield* Session.open(options)

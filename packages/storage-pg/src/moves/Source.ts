@@ -8,22 +8,22 @@ import { query } from "../sql/files.ts"
 import { literal, nameOf } from "./Replication.ts"
 
 /*
- * The steps of a move in the old database of a cell, the publisher. Each step is idempotent.
+ * The steps of a move in the cell's old database, which is the publisher. Each step can be repeated safely.
  */
 
-/** How long a hold waits for its locks, in milliseconds. Meanwhile, hosts' statements wait behind it. */
+/** How long a hold waits for its table locks, in milliseconds. Meanwhile, hosts' statements queue behind it. */
 const lockMs = 250
 /**
- * How long a hold waits for a running vacuum before it takes its locks, in milliseconds. Hosts do not wait during this
- * time.
+ * How long a hold waits for a running vacuum before it takes its table locks, in milliseconds. Hosts do not wait during
+ * this time.
  */
 const vacuumMs = 10_000
 /**
- * How long to wait for a new slot, in milliseconds. PostgreSQL first waits for every transaction on the server that has
- * written.
+ * How long to wait for a new slot, in milliseconds. PostgreSQL first waits for every running transaction on the server
+ * that has written something.
  */
 const slotMs = 60_000
-/** The longest hold, in milliseconds. After that, any host ends it. */
+/** The longest hold, in milliseconds. If it takes longer, any host ends it. */
 export const holdMs = 600
 
 const Facts = Schema.Struct({
@@ -35,7 +35,7 @@ const Facts = Schema.Struct({
   sequences: Schema.Int,
   has_aside: Schema.Boolean
 })
-/** Facts about the old database that a move checks before it begins. */
+/** Facts about the old database that are checked before a move begins. */
 export type Facts = typeof Facts.Type
 
 const Lag = Schema.Struct({
@@ -45,9 +45,9 @@ const Lag = Schema.Struct({
   is_lost: Schema.Boolean
 })
 /**
- * How far the new database is behind: the bytes of the log that it has not received, the position that it has
- * confirmed, the sum of the positions confirmed for the tables that it has copied but not caught up with, and whether
- * the old server has invalidated the slot (`wal_status` is `lost`).
+ * How far the new database is behind: the bytes of WAL that it has not received, the position that it has confirmed,
+ * the sum of the positions confirmed for tables that it has copied but not caught up with, and whether the old server
+ * has invalidated the slot (`wal_status` is `lost`).
  */
 export type Lag = typeof Lag.Type
 
@@ -71,14 +71,14 @@ const readPids = rowsReader(Schema.Struct({ pid: Schema.NullOr(Schema.Int) }))
 
 const aside = (schema: string | undefined) => `"${asideOf(schema)}"`
 
-/** Reads the facts that a move checks before it begins. */
+/** Reads the facts that are checked before a move begins. */
 export const facts = (session: Session, schema: string | undefined): Effect.Effect<Facts, SqlError> =>
   Effect.map(
     session.run(query("moves/source_facts", { aside: literal(aside(schema)) })),
     ({ rows }) => readFacts(rows)[0]
   )
 
-/** Begins a move. Returns the epoch of the cell here; null if the cell is not here. */
+/** Begins a move. Returns the cell's epoch, which counts its moves; null if the cell is not here. */
 export const leave = Effect.fnUntraced(function* (
   { run }: Session,
   moveId: string
@@ -92,8 +92,8 @@ const hasSlot = ({ run }: Session, moveId: string): Effect.Effect<boolean, SqlEr
   hasRow(run, "select from pg_replication_slots where slot_name = $1", [nameOf(moveId)])
 
 /**
- * Publishes the tables and creates the slot that retains what the new database has not received. False if the new database
- * has already subscribed and the slot is gone: a new slot would lack what was written in between.
+ * Publishes the tables and creates the slot that retains what the new database has not received. Returns false if the
+ * new database has already subscribed but the slot is gone, because a new slot would lack what was written in between.
  */
 export const publish = Effect.fnUntraced(function* (
   session: Session,
@@ -112,7 +112,9 @@ export const publish = Effect.fnUntraced(function* (
   return true
 })
 
-/** How far the new database is behind, including the tables that need these slots; null if the move has no slot. */
+/**
+ * Reads how far the new database is behind, including the tables that need these slots; null if the move has no slot.
+ */
 export const lag = (
   { run }: Session,
   moveId: string,
@@ -127,16 +129,16 @@ export const lacksSlot = ({ run }: Session, names: ReadonlyArray<string>): Effec
 /** Whether a statement failed because other sessions lock the tables. */
 const isBusy = (error: SqlError): boolean => ["55P03", "40P01", "57014"].includes(stateOf(error) ?? "")
 
-/** Runs statements of a transaction. If other sessions lock the tables for too long, rolls back and returns null. */
+/** Runs statements of a transaction. If other sessions lock the tables too long, rolls back and returns null. */
 const unlessBusy = <A>({ run }: Session, statements: Effect.Effect<A, SqlError>): Effect.Effect<A | null, SqlError> =>
   Effect.catchTag(statements, "SqlError", (error) =>
     Effect.andThen(run("rollback", [], false), isBusy(error) ? Effect.succeed(null) : Effect.fail(error))
   )
 
 /**
- * Begins the transaction of a hold and blocks vacuum in it: otherwise the hold would wait for a vacuum, and hosts would
- * wait behind the hold. Hosts do not wait for this step, and PostgreSQL cancels a conflicting autovacuum after a
- * second. False if the tables are locked.
+ * Begins the transaction of a hold and blocks vacuum in it. Otherwise the hold would wait for a running vacuum, and
+ * hosts would wait behind the hold. Hosts do not wait for this step, and PostgreSQL cancels a conflicting autovacuum
+ * after a second. Returns false if the tables are locked.
  */
 export const blockVacuum = (session: Session): Effect.Effect<boolean, SqlError> => {
   const begin = ["begin", `set local statement_timeout = ${vacuumMs}`, lockAgainstVacuum]
@@ -144,12 +146,15 @@ export const blockVacuum = (session: Session): Effect.Effect<boolean, SqlError> 
   return Effect.map(unlessBusy(session, Effect.as(statements, true)), (isBlocked) => isBlocked === true)
 }
 
-/** Holds the cell and commits. Returns the mark; null if other sessions lock the tables for too long. */
+/**
+ * Holds the cell and commits. Returns the mark, a row that is the last to be replicated; null if other sessions lock
+ * the tables too long.
+ */
 export const hold = (session: Session, schema: string | undefined): Effect.Effect<string | null, SqlError> => {
   const { run } = session
   const holdQuery = query("moves/hold", { aside: aside(schema), hold: `'${holdMs} ms'` })
   const statements = Effect.gen(function* () {
-    // Hosts' running statements end before the locks are granted.
+    // Hosts' running statements end before these locks are granted.
     for (const statement of [`set local statement_timeout = ${lockMs}`, lockAgainstAll, holdQuery])
       yield* run(statement, [], false)
     const [row] = readMarks((yield* run(markQuery)).rows)
@@ -163,11 +168,11 @@ export const hold = (session: Session, schema: string | undefined): Effect.Effec
 export const release = ({ run }: Session, schema: string | undefined): Effect.Effect<void, SqlError> =>
   Effect.asVoid(run(releaseStatement(schema, "any"), [], false))
 
-/** Decides the move: from now on the cell is in the new database. False if the hold has expired. */
+/** Decides the cutover: from now on, the cell is in the new database. Returns false if the hold has expired. */
 export const decide = ({ run }: Session, mark: string): Effect.Effect<boolean, SqlError> =>
   hasRow(run, decideQuery, [mark])
 
-/** A slot stays in use briefly after its subscription is dropped. */
+/** How often dropping a slot is retried. A slot stays in use briefly after its subscription is dropped. */
 const whileInUse = { schedule: Schedule.spaced("100 millis"), times: 50 }
 
 const dropSlot = ({ run }: Session, name: string): Effect.Effect<void, SqlError> =>
@@ -180,9 +185,9 @@ const dropSlot = ({ run }: Session, name: string): Effect.Effect<void, SqlError>
   }).pipe(Effect.retry(whileInUse))
 
 /**
- * Records the name pattern of the slots from which the new database copies tables, as the comment of the publication. A
- * subscription drops these slots itself, unless its server is lost: then nothing else identifies them, and they would
- * retain the log forever.
+ * Records the name pattern of the slots from which the new database copies tables. It is stored as the publication's
+ * comment. A subscription drops these slots itself, unless its server is lost. Then nothing else identifies the slots,
+ * and they would retain WAL forever.
  */
 export const noteCopySlots = ({ run }: Session, moveId: string, names: string): Effect.Effect<void, SqlError> =>
   Effect.asVoid(run(`comment on publication ${nameOf(moveId)} is ${literal(names)}`, [], false))
@@ -199,17 +204,19 @@ export const unpublish = Effect.fnUntraced(function* (
   yield* session.run(`drop publication if exists ${name}`, [], false)
 })
 
-/** Ends an undone move: the cell stays here. */
+/** Ends an undone move. The cell stays here. */
 export const stay = Effect.fnUntraced(function* ({ run }: Session, moveId: string): Effect.fn.Return<void, SqlError> {
   yield* run("delete from quotewire.move_mark")
   yield* run(stayQuery, [moveId])
 })
 
-/** Restores the tables of a cell that has left, for when its new database is lost. */
+/** Restores the tables of a cell that has left, because its new database is lost. */
 export const takeBack = ({ run }: Session, schema: string | undefined): Effect.Effect<void, SqlError> =>
   Effect.asVoid(run(query("moves/take_back", { aside: aside(schema) }), [], false))
 
-/** Drops the tables of a cell that has left. Only the row in `place` stays, to fence off old hosts. */
+/**
+ * Drops the tables of a cell that has left. Only the row in `place` stays, so that old hosts cannot use this database.
+ */
 export const clear = Effect.fnUntraced(function* (
   { run }: Session,
   schema: string | undefined,

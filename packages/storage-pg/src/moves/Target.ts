@@ -8,7 +8,7 @@ import { query } from "../sql/files.ts"
 import { nameOf, readTables } from "./Replication.ts"
 
 /*
- * The steps of a move in the new database of a cell, the subscriber. Each step is idempotent.
+ * The steps of a move in the cell's new database, which is the subscriber. Each step can be repeated safely.
  */
 
 const Facts = Schema.Struct({
@@ -17,7 +17,7 @@ const Facts = Schema.Struct({
   workers: Schema.Int,
   has_schema: Schema.Boolean
 })
-/** Facts about the new database that a move checks before it begins. */
+/** Facts about the new database that are checked before a move begins. */
 export type Facts = typeof Facts.Type
 
 const Copied = Schema.Struct({
@@ -36,8 +36,9 @@ const copySlotNamesQuery = query("moves/copy_slot_names")
 const targetFactsQuery = query("moves/target_facts")
 
 /**
- * A server that logs statements also logs their parameters and, with an error, its context. Only a superuser can turn
- * that off. The context matters if the session is terminated, because no exception handler runs then.
+ * Stops the server from logging the parameters of statements. A server that logs statements also logs their parameters
+ * and, with an error, their context. Only a superuser can turn that off. The context matters if the session is
+ * terminated, because no exception handler runs then.
  */
 const hideParameters =
   "select set_config('log_parameter_max_length', '0', false), set_config('log_error_verbosity', 'terse', false) from pg_roles where rolname = current_user and rolsuper"
@@ -46,11 +47,11 @@ const readFacts = someRowsReader(Facts)
 const readCopied = rowsReader(Copied)
 const readCopySlotNames = someRowsReader(Schema.Struct({ names: Schema.String }))
 
-/** Reads the facts that a move checks before it begins. */
+/** Reads the facts that are checked before a move begins. */
 export const facts = ({ run }: Session): Effect.Effect<Facts, SqlError> =>
   Effect.map(run(targetFactsQuery), ({ rows }) => readFacts(rows)[0])
 
-/** Marks this place as the target of a move; false if a different cell or move is here. */
+/** Marks this place as the target of a move. Returns false if a different cell or move is here. */
 export const arrive = Effect.fnUntraced(function* (
   { run }: Session,
   moveId: string,
@@ -60,7 +61,7 @@ export const arrive = Effect.fnUntraced(function* (
   return yield* hasRow(run, arriveQuery, [moveId, epoch])
 })
 
-/** Whether a move has subscribed. */
+/** Whether the move has already created its subscription. */
 export const isSubscribed = ({ run }: Session, moveId: string): Effect.Effect<boolean, SqlError> =>
   hasRow(
     run,
@@ -69,8 +70,8 @@ export const isSubscribed = ({ run }: Session, moveId: string): Effect.Effect<bo
   )
 
 /**
- * Subscribes to the old database; `startCopying` follows. Until the subscription is dropped, the new server stores the
- * address of the old one, including its password; only superusers can read it.
+ * Subscribes to the old database. `startCopying` then starts the copy. Until the subscription is dropped, the new
+ * server stores the old server's URL with its password, which only superusers can read.
  */
 export const subscribe = Effect.fnUntraced(function* (
   session: Session,
@@ -79,33 +80,34 @@ export const subscribe = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, SqlError> {
   const name = nameOf(moveId)
   if (yield* isSubscribed(session, moveId)) return
-  // An earlier subscription of this move may have been dropped, so everything is copied again.
+  // Empties the tables, because an earlier subscription of this move may have been dropped. Everything is then copied
+  // again.
   const names = (yield* readTables(session)).map((table) => `quotewire."${table.name}"`)
   yield* session.run(`truncate ${names.join(", ")}`, [], false)
   yield* session.run(hideParameters)
-  // Encoded as in a URL: PostgreSQL would end an unencoded password at the first `@` and report the rest of it as the
-  // host.
+  // The password is percent-encoded as in a URL. Otherwise PostgreSQL would end it at the first `@` and report the rest
+  // of it as the host.
   const address = addressOf(Redacted.value(source))?.href ?? ""
   yield* session.run("select set_config('move.source', $1, false)", [address])
   yield* session.run(query("moves/subscribe", { name }), [], false)
 })
 
-/** Lets the subscription copy the tables and replicate changes. */
+/** Lets the subscription copy the tables and then replicate changes. */
 export const startCopying = ({ run }: Session, moveId: string): Effect.Effect<void, SqlError> =>
   Effect.asVoid(run(`alter subscription ${nameOf(moveId)} enable`, [], false))
 
 /**
- * The name pattern of the slots from which the subscription copies tables. PostgreSQL creates one in the old database for
- * each table while it is copied.
+ * The name pattern of the slots from which the subscription copies tables. PostgreSQL creates such a slot in the old
+ * database for each table while the table is being copied.
  */
 export const copySlotNames = ({ run }: Session, moveId: string): Effect.Effect<string, SqlError> =>
   Effect.map(run(copySlotNamesQuery, [nameOf(moveId)]), ({ rows }) => readCopySlotNames(rows)[0].names)
 
-/** The progress of the copy; null if there is no subscription. */
+/** Reads the progress of the copy; null if there is no subscription. */
 export const copied = ({ run }: Session, moveId: string): Effect.Effect<Copied | null, SqlError> =>
   Effect.map(run(copiedQuery, [nameOf(moveId)]), ({ rows }) => readCopied(rows)[0] ?? null)
 
-/** Collects statistics for the query planner, because they are not replicated. */
+/** Collects statistics for the query planner, because statistics are not replicated. */
 export const analyze = Effect.fnUntraced(function* (session: Session): Effect.fn.Return<void, SqlError> {
   for (const { name } of yield* readTables(session)) yield* session.run(`analyze quotewire."${name}"`, [], false)
 })
@@ -114,7 +116,7 @@ export const analyze = Effect.fnUntraced(function* (session: Session): Effect.fn
 export const hasArrived = ({ run }: Session, mark: string): Effect.Effect<boolean, SqlError> =>
   hasRow(run, arrivedQuery, [mark])
 
-/** Makes the cell live here after the move is decided in the old database. */
+/** Makes the cell live here after the cutover was decided in the old database. */
 export const settle = ({ run }: Session, moveId: string): Effect.Effect<void, SqlError> =>
   Effect.asVoid(run(settleStatement, [moveId]))
 
@@ -141,6 +143,6 @@ export const unsubscribeFromLost = Effect.fnUntraced(function* (
   yield* session.run(`drop subscription ${name}`, [], false)
 })
 
-/** Drops what a move has copied, to undo it. */
+/** Drops what a move has copied, to undo the move. */
 export const clear = ({ run }: Session): Effect.Effect<void, SqlError> =>
   Effect.asVoid(run("drop schema if exists quotewire cascade", [], false))

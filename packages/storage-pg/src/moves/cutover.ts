@@ -6,14 +6,15 @@ import * as Source from "./Source.ts"
 import * as Target from "./Target.ts"
 
 /**
- * How long a hold waits for the last changes to arrive, in milliseconds: less than the hold itself, to leave time to
- * decide.
+ * How long a hold waits for the last changes to arrive, in milliseconds. It is less than the hold itself, to leave time
+ * for the decision.
  */
 const arrivalMs = Source.holdMs - 150
 const pollMs = 5
 
 /**
- * Waits until the mark, and therefore everything before it, has arrived at the target; false if that takes too long.
+ * Waits until the mark, and therefore everything before it, has arrived at the target. Returns false if that takes too
+ * long.
  */
 const awaitArrival = Effect.fnUntraced(function* (target: Connected, mark: string) {
   const untilMs = (yield* Monotonic.millis) + arrivalMs
@@ -25,8 +26,8 @@ const awaitArrival = Effect.fnUntraced(function* (target: Connected, mark: strin
 })
 
 /**
- * Cuts over: holds the cell, waits until everything has arrived, and decides the move. If that takes too long, releases
- * the cell and returns false; the cutover can be retried.
+ * Tries to cut over: holds the cell, waits until everything has arrived, and decides the move. If that takes too long,
+ * releases the cell and returns false. The cutover can then be retried.
  */
 export const tryCutover = Effect.fnUntraced(function* (
   source: Connected,

@@ -7,14 +7,14 @@ import { query } from "../sql/files.ts"
 import type { End } from "./MoveRefused.ts"
 
 /*
- * Advisory locks, so that only one command works on a move at a time. The locks end when the command's connections
+ * Advisory locks, so that only one command at a time works on a move. The locks end when the command's connections
  * close.
  */
 
-// Arbitrary numbers that nothing else locks.
+// Arbitrary numbers. Nothing else uses them for locks.
 const keys: Readonly<Record<End, number>> = { old: 584_920_282, new: 584_920_283 }
 
-/** A number from -2^31 to 2^31 - 1 for a schema (FNV-1a). */
+/** Hashes a schema's name to a number from -2^31 to 2^31 - 1 (FNV-1a). */
 const numberOf = (schema: string): number => {
   let hash = 0x811c9dc5
   for (let index = 0; index < schema.length; index++) hash = Math.imul(hash ^ schema.charCodeAt(index), 0x01000193)
@@ -24,14 +24,14 @@ const numberOf = (schema: string): number => {
 const readLocked = someRowsReader(Schema.Struct({ locked: Schema.Boolean }))
 const readRunning = someRowsReader(Schema.Struct({ is_running: Schema.Boolean }))
 
-/** Locks one end until the session closes; false if another command holds the lock. */
+/** Locks one end until the session closes. Returns false if another command holds the lock. */
 export const lockEnd = ({ run }: Session, end: End, schema: string = defaultSchema): Effect.Effect<boolean, SqlError> =>
   Effect.map(
     run("select pg_try_advisory_lock($1::integer, $2::integer) as locked", [keys[end], numberOf(schema)]),
     ({ rows }) => readLocked(rows)[0].locked
   )
 
-/** Whether a command is working on the move, by its lock in the old database. */
+/** Whether a command is working on the move. Its lock in the old database shows that. */
 export const isRunning = ({ run }: Session, schema: string = defaultSchema): Effect.Effect<boolean, SqlError> =>
   Effect.map(
     run(query("moves/running"), [keys.old, numberOf(schema) >>> 0]),

@@ -11,13 +11,13 @@ import { storageOn } from "./storageOn.ts"
 /** Options of a storage on PostgreSQL. */
 export interface Options extends DatabaseOptions {
   /**
-   * How many statements write changes concurrently; 2 by default. The changes of one workspace are always written in
-   * order.
+   * How many statements may write changes concurrently; 2 by default. The changes of one workspace are always written
+   * in order.
    */
   readonly writers?: number
 }
 
-/** An open database and the storage on it. */
+/** An open database and the storage that uses it. */
 export interface Opened {
   readonly storage: Storage.Storage["Service"]
   readonly database: Database.PlacedDatabase
@@ -30,11 +30,11 @@ const make = Effect.fnUntraced(function* (options: Options, site: Database.Site,
   return { storage, database }
 })
 
-/** Opens a database that does not move, until the scope closes. Describes any failure in one sentence. */
+/** Opens a database that does not move, until the scope closes. Turns any failure into one sentence. */
 export const open = (options: Options): Effect.Effect<Opened, DatabaseRefused, Scope.Scope> =>
   openAt(options, { find: PlainSchema.find(options), engineOf: PlainSchema.engineOf, can_move: false })
 
-/** Like `open`, for a database at a site, which can listen on a connection that it shares with other schemas. */
+/** Like `open`, but the database can move, and its listening connection can be shared with other schemas. */
 export const openAt = (
   options: Options,
   site: Database.Site,
@@ -47,7 +47,7 @@ export const openAt = (
     })
   )
 
-/** The database was lost while a storage on it was opened. */
+/** The error if the database was lost while a storage was being opened on it. */
 export const lostAtStart = new DatabaseRefused({
   reason: "unreachable",
   message: "Lost the connection to PostgreSQL during startup."

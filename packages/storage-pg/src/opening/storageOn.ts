@@ -17,17 +17,17 @@ import { someRowsReader } from "../rows/Columns.ts"
 const nameHost = "select gen_random_uuid()::text as name"
 const hostNames = someRowsReader(Schema.Struct({ name: Schema.String }))
 
-/** The dependencies of a storage besides its database. */
+/** What a storage needs besides its database. */
 export interface Means {
   /** Listens to hints from other hosts. */
   readonly listen: Listen
-  /** How many statements write changes concurrently. */
+  /** How many statements may write changes concurrently. */
   readonly writers: number
 }
 
 const aboutJobs = (workspace_id: Ids.WorkspaceId): Change.Hint => ({ about: "jobs", workspace_id })
 
-/** The storage on an open database. */
+/** Creates the storage that uses an open database. */
 export const storageOn: (
   database: PlacedDatabase,
   means: Means
@@ -45,7 +45,7 @@ export const storageOn: (
       Effect.gen(function* () {
         const { listens, nextDue } = due.newsFromHere()
         yield* means.listen(connection, { host: name, schema: database.schema, notify: hints.notify, listens, nextDue })
-        // Hints that were sent during the move were lost.
+        // Hints that were sent during the move were lost, so assume that everything changed.
         if (hasMoved) yield* hints.notify([{ about: "everything" }])
         hasMoved = true
       })
@@ -56,8 +56,8 @@ export const storageOn: (
     }
     const stored = (change: Change.Change) => Effect.suspend(() => announceAll(Hints.hintsOf(change, kinds)))
     const commit = yield* ChangeWriter.make(database, { queues: means.writers, stored })
-    // A host that works claims released jobs again by itself. Others hear of them only when it stops, so that a job that
-    // fails does not go from host to host without a pause.
+    // Whether this host claims jobs. If so, it claims released jobs again by itself, and other hosts hear of them only
+    // when it stops. Otherwise a job that fails would go from host to host without a pause.
     let works = false
     const released = new Set<Ids.WorkspaceId>()
     yield* Effect.addFinalizer(() => Effect.sync(() => announce([...released].map(aboutJobs))))
@@ -66,7 +66,7 @@ export const storageOn: (
 
     return Storage.Storage.of({
       ...(yield* Reader.make(database)),
-      // Whether a change was stored may be unknown, so it may have jobs.
+      // Hints even if it is unknown whether the change was stored, because it may have stored jobs.
       commit: (change) =>
         Effect.tapErrorTag(commit(change), "StorageUnavailable", () =>
           Effect.sync(() => {

@@ -6,12 +6,12 @@ import { rowsReader, someRowsReader } from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
 
 /*
- * Decides where a cell is. A cell has one place, or two while it moves: a schema in a database. Each place has a row
- * with its state of the cell (`place_table.sql`).
+ * Decides where a cell is. A place is a schema in a database. A cell has one place, or two while it moves. Each place
+ * has a row that records what the place knows about the cell (`place_table.sql`).
  */
 
 const PlaceRow = Schema.Struct({
-  /** `place_table.sql` explains the states. */
+  /** `place_table.sql` explains these states. */
   state: Schema.Literals(["live", "leaving", "held", "left", "arriving"]),
   epoch: Schema.Int,
   move_id: Schema.NullOr(Schema.String),
@@ -48,37 +48,37 @@ const placeTable = statements("place_table.sql")
 export const makePlaceTable = (run: Run): Effect.Effect<void, SqlError> =>
   Effect.forEach(placeTable, (statement) => run(statement), { discard: true })
 
-/** The schema that the tables are renamed to while a cell is held and until its move is finished. */
+/** The schema name under which the tables are kept while a cell is held and until its move is finished. */
 export const asideOf = (schema: string = defaultSchema): string => `${schema}_left`
 
-/** The statement that ends a hold: only an overdue one, or any. */
+/** The statement that ends a hold. With `overdue` it ends only a hold that has expired. */
 export const releaseStatement = (schema: string | undefined, which: "overdue" | "any"): string =>
   query("places/release", {
     aside: `"${asideOf(schema)}"`,
     if: which === "overdue" ? "held_until < clock_timestamp()" : "true"
   })
 
-/** The statement that records a move in its new database after it is decided in the old one. */
+/** The statement that records a move in the new database after it was decided in the old one. */
 export const settleStatement = query("moves/settle")
 
-/** Which of two places a cell is at; if at neither, why. */
+/** Which of two places a cell is at or, if it is at neither, why. */
 export type Whereabouts = "first" | "second" | "held" | "left" | "arriving" | "unknown"
 
-/** Whether the cell is at a place, according to that place. */
+/** Whether a place says that the cell is there. */
 const isHere = ({ state }: Place): boolean => state === "live" || state === "leaving"
 
 const epochOf = (place: Place): number => ("epoch" in place ? place.epoch : 0)
 
-/** Whether a move from one place to the other is decided, but not yet recorded at the other. */
+/** Whether a move from one place to the other was decided, but is not yet recorded at the other. */
 const isDecided = (from: Place, to: Place): boolean =>
   from.state === "left" && to.state === "arriving" && from.move_id !== null && from.move_id === to.move_id
 
-/** Decides where a cell is from the states of its places. The second is null if the settings name only one place. */
+/** Decides where a cell is from the states of its places. `second` is null if the settings name only one place. */
 export const whereabouts = (first: Place, second: Place | null): Whereabouts => {
   const isFirst = first.state === "settled" || isHere(first)
   const isSecond = second !== null && isHere(second)
-  // Both can claim the cell only if an old backup of one was restored. The cell continued at the place with the higher
-  // epoch.
+  // Both places can claim the cell only if an old backup of one of them was restored. The cell continued at the place
+  // with the higher epoch.
   if (isFirst && isSecond) return epochOf(second) > epochOf(first) ? "second" : "first"
   if (isFirst) return "first"
   if (isSecond) return "second"

@@ -9,15 +9,15 @@ import * as LivePlace from "./LivePlace.ts"
 import * as Place from "./Place.ts"
 
 /*
- * The schema of a cell, which can move to another database or be distributed by Citus.
+ * A cell's schema, which can move to another database or be distributed by Citus.
  */
 
 /** Options of a storage on a database that can move. */
 export interface MovableOptions extends Opening.Options, LivePlace.MovableOptions {}
 
 /**
- * Opens the schema at its current place until the scope closes, and can share a listening connection with others.
- * Describes any failure in one sentence.
+ * Opens the schema at its current place until the scope closes. Its listening connection can be shared with other
+ * schemas. Turns any failure into one sentence.
  */
 export const open = (
   options: MovableOptions,
@@ -40,11 +40,11 @@ export const migrate = (
     )
   )
 
-/** Reads which migrations the schema has at its current place. */
+/** Reads which migrations the schema at its current place has run. */
 export const status = (options: MovableOptions): Effect.Effect<DatabaseSchema.SchemaStatus, DatabaseRefused> =>
   Effect.flatMap(LivePlace.find(options), (url) => DatabaseSchema.status({ ...options, url }))
 
-/** Migrates the schema that a move copies a cell to. Does not distribute it, because the cell has not arrived yet. */
+/** Migrates the schema to which a move copies a cell. Does not distribute it, because the cell has not arrived yet. */
 export const migrateTarget = (options: DatabaseOptions): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
   DatabaseSchema.migrateWith(options, {
     begin: Citus.beginMigration,
@@ -52,7 +52,7 @@ export const migrateTarget = (options: DatabaseOptions): Effect.Effect<ReadonlyA
     end: () => Effect.void
   })
 
-/** Fails if a move has put the schema in a different state. */
+/** Creates a check that fails if a move has put the schema into a different state. */
 const unlessAt = (expected: "live" | "arriving"): DatabaseSchema.Steps["check"] =>
   Effect.fnUntraced(function* (run) {
     const { state } = yield* Place.read(run)

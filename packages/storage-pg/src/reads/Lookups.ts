@@ -7,10 +7,10 @@ import { leaseColumns } from "../rows/jobs.ts"
 import { placedRecords, recordColumnList, recordColumns, records } from "../rows/records.ts"
 import { query } from "../sql/files.ts"
 
-/** The key of the newest version of a record. */
+/** The key of a record's newest version. */
 export type Key = Omit<Storage.RecordKey, "version">
 
-/** The first records of a parent after an id, oldest first. */
+/** Asks for the first records of a parent after an ID, in ID order. */
 export interface Children extends Pick<Page.RecordQuery, "workspace_id" | "kind"> {
   readonly parent: string
   readonly after: string
@@ -20,7 +20,7 @@ export interface Children extends Pick<Page.RecordQuery, "workspace_id" | "kind"
 type Wanted = Key | Children
 type Found = ReadonlyArray<Change.StoredRecord>
 
-/** Looks up one key (at most one record), or the records of a parent in id order. */
+/** Looks up one key, which finds at most one record, or the records of a parent, in ID order. */
 export type LookUp = Batcher.Batcher<Wanted, Found, Storage.StorageUnavailable>
 
 const readOne = `select ${recordColumnList} from quotewire.record where workspace_id = $1 and kind = $2 and id = $3`
@@ -49,14 +49,15 @@ const nameOf = (wanted: Wanted): string =>
 const maxBatch = 200
 const maxWaiting = 5_000
 const maxBatchBytes = 4_000_000
-// The approximate size of a record and of a page. Most batches have room for many more records than they get.
+// The approximate size of a record and of a page, in bytes. Most batches find far fewer records than they have room
+// for.
 const recordBytes = 4_000
 const pageBytes = 80_000
 
 const bytesOf = (wanted: Wanted): number =>
   isKey(wanted) ? recordBytes : Math.min(pageBytes, recordBytes * wanted.most)
 
-/** Looks up many keys and parents in one statement. Identical lookups are read once. */
+/** Looks up many keys and parents in one statement. Identical lookups are read only once. */
 const lookUpMany = (database: Database, wanted: ReadonlyArray<Wanted>) => {
   const places = new Map<string, number>()
   const keys: Array<Columns.Row<typeof keyColumns>> = []
@@ -78,8 +79,8 @@ const lookUpMany = (database: Database, wanted: ReadonlyArray<Wanted>) => {
 }
 
 /**
- * Looks up records by key or by parent. Lookups in the same turn of the event loop, or during a running statement,
- * share a statement. An answer is never older than its call.
+ * Creates the function that looks up records by key or by parent. Lookups in the same turn of the event loop, or during
+ * a running statement, share a statement. An answer is never older than its call.
  */
 export const make = (database: Database): Effect.Effect<LookUp, never, Scope.Scope> =>
   Batcher.make({

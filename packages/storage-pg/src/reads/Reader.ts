@@ -30,12 +30,12 @@ const backlogs = Columns.rowsReader(
   Schema.Struct({ kind: Schema.Literals(Job.jobKinds), due: Schema.Int, oldest_due_at: Schema.Int })
 )
 
-// Omits jobs of kinds that this program does not know.
+// Fails for jobs of kinds that this program does not know, so that they can be left out.
 const laneJob = Schema.decodeUnknownOption(
   Schema.Struct({ kind: Schema.Literals(Job.jobKinds), due_at: Schema.Int, lease: Schema.Int, payload: Schema.String })
 )
 
-/** Reads the first jobs of a lane, or of all. */
+/** Reads the first jobs of one lane or of all lanes. */
 const readLane = (
   database: Database,
   { workspace_id, lane, limit }: Storage.LaneQuery
@@ -49,7 +49,10 @@ const readLane = (
 
 const numberColumn = Columns.int8(Schema.Int)
 
-/** A page as a lookup of children, if it can share a statement: the parent must be its only filter. */
+/**
+ * Turns a page into a lookup of children, so that it can share a statement. The parent must be the page's only filter;
+ * otherwise null.
+ */
 const childrenOf = (page: Page.RecordQuery): Lookups.Children | null => {
   const { workspace_id, kind, parent, after, limit, order } = page
   return parent === undefined || order !== "oldest" || isFiltered(page) || limit >= Page.pageScanRecords
@@ -62,7 +65,7 @@ type Reading = Omit<
   "commit" | "claim" | "release" | "erase" | "rewrite" | "addCounts" | "watch" | "cells"
 >
 
-/** The reading part of the storage port. */
+/** Creates the functions of the storage port that read. */
 export const make = Effect.fnUntraced(function* (database: Database): Effect.fn.Return<Reading, never, Scope.Scope> {
   const lookUp = yield* Lookups.make(database)
   const known = yield* KnownMigrations

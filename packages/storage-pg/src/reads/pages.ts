@@ -7,7 +7,7 @@ import { query } from "../sql/files.ts"
 
 const most = `${Page.pageScanRecords}`
 
-/** Makes the statements of an order, and of a way to scan: a query and its own variables. */
+/** Creates the statements for an order and a way to scan: a query and its variables. */
 const statementsFor = (
   order: Page.RecordQuery["order"],
   scan: string,
@@ -17,7 +17,7 @@ const statementsFor = (
   const scanOf = (limit: string) => query(scan, { ...variables, after, direction, most: limit })
   return {
     page: query("page", { record_columns: recordColumnList, direction, page_scan_records: most, scan: scanOf(most) }),
-    // One record more than a page may scan shows whether the list continues.
+    // Scans one record more than a page may scan. That record shows whether the list continues.
     end: query("page_end", { direction, page_scan_records: most, scan: scanOf(`${most} + 1`) })
   }
 }
@@ -30,7 +30,7 @@ const statementsOf = (order: Page.RecordQuery["order"]) => ({
 
 const statements = { oldest: statementsOf("oldest"), newest: statementsOf("newest") }
 
-/** Which records a page scans: those about an id, those of a parent, or all of a kind. */
+/** Chooses which records a page scans: those about an ID, those of a parent, or all of a kind. */
 const scanOf = ({ about = [], parent }: Page.RecordQuery): keyof ReturnType<typeof statementsOf> => {
   if (about.length > 0) return "ofAbout"
   return parent === undefined ? "ofKind" : "ofParent"
@@ -39,7 +39,7 @@ const scanOf = ({ about = [], parent }: Page.RecordQuery): keyof ReturnType<type
 // The highest possible character.
 const afterEveryId = "\u{10ffff}"
 
-/** The start of a page: parameters 1 to 5. */
+/** Where a page starts: parameters 1 to 5 of the query. */
 const startOf = ({
   workspace_id,
   kind,
@@ -60,7 +60,8 @@ const aboutColumn = Columns.texts(Schema.NullOr(Schema.Array(Schema.String)))
 const time = Columns.int8(Schema.NullOr(Schema.Int))
 
 /**
- * The filters and the limit: parameters 6 to 12. One extra record beyond the limit shows whether there is a next page.
+ * The filters and the limit: parameters 6 to 12. The query reads one record more than the limit, which shows whether
+ * there is a next page.
  */
 const filtersOf = (wanted: Page.RecordQuery): ReadonlyArray<unknown> => [
   wanted.status ?? null,
@@ -72,7 +73,7 @@ const filtersOf = (wanted: Page.RecordQuery): ReadonlyArray<unknown> => [
   wanted.limit + 1
 ]
 
-/** Whether a page has more filters than its kind and its parent. */
+/** Whether a page has filters other than its kind and its parent. */
 export const isFiltered = (wanted: Page.RecordQuery): boolean =>
   (wanted.about ?? []).length > 0 ||
   [wanted.status, wanted.line, wanted.labels, wanted.created_after, wanted.created_before, wanted.updated_since].some(
@@ -81,7 +82,7 @@ export const isFiltered = (wanted: Page.RecordQuery): boolean =>
 
 const ids = Columns.rowsReader(Schema.Struct({ id: Schema.String }))
 
-/** Makes the page from the records found. The query asks for one record more than the limit. */
+/** Creates the page from the records found. The query asks for one record more than the limit. */
 export const pageOf = (
   { after, limit }: Page.RecordQuery,
   found: ReadonlyArray<Change.StoredRecord>
@@ -90,7 +91,7 @@ export const pageOf = (
   return { records: taken, next: found.length > limit ? (taken.at(-1)?.id ?? after) : null }
 }
 
-/** Reads a page with a separate statement. */
+/** Reads a page with a statement of its own. */
 export const readPage = Effect.fnUntraced(function* (
   database: Database,
   wanted: Page.RecordQuery
@@ -99,7 +100,7 @@ export const readPage = Effect.fnUntraced(function* (
   const start = startOf(wanted)
   const page = pageOf(wanted, records(yield* database.read(statement.page, [...start, ...filtersOf(wanted)])))
   if (page.next !== null || (!isFiltered(wanted) && wanted.limit < Page.pageScanRecords)) return page
-  // The page is not full: either the list has ended or the scan limit was reached.
+  // The page is not full, so either the list has ended or the scan limit was reached.
   const [last, after] = ids(yield* database.read(statement.end, start))
   return { ...page, next: after === undefined ? null : (last?.id ?? null) }
 })

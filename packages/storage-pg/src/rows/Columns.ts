@@ -2,23 +2,23 @@ import { PgTypes } from "@effect/sql-pg"
 import { Result, Schema, Struct } from "effect"
 import { wireTypes } from "./wireTypes.ts"
 
-/** A column: its possible values, and how they are encoded as parameters. */
+/** A column: the schema of its values, and how they are encoded as parameters. */
 export interface Column<S extends Schema.Top = Schema.Top> {
   readonly schema: S
   one(value: S["Type"]): PgTypes.Parameter
   many(values: ReadonlyArray<S["Type"]>): PgTypes.Parameter
 }
 
-/** The columns of one kind of row, by name. The parameters of statements and the readers of rows are derived from them. */
+/** The columns of one kind of row, by name. Statements' parameters and readers of rows are derived from them. */
 export type Columns = Readonly<Record<string, Column>>
 
-/** A row with these columns. */
+/** A row that has these columns. */
 export type Row<C extends Columns> = { readonly [Name in keyof C]: C[Name]["schema"]["Type"] }
 
 const array = (values: ReadonlyArray<unknown> | null, oid: number): PgTypes.Parameter =>
   Result.getOrThrow(PgTypes.array(values, oid, wireTypes))
 
-// If all values of a column are null, the whole array is null, which costs nothing to send or read.
+// If all values of a column are null, sends null instead of an array, which costs nothing to send or read.
 const arrayUnlessNull = (values: ReadonlyArray<unknown>, oid: number): PgTypes.Parameter =>
   array(values.some((value) => value !== null) ? values : null, oid)
 
@@ -54,8 +54,8 @@ const joined = (lines: ReadonlyArray<string> | null): string | null =>
   lines === null || lines.length === 0 ? null : lines.join("\n")
 
 /**
- * A `text[]` column of texts without line breaks. Multiple rows are sent as joined lines, because nested arrays must
- * have equal lengths.
+ * A `text[]` column whose texts contain no line breaks. For several rows, the texts of each are joined with line
+ * breaks, because nested arrays must have equal lengths.
  */
 export const texts = <S extends Schema.Codec<ReadonlyArray<string> | null, ReadonlyArray<string> | null>>(
   schema: S
@@ -65,7 +65,7 @@ export const texts = <S extends Schema.Codec<ReadonlyArray<string> | null, Reado
   many: (values) => arrayUnlessNull(values.map(joined), PgTypes.OID.text)
 })
 
-/** The columns of several rows as parameters, one array for each column. */
+/** Turns rows into parameters, one array for each column. */
 export const arraysOf = <C extends Columns>(
   columns: C,
   rows: ReadonlyArray<Row<C>>
@@ -74,7 +74,7 @@ export const arraysOf = <C extends Columns>(
     column.many(rows.map((row: Readonly<Record<string, unknown>>) => row[name]))
   )
 
-/** The column list of a query. */
+/** The column list for a query. */
 export const selectListOf = (columns: Columns): string => Object.keys(columns).join(", ")
 
 interface SchemaOf extends Struct.Lambda {
@@ -82,7 +82,7 @@ interface SchemaOf extends Struct.Lambda {
   readonly "~lambda.out": this["~lambda.in"] extends Column<infer S> ? S : never
 }
 
-/** The schema of rows with these columns. */
+/** The schema of a row that has these columns. */
 export const rowSchema = <C extends Columns>(columns: C) =>
   Schema.Struct(
     Struct.map(
@@ -91,10 +91,10 @@ export const rowSchema = <C extends Columns>(columns: C) =>
     )
   )
 
-/** Makes a reader of rows. A missing column or an invalid value is a defect. */
+/** Creates a reader of rows. It throws for a missing column or an invalid value, because that is a bug. */
 export const rowsReader = <A>(schema: Schema.Codec<A, unknown>): ((rows: unknown) => ReadonlyArray<A>) =>
   Schema.decodeUnknownSync(Schema.Array(schema))
 
-/** Like `rowsReader`, for results that always have a row. */
+/** Like `rowsReader`, for results that always have at least one row. */
 export const someRowsReader = <A>(schema: Schema.Codec<A, unknown>): ((rows: unknown) => readonly [A, ...Array<A>]) =>
   Schema.decodeUnknownSync(Schema.NonEmptyArray(schema))

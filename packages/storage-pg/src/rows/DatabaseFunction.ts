@@ -4,11 +4,12 @@ import { arraysOf, type Columns, type Row } from "./Columns.ts"
 /**
  * A function of the database.
  *
- * Its parameters are single values, by name, and rows: the rows `writes` are passed as one array for each column, such
- * as `writes_kind`. If a name is wrong or missing, PostgreSQL does not find the function.
+ * Its parameters are named values and rows. Rows are passed as one array for each column: the rows `writes`, for
+ * example, have an array `writes_kind`. If a parameter's name is wrong or missing, PostgreSQL does not find the
+ * function.
  */
 export interface DatabaseFunction<Values extends Columns, Rows extends Readonly<Record<string, Columns>>> {
-  /** Calls the function and returns its rows. */
+  /** The statement that calls the function and returns its rows. */
   readonly statement: string
   readonly parameters: (
     values: Row<Values>,

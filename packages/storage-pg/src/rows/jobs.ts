@@ -2,14 +2,14 @@ import { Ids, Job } from "@quotewire/core"
 import { Schema } from "effect"
 import * as Columns from "./Columns.ts"
 
-/** The columns of a lease, which are needed to finish or release a job. */
+/** The columns of a lease. Finishing or releasing a job requires its lease. */
 export const leaseColumns = {
   workspace_id: Columns.text(Ids.WorkspaceId),
   number: Columns.int8(Schema.Int),
   lease: Columns.int4(Schema.Int)
 }
 
-/** The columns of a job's content and its lane. */
+/** The columns of a job's content and lane. */
 export const jobColumns = {
   kind: Columns.text(Schema.Literals(Job.jobKinds)),
   due_at: Columns.int8(Schema.Int),
@@ -19,16 +19,16 @@ export const jobColumns = {
   payload: Columns.text(Schema.String)
 }
 
-/** The content of a job and its lane, as columns. */
+/** A job's content and lane, as a row. */
 export type JobRow = Columns.Row<typeof jobColumns>
 
 const orderedLane = "ordered"
 const lanePrefix = "lane "
 
-/** The name of a lane in storage. */
+/** The name under which a lane is stored. */
 export const laneOf = (name: string): string => `${lanePrefix}${name}`
 
-/** The row of a job. Ordered jobs share a lane that leases one at a time. */
+/** Turns a job into a row. Ordered jobs share a lane that leases one job at a time. */
 export const rowOfJob = ({ kind, due_at, ordered, lane, payload }: Job.NewJob): JobRow => ({
   kind,
   due_at,
@@ -42,7 +42,7 @@ export const rowOfJob = ({ kind, due_at, ordered, lane, payload }: Job.NewJob): 
       })
 })
 
-/** The job of a row. */
+/** Turns a row into a job. */
 export const jobOfRow = ({ kind, due_at, lane, max_leased, urgent, payload }: JobRow): Job.NewJob => ({
   kind,
   due_at,

@@ -2,7 +2,7 @@ import type { Change } from "@quotewire/core"
 import { Schema } from "effect"
 import * as Columns from "./Columns.ts"
 
-/** The columns of a record, except its workspace. */
+/** The columns of a record, without its workspace. */
 export const recordColumns = {
   kind: Columns.text(Schema.String),
   id: Columns.text(Schema.String),
@@ -20,11 +20,11 @@ export const recordColumns = {
 
 const RecordRow = Columns.rowSchema(recordColumns)
 
-/** The column list of queries. */
+/** The list of record columns for queries. */
 export const recordColumnList = Columns.selectListOf(recordColumns)
 
 /** Reads the rows of records. */
 export const records: (rows: unknown) => ReadonlyArray<Change.StoredRecord> = Columns.rowsReader(RecordRow)
 
-/** Reads the rows of records found by several lookups. `place` is the place of the lookup. */
+/** Reads the rows of records that several lookups found. `place` is the position of the lookup. */
 export const placedRecords = Columns.rowsReader(Schema.Struct({ ...RecordRow.fields, place: Schema.Int }))

@@ -1,6 +1,6 @@
 import { read } from "./read.ts"
 
-/** Reads the query in `queries/<name>.sql` and replaces its variables, written `:name` as in psql. */
+/** Reads the query in `queries/<name>.sql` and replaces its variables, which are written `:name` as in psql. */
 export const query = (name: string, variables: Readonly<Record<string, string>> = {}): string =>
   read(`queries/${name}.sql`)
     .replaceAll(/^--.*\n/gm, "")
@@ -10,7 +10,7 @@ export const query = (name: string, variables: Readonly<Record<string, string>> 
       return value
     })
 
-// A semicolon ends a statement, but not inside a comment, a string or the body of a function.
+// Matches a statement. A semicolon ends it, unless it is inside a comment, a string or the body of a function.
 const statement = /(?:--[^\n]*|\$\$[\s\S]*?\$\$|'[^']*'|[^;$'-]+|[$'-])+/g
 
 /** Reads the statements of several files, in order. */
