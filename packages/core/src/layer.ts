@@ -168,8 +168,8 @@ export const connections: Layer.Layer<
 > = Connections.layer.pipe(Layer.provide(checkedSeal), Layer.provide(Workspaces.layer))
 
 /**
- * Shows consumers and their parked events, without the rest of the core. They are not sealed, so this layer needs no
- * seal keys.
+ * Shows consumers and their parked events, without the rest of the core. Neither is sealed, so this layer needs no seal
+ * keys.
  */
 export const consumers: Layer.Layer<Consumers, never, Storage | SecureRandom.SecureRandom> = Consumers.layer.pipe(
   Layer.provide(Ids.layer),
@@ -177,8 +177,8 @@ export const consumers: Layer.Layer<Consumers, never, Storage | SecureRandom.Sec
 )
 
 /**
- * Shows and closes carriers' circuits, without the rest of the core. They are not sealed, so this layer needs no seal
- * keys.
+ * Shows and closes carriers' circuits, without the rest of the core. Circuits are not sealed, so this layer needs no
+ * seal keys.
  */
 export const circuits: Layer.Layer<Circuits, never, Storage | CarrierAdapters> = Circuits.layer
 

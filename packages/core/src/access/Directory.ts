@@ -24,7 +24,7 @@ export const ApiKey = Schema.Struct({
 })
 export type ApiKey = typeof ApiKey.Type
 
-/** The kind of stored keys. A key is found by its hash, or in lists by its organization or key ID. */
+/** The record kind for API keys. A key is found by its hash, or in lists by its organization or key ID. */
 export const keyKind = Kind.make({
   name: "api_key",
   schema: ApiKey,
@@ -56,7 +56,7 @@ export const Organization = Schema.Struct({
 })
 export type Organization = typeof Organization.Type
 
-/** The kind of stored organizations, by ID. */
+/** The record kind for organizations, keyed by ID. */
 export const organizationKind = Kind.make({ name: "organization", schema: Organization, survives_reset: true })
 
 type StorageService = Storage["Service"]

@@ -44,7 +44,7 @@ const KeysInUse = Schema.Struct({
   given_up: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
-/** The kind of a storage's seal keys. They are a single record in the directory. */
+/** The record kind for a storage's seal keys. The directory has a single record of this kind. */
 export const kind = Kind.make({ name: "seal_key", schema: KeysInUse, survives_reset: true })
 
 const place = { workspace_id: directoryWorkspace, kind: kind.name, id: "newest" }

@@ -31,7 +31,7 @@ export const Workspace = Schema.Struct({
 })
 export type Workspace = typeof Workspace.Type
 
-/** The kind of stored workspaces, by ID. */
+/** The record kind for workspaces, keyed by ID. */
 export const kind = Kind.make({ name: "workspace", schema: Workspace, survives_reset: true })
 
 /** Makes a new workspace. */

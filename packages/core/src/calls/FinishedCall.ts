@@ -79,7 +79,7 @@ export interface FinishedCall extends CallSubject {
  * Called after every answered call with a valid key, or by a keyless caller that was admitted. Not called for a refused
  * key.
  *
- * It must neither throw nor block. If it throws, the service logs that, and the answer stays the same.
+ * The function must neither throw nor block. If it throws, the service logs the error, and the answer stays the same.
  */
 export const OnFinishedCall = Context.Reference<(call: FinishedCall) => void>("@quotewire/core/OnFinishedCall", {
   defaultValue: () => () => {}
@@ -194,7 +194,9 @@ const sharedLabels = (): ((of: Outcome) => ReadonlyArray<string>) => {
 
 const labelsOf = sharedLabels()
 
-/** The kind of stored log entries. Their times are real time, even in a sandbox with an advanced clock. */
+/**
+ * The record kind for log entries. The times in the records are real time, even in a sandbox with an advanced clock.
+ */
 export const kind = Kind.make({
   name: "api_request",
   schema: ListedRequest,

@@ -16,7 +16,7 @@ export const IdempotencyRecord = Schema.Union([
 ])
 export type IdempotencyRecord = typeof IdempotencyRecord.Type
 
-/** The kind of stored calls with an `Idempotency-Key`, by operation and key. */
+/** The record kind for calls with an `Idempotency-Key`, keyed by operation and `Idempotency-Key`. */
 export const kind = Kind.make({
   name: "idempotency_record",
   has_hashes: true,

@@ -6,7 +6,7 @@ import * as Kind from "../storage/Kind.ts"
 import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** The kind of stored mailboxes, by name. `text` is null once nobody waits for a message anymore. */
+/** The record kind for mailboxes, keyed by name. `text` is null once nobody waits for a message anymore. */
 export const kind = Kind.make({
   name: "mailbox",
   schema: Schema.Struct({ text: Schema.NullOr(Schema.String) }),

@@ -351,5 +351,5 @@ const maxPins = 10_000
 export const Pin = Schema.Struct({ revision: Schema.String })
 export type Pin = typeof Pin.Type
 
-/** The kind of stored pins, one for each workspace, by workspace ID. */
+/** The record kind for pins: one record for each workspace, keyed by workspace ID. */
 export const pinKind = Kind.make({ name: "pin", schema: Pin, survives_reset: true })

@@ -47,7 +47,10 @@ export const Connection = Schema.Struct({
 })
 export type Connection = typeof Connection.Type
 
-/** The kind of stored connections, by `ConnectionPlace` and listed by organization. They are in the directory. */
+/**
+ * The record kind for connections. The records are in the directory, keyed by `ConnectionPlace` and listed by
+ * organization.
+ */
 export const kind = Kind.make({
   name: "connection",
   schema: Connection,

@@ -50,7 +50,10 @@ export const Consumer = Schema.Struct({
 })
 export type Consumer = typeof Consumer.Type
 
-/** The kind of stored consumers, by name. They survive a reset, because feed numbers continue after a reset. */
+/**
+ * The record kind for consumers, keyed by name. The records survive a reset, because feed numbers continue after a
+ * reset.
+ */
 export const kind = Kind.make({ name: "consumer", schema: Consumer, survives_reset: true })
 
 /** When a consumer's name was first used, and whether its start is complete. */
@@ -62,8 +65,8 @@ export const ConsumerStart = Schema.Struct({
 export type ConsumerStart = typeof ConsumerStart.Type
 
 /**
- * The kind of stored starts of consumers, by name, in the directory. In a workspace that is created later, a consumer
- * starts with the first event.
+ * The record kind for the starts of consumers. The records are in the directory, keyed by the consumer's name. In a
+ * workspace that is created later, a consumer starts with the first event.
  */
 export const startKind = Kind.make({ name: "consumer_start", schema: ConsumerStart, survives_reset: true })
 

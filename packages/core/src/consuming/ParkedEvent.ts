@@ -21,8 +21,8 @@ export const StoredParkedEvent = Schema.Struct({
 export type StoredParkedEvent = typeof StoredParkedEvent.Type
 
 /**
- * The kind of stored parked events, by consumer and event. Writing one wakes the consumer. They are kept as long as
- * events.
+ * The record kind for parked events, keyed by consumer and event. Writing a record wakes the consumer. The records are
+ * kept as long as events.
  */
 export const kind = Kind.make({
   name: "parked_event",

@@ -67,7 +67,7 @@ export const KeptReport = Schema.Struct({
 })
 export type KeptReport = typeof KeptReport.Type
 
-/** The kind of stored reports, by ID. */
+/** The record kind for reports, keyed by ID. */
 export const kind = Kind.make({
   name: "feedback",
   schema: KeptReport,

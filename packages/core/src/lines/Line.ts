@@ -68,8 +68,8 @@ export interface Line<
   /**
    * The facts that are required to get a price.
    *
-   * If there are alternatives, such as a VIN or model year, make and model, the list contains the facts that affect the
-   * price.
+   * If there are alternatives, such as either a VIN or the model year, make and model, the list contains the facts that
+   * affect the price.
    */
   readonly required_facts: ReadonlyArray<RequiredFact>
   /**

@@ -44,7 +44,9 @@ export type AuditSubject = Pick<AuditEntry, "organization_id" | "quote_request_i
 /** The subject of a call that is about no particular resource. */
 export const noSubject: AuditSubject = { organization_id: null, quote_request_id: null, resource: null }
 
-/** The kind of stored entries, by ID, in the directory. They are kept as long as quote requests. */
+/**
+ * The record kind for entries. The records are in the directory, keyed by ID, and are kept as long as quote requests.
+ */
 export const kind = Kind.make({
   name: "audit_entry",
   schema: AuditEntry,

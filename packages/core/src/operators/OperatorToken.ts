@@ -30,7 +30,7 @@ export const OperatorToken = Schema.Struct({
 })
 export type OperatorToken = typeof OperatorToken.Type
 
-/** The kind of stored tokens. A token is found by its hash, or in lists by its ID. */
+/** The record kind for tokens. A token is found by its hash, or in lists by its ID. */
 export const kind = Kind.make({
   name: "operator_token",
   schema: OperatorToken,

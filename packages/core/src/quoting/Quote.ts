@@ -96,7 +96,7 @@ export const Quote = Schema.Struct({
 }).annotate({ identifier: "Quote" })
 export type Quote = typeof Quote.Type
 
-/** The kind of stored quotes, by ID and listed by request. Every version that was offered stays readable. */
+/** The record kind for quotes, keyed by ID and listed by request. Every version that was offered stays readable. */
 export const kind = Kind.make({
   name: "quote",
   schema: Quote,
@@ -263,7 +263,7 @@ export const OfferRecord = Schema.Struct({
 })
 export type OfferRecord = typeof OfferRecord.Type
 
-/** The kind of stored private parts, by the quote's ID. */
+/** The record kind for the private parts of quotes, keyed by the quote's ID. */
 export const offerKind = Kind.make({ name: "offer", schema: OfferRecord, sealed: true })
 
 /** The stored record of a quote version's private part. */

@@ -102,8 +102,8 @@ export const QuoteRequest = Schema.Struct({
 export type QuoteRequest = typeof QuoteRequest.Type
 
 /**
- * The kind of stored quote requests, by ID. They are sealed, because they contain the carriers' own words in questions
- * and declines. Every new version wakes the readers that wait for a change.
+ * The record kind for quote requests, keyed by ID. The records are sealed, because they contain the carriers' own words
+ * in questions and declines. Every new version wakes the readers that wait for a change.
  */
 export const kind = Kind.make({
   name: "quote_request",

@@ -87,8 +87,8 @@ export const ApplicationRecord = Schema.Struct({
 export type ApplicationRecord = typeof ApplicationRecord.Type
 
 /**
- * The kind of stored applications. They are sealed, and found by ID or listed by request. Erasing an application also
- * erases the recorded exchanges with carriers.
+ * The record kind for applications. The records are sealed, keyed by ID and listed by request. Erasing an application
+ * also erases the recorded exchanges with carriers.
  */
 export const applicationKind = Kind.make({
   name: "application",
@@ -136,7 +136,7 @@ export const labelOfReceipt = (receipt: string): string => `receipt:${receipt}`
 /** The purpose of a receipt's keyed hash. It makes hashes in different workspaces incomparable. */
 export const purposeOfReceipt = (workspaceId: WorkspaceId): string => `receipt ${workspaceId}`
 
-/** The kind of stored consents, by their application's ID and listed by receipt. */
+/** The record kind for consents, keyed by their application's ID and listed by receipt. */
 export const consentKind = Kind.make({
   name: "consent",
   has_hashes: true,
@@ -175,7 +175,7 @@ export const RequestKey = Schema.Struct({
 })
 export type RequestKey = typeof RequestKey.Type
 
-/** The kind of stored request keys. */
+/** The record kind for request keys. */
 export const requestKeyKind = Kind.make({
   name: "request_key",
   has_hashes: true,

@@ -15,7 +15,7 @@ import type { Progress } from "./Progress.ts"
 export const Goal = Schema.Struct({ clock_target_ms: Schema.Int, reset_count: Schema.Int })
 export type Goal = typeof Goal.Type
 
-/** The kind of stored advances, by IDs derived from their calls. */
+/** The record kind for advances, keyed by the number of seconds and the `Idempotency-Key` of their call. */
 export const kind = Kind.make({
   name: "advance",
   schema: Goal,

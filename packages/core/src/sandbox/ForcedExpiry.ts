@@ -12,7 +12,7 @@ import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 export const ForcedExpiry = Schema.Struct({ at: Schema.Int, reset_count: Schema.Int })
 export type ForcedExpiry = typeof ForcedExpiry.Type
 
-/** The kind of stored forced expiries, by their call's key. */
+/** The record kind for forced expiries, keyed by the `Idempotency-Key` of their call. */
 export const kind = Kind.make({
   name: "forced_expiry",
   schema: ForcedExpiry,

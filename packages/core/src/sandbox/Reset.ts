@@ -10,7 +10,7 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 export const Accepted = Schema.Struct({ reset_count: Schema.Int })
 export type Accepted = typeof Accepted.Type
 
-/** The kind of stored resets, by their call's key. */
+/** The record kind for resets, keyed by the `Idempotency-Key` of their call. */
 export const kind = Kind.make({
   name: "reset",
   schema: Accepted,

@@ -27,7 +27,7 @@ export const Cell = Schema.Struct({
 })
 export type Cell = typeof Cell.Type
 
-/** The list of cells, in the first cell, by name. */
+/** The record kind for cells, keyed by name. The records are in the first cell. */
 export const kind = Kind.make({ name: "cell", schema: Cell, survives_reset: true })
 
 /** Identifies a storage as one cell of a map. A map is the set of cells that together form one storage. */
@@ -40,7 +40,9 @@ export const Mark = Schema.Struct({
 })
 export type Mark = typeof Mark.Type
 
-/** Each cell's own mark, stored in the cell itself. It shows when a database URL points to the wrong cell. */
+/**
+ * The record kind for marks. Each cell contains its own mark, which shows when a database URL points to the wrong cell.
+ */
 export const markKind = Kind.make({ name: "cell_mark", schema: Mark, survives_reset: true })
 
 /** The ID of a cell's only mark. */
@@ -50,7 +52,10 @@ export const markId = "this"
 export const Placement = Schema.Struct({ workspace_id: WorkspaceId, cell: CellName })
 export type Placement = typeof Placement.Type
 
-/** The placements, in the first cell: one record for each workspace, by workspace ID. A placement never changes. */
+/**
+ * The record kind for placements. The records are in the first cell, one for each workspace, keyed by workspace ID. A
+ * placement never changes.
+ */
 export const placementKind = Kind.make({
   name: "placement",
   schema: Placement,

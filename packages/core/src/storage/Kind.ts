@@ -143,7 +143,7 @@ export const make = <const Name extends string, A extends object>(
 const none: ReadonlyArray<never> = []
 const noListing = (): Listing => ({})
 
-/** The kinds that a program stores. */
+/** The record kinds that a program stores. */
 export interface Kinds {
   readonly all: ReadonlyArray<Traits>
   /** Finds the kind with this name. An unlisted name is a defect. */

@@ -318,7 +318,7 @@ class Bounding {
     return { elements: Arr.makeBy(bound, () => item), rest: [Schema.Unknown.ast] }
   }
 
-  /** Rebuilds an item of a list or a member of a record. It is not decoded once the budget is used up. */
+  /** Rebuilds an item of a list or a member of a record. The rebuilt item is not decoded once the budget is used up. */
   #item(ast: SchemaAST.AST): SchemaAST.AST {
     const budget = this.#budget
     const run = () => {

@@ -101,7 +101,7 @@ export type WorkspaceId = typeof WorkspaceId.Type
 const alphabet = Array.from("0123456789abcdefghjkmnpqrstvwxyz", (character) => character.charCodeAt(0))
 const timeDigits = 10
 const randomDigits = 16
-/** Random bytes are drawn in blocks. One block suffices for this many new milliseconds. */
+/** Random bytes are drawn in blocks. One block is enough for this many milliseconds in which a ULID is made. */
 const blockDraws = 32
 const maxTime = 2 ** 48 - 1
 

@@ -84,8 +84,8 @@ export const maxRepeated = 100
 export const repeated = "repeated"
 
 /**
- * The kind of stored exchanges. They are sealed, and their parent is the application, so they are erased with the
- * application's facts at the latest.
+ * The record kind for exchanges. The records are sealed, and their parent is the application, so they are erased with
+ * the application's facts at the latest.
  */
 export const kind = Kind.make({
   name: "exchange",

@@ -239,7 +239,7 @@ const makeBegin = Effect.map(
 )
 
 /**
- * Makes a function that returns whether an answer would still be used. It would not if the request has ended, for
+ * Makes a function that returns whether an answer would still be used. It returns false if the request has ended, for
  * example because it was erased.
  */
 const makeIsWanted = Effect.map(
@@ -323,8 +323,9 @@ const pauseBeforeRepeat = Effect.fnUntraced(function* (pending: PendingAsk, repl
 })
 
 /**
- * Whether an ask may be retried after this reply. It may after a `rate_limited` that says how long to wait, because the
- * carrier did not accept the ask. It may once after a temporary failure, if the carrier recognizes repeated asks.
+ * Whether an ask may be retried after this reply. After a `rate_limited` that says how long to wait, it may, because
+ * the carrier did not accept the ask. After a temporary failure, it may be retried once, if the carrier recognizes
+ * repeated asks.
  */
 const mayRepeat = (
   { ask, candidate: { line } }: PendingAsk,

@@ -23,7 +23,7 @@ const CircuitNote = Schema.Struct({
 })
 export type CircuitNote = typeof CircuitNote.Type
 
-/** The kind of stored notes, listed by quote request. They contain nothing about a person. */
+/** The record kind for notes, listed by quote request. Notes contain nothing about a person. */
 export const kind = Kind.make({
   name: "circuit_note",
   schema: CircuitNote,

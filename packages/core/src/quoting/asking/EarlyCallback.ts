@@ -12,7 +12,8 @@ export const EarlyCallback = Schema.Struct({
 export type EarlyCallback = typeof EarlyCallback.Type
 
 /**
- * The kind of these marks in the directory. Anybody may send callbacks, so each carrier has only 64 slots for marks.
+ * The record kind for these marks, in the directory. Anybody may send callbacks, so each carrier has only 64 slots for
+ * marks.
  */
 export const kind = Kind.make({
   name: "early_callback",

@@ -67,7 +67,7 @@ export const ErasureRecord = Schema.Struct({
 export type ErasureRecord = typeof ErasureRecord.Type
 
 /**
- * The kind of stored erasure records, by their quote request's ID. They have no parent, so that they outlive the
+ * The record kind for erasures, keyed by their quote request's ID. The records have no parent, so that they outlive the
  * request.
  */
 export const kind = Kind.make({

@@ -331,7 +331,7 @@ const endpointKeyOf = ({ job, subscription_id }: AttemptResult): string => `${jo
 /** Whether another process has just written to the same endpoint, so that the results themselves may be valid. */
 const isRace = (error: Refused): boolean => error._tag === "VersionConflict" && error.kind !== "delivery"
 
-/** Whether a single result may be the cause of the rejection. It is not if storage is unavailable. */
+/** Whether a single result may be the cause of the rejection. False if storage is unavailable. */
 const isRefused = (written: Exit.Exit<void, Refused>): boolean =>
   Exit.isFailure(written) && Option.getOrNull(Cause.findErrorOption(written.cause))?._tag !== "StorageUnavailable"
 

@@ -49,7 +49,7 @@ export const EventReplay = Schema.Struct({
 })
 export type EventReplay = typeof EventReplay.Type
 
-/** The kind of stored replays, by IDs derived from their calls. */
+/** The record kind for replays, keyed by IDs that are derived from their calls. */
 export const kind = Kind.make({
   name: "event_replay",
   schema: EventReplay,

@@ -56,7 +56,7 @@ export type Recovery = typeof Recovery.Type
 /** Whether the recovery can continue. */
 export const isOpen = ({ state }: Pick<Recovery, "state">): boolean => state === "running" || state === "paused"
 
-/** The kind of stored recoveries, listed by subscription. They are kept as long as deliveries. */
+/** The record kind for recoveries, listed by subscription. The records are kept as long as deliveries. */
 export const kind = Kind.make({
   name: "recovery",
   schema: Recovery,

@@ -9,10 +9,10 @@ import { ReplayResult, TestResult } from "./DeliveryViews.ts"
 
 const traits = { survives_reset: true, kept_for: { period: "quotes", clock: "workspace" } } as const
 
-/** The kind of stored answers to tests. */
+/** The record kind for the answers to tests. */
 export const tests = Kind.make({ name: "test_answer", schema: TestResult, ...traits })
 
-/** The kind of stored answers to replays. */
+/** The record kind for the answers to replays. */
 export const replays = Kind.make({ name: "replay_answer", schema: ReplayResult, ...traits })
 
 /** The record ID of the answer to a test. */

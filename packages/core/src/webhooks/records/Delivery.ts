@@ -105,7 +105,7 @@ export const KeptDelivery = Schema.Struct({
 })
 export type KeptDelivery = typeof KeptDelivery.Type
 
-/** The kind of stored deliveries, listed by subscription in the order of their events. */
+/** The record kind for deliveries. The records are listed by subscription, in the order of their events. */
 export const kind = Kind.make({
   name: "delivery",
   schema: KeptDelivery,

@@ -58,7 +58,8 @@ export const KeptSubscription = Schema.Struct({
 export type KeptSubscription = typeof KeptSubscription.Type
 
 /**
- * The kind of stored subscriptions, by ID. Lists find active subscriptions, and subscriptions that their owner can see.
+ * The record kind for subscriptions, keyed by ID. Lists find active subscriptions, and subscriptions that their owner
+ * can see.
  */
 export const subscriptionKind: Kind.Kind<"subscription", KeptSubscription> = Kind.make({
   name: "subscription",
@@ -166,7 +167,7 @@ export const KeptHealth = Schema.Struct({
 })
 export type KeptHealth = typeof KeptHealth.Type
 
-/** The kind of stored endpoint health, by subscription ID. */
+/** The record kind for the health of endpoints, keyed by subscription ID. */
 export const healthKind = Kind.make({ name: "endpoint_health", schema: KeptHealth })
 
 /** An endpoint's health before its first attempt. Version 0 means that it is not stored yet. */

@@ -14,7 +14,7 @@ const FirstStep = Schema.Struct({
 })
 export type FirstStep = typeof FirstStep.Type
 
-/** The kind of stored two-step calls. */
+/** The record kind for two-step calls. */
 export const kind = Kind.make({
   name: "two_step_call",
   schema: FirstStep,
