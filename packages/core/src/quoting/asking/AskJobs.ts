@@ -2,13 +2,13 @@ import { Context, Effect, Layer, Option, Random } from "effect"
 import { Seal } from "../../access/Seal.ts"
 import { Workspaces } from "../../access/Workspaces.ts"
 import type { CarrierReply, Unavailable } from "../../carriers/Carrier.ts"
-import { CarrierClient, repeatPause } from "../../carriers/CarrierClient.ts"
+import { type Asked, CarrierClient, repeatPause } from "../../carriers/CarrierClient.ts"
 import * as Failure from "../../carriers/Failure.ts"
 import * as Reply from "../../carriers/Reply.ts"
 import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import * as Change from "../../storage/Change.ts"
-import type { ClaimedJob } from "../../storage/Job.ts"
+import type { ClaimedJob, NewJob } from "../../storage/Job.ts"
 import { commit, retryOnConflict, Storage } from "../../storage/Storage.ts"
 import type { Ids } from "../../wire/Ids.ts"
 import { secondMs } from "../../wire/Timestamp.ts"
@@ -144,47 +144,83 @@ const makeAsk = Effect.fnUntraced(function* ({ applyAndCommit, finish, load }: J
   const isWanted = yield* makeIsWanted
   const answeredAt = yield* makeAnsweredAt
 
+  const carryOut = Effect.fnUntraced(function* ({ job, pending }: ClaimedAsk, step: AskStep, at: number) {
+    if ("later" in step) return yield* finish(job, { jobs: [step.later] })
+    const { again, never_asked = false, note, reply } = step
+    if (note !== undefined) yield* logged(pending, note)
+    const again_after_ms = again === undefined ? null : yield* again
+    yield* applyAndCommit({ ...pending, never_asked }, { reply, at, again_after_ms }, job)
+  })
+
   return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
     const payload = JobPayload.read(job, "ask_carrier")
     const pending = yield* load(job, payload, at)
     if (pending === null) return
-    // A put-off job is ordered, and an ordered job can be decided more than once. Therefore it does not call the
-    // carrier itself, but queues a separate, unordered job for the call.
-    if (payload.put_off === true) {
-      return yield* finish(job, { jobs: [AskRecords.job(pending, "ask_carrier", AskRecords.payloadOf(pending), at)] })
-    }
-    // The carrier is known to be unasked only in the first claim of the first attempt.
-    const unasked = { ...pending, never_asked: payload.attempt === 1 && job.lease === 1 }
-    if (isTooLate(pending)) {
-      return yield* applyAndCommit(unasked, { reply: payload.had_no_room === true ? notNow.no_room : silence, at }, job)
-    }
-    if (lacksConnection(pending)) {
-      yield* logged(pending, logWithout)
-      return yield* applyAndCommit(unasked, { reply: silence, at }, job)
-    }
-    if (wasCutOff(job, pending) && pending.candidate.line.idempotent) {
-      const pauseMs = pending.ask.attempt === 1 ? yield* pauseAfterDeath : null
-      yield* logged(pending, noteDeath(pending, at))
-      const againMs = pauseMs !== null && hasTimeAfter(pending, pauseMs) ? pauseMs : null
-      return yield* applyAndCommit(pending, { reply: cutOff, at, again_after_ms: againMs }, job)
-    }
+    const claimed = { job, payload, pending, at }
+    const instead = insteadOfAsking(claimed)
+    if (instead !== null) return yield* carryOut(claimed, instead, at)
     const asked = yield* logged(pending, client.ask(pending, begin(pending, at), isWanted(pending)))
-    if (asked._tag === "in_doubt") {
-      if (wasCutOff(job, pending)) yield* logged(pending, noteDeath(pending, at))
-      return yield* applyAndCommit(pending, { reply: silence, at }, job)
-    }
-    if (asked._tag !== "replied") {
-      if (!hasTimeAfter(pending, asked.again_after_ms))
-        return yield* applyAndCommit(unasked, { reply: notNow[asked._tag], at }, job)
-      const due = { ...pending.queue, due_at: at + asked.again_after_ms }
-      const again = { ...payload, had_no_room: asked._tag === "no_room" }
-      return yield* finish(job, { jobs: [JobPayload.make("ask_carrier", again, due)] })
-    }
-    const now = yield* answeredAt(pending, at)
-    const again_after_ms = yield* pauseBeforeRepeat(pending, asked.reply, now)
-    yield* applyAndCommit(pending, { reply: asked.reply, at: now, again_after_ms }, job)
+    const now = asked._tag === "replied" ? yield* answeredAt(pending, at) : at
+    yield* carryOut(claimed, afterAsking(claimed, asked, now), now)
   })
 })
+
+/** A claimed job, and the ask that it is for. */
+interface ClaimedAsk {
+  readonly job: ClaimedJob
+  readonly payload: JobPayload.Payloads["ask_carrier"]
+  readonly pending: PendingAsk
+  readonly at: number
+}
+
+/** What a job for an ask leads to: a later job for the ask, or a reply that is applied. */
+type AskStep =
+  | { readonly later: NewJob }
+  | {
+      readonly reply: CarrierReply
+      /** Decides how long to wait before the ask is repeated; null if it is not repeated, which is the default. */
+      readonly again?: Effect.Effect<number | null>
+      /** Logs why there is no answer. */
+      readonly note?: Effect.Effect<void>
+      /** Whether it is certain that the carrier was not asked; false by default. */
+      readonly never_asked?: boolean
+    }
+
+/** The step that replaces a call to the carrier; null if the carrier must be called. */
+const insteadOfAsking = (claimed: ClaimedAsk): AskStep | null => {
+  const { at, job, payload, pending } = claimed
+  // A put-off job is ordered, and an ordered job can be decided more than once. Therefore it does not call the carrier
+  // itself, but queues a separate, unordered job for the call.
+  if (payload.put_off === true) {
+    return { later: AskRecords.job(pending, "ask_carrier", AskRecords.payloadOf(pending), at) }
+  }
+  const never_asked = isFirstTry(claimed)
+  if (isTooLate(pending)) return { reply: payload.had_no_room === true ? notNow.no_room : silence, never_asked }
+  if (lacksConnection(pending)) return { reply: silence, never_asked, note: logWithout }
+  return wasCutOff(job, pending) && pending.candidate.line.idempotent
+    ? { reply: cutOff, note: noteDeath(pending, at), again: pauseBeforeSecondTry(pending) }
+    : null
+}
+
+/** The step that follows an attempt to call the carrier. */
+const afterAsking = (claimed: ClaimedAsk, asked: Asked, now: number): AskStep => {
+  const { at, job, payload, pending } = claimed
+  switch (asked._tag) {
+    case "replied":
+      return { reply: asked.reply, again: pauseBeforeRepeat(pending, asked.reply, now) }
+    case "in_doubt":
+      return { reply: silence, ...(wasCutOff(job, pending) && { note: noteDeath(pending, at) }) }
+    default: {
+      const { _tag: why, again_after_ms } = asked
+      if (!hasTimeAfter(pending, again_after_ms)) return { reply: notNow[why], never_asked: isFirstTry(claimed) }
+      const due = { ...pending.queue, due_at: at + again_after_ms }
+      return { later: JobPayload.make("ask_carrier", { ...payload, had_no_room: why === "no_room" }, due) }
+    }
+  }
+}
+
+/** Whether it is the first claim of the first attempt. An earlier one may have asked the carrier. */
+const isFirstTry = ({ job, payload }: ClaimedAsk): boolean => payload.attempt === 1 && job.lease === 1
 
 const makePoll = Effect.fnUntraced(function* ({ applyAndCommit, finish, load }: Jobs) {
   const client = yield* CarrierClient
@@ -264,6 +300,12 @@ const wasCutOff = ({ expired_leases }: ClaimedJob, { candidate }: PendingAsk): b
  * call that kills the next process too takes few others with it.
  */
 const pauseAfterDeath = Random.nextIntBetween(secondMs, 10 * secondMs)
+
+/** How long a first attempt that was cut off waits before the second; null if there is no second, or no time for it. */
+const pauseBeforeSecondTry = (pending: PendingAsk): Effect.Effect<number | null> =>
+  pending.ask.attempt > 1
+    ? Effect.succeed(null)
+    : Effect.map(pauseAfterDeath, (pauseMs) => (hasTimeAfter(pending, pauseMs) ? pauseMs : null))
 
 const noteDeath = ({ draft }: PendingAsk, at: number): Effect.Effect<void> =>
   Effect.andThen(
