@@ -1,9 +1,8 @@
 import { Context, Effect, Layer, Option, Random } from "effect"
-import { Seal } from "../../access/Seal.ts"
+import type { Seal } from "../../access/Seal.ts"
 import { Workspaces } from "../../access/Workspaces.ts"
 import type { CarrierReply, Unavailable } from "../../carriers/Carrier.ts"
 import { type Asked, CarrierClient, repeatPause } from "../../carriers/CarrierClient.ts"
-import * as Failure from "../../carriers/Failure.ts"
 import * as Reply from "../../carriers/Reply.ts"
 import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
@@ -23,11 +22,11 @@ import * as CircuitNote from "./CircuitNote.ts"
 import * as ReplyRules from "./ReplyRules.ts"
 
 const make = Effect.gen(function* () {
-  const jobs = { ...(yield* makeJobs), applyAndCommit: yield* makeApply }
-  return { ...jobs, ask: yield* makeAsk(jobs), poll: yield* makePoll(jobs) }
+  const jobs = { ...(yield* makeJobs), applyAndCommit: yield* makeApply, answeredAt: yield* makeAnsweredAt }
+  return { ...jobs, ask: yield* makeAsk(jobs) }
 })
 
-/** Asks carriers, polls those that accepted an ask, and commits what follows from their answers. */
+/** Asks carriers, and commits what follows from their answers, including those that polls and callbacks bring. */
 export class AskJobs extends Context.Service<AskJobs, Effect.Success<typeof make>>()("@quotewire/core/AskJobs") {
   static readonly layer: Layer.Layer<
     AskJobs,
@@ -123,9 +122,10 @@ const makeApply = Effect.gen(function* () {
   })
 })
 
-/** What the jobs that ask and the jobs that poll have in common. */
+/** What the jobs that ask, poll and call back have in common. */
 interface Jobs extends Effect.Success<typeof makeJobs> {
   readonly applyAndCommit: Effect.Success<typeof makeApply>
+  readonly answeredAt: Effect.Success<typeof makeAnsweredAt>
 }
 
 /**
@@ -138,11 +138,10 @@ const makeAnsweredAt = Effect.map(
     pending.queue.ordered ? Effect.succeed(at) : Effect.map(workspaces.moment(pending.workspace_id), ({ now }) => now)
 )
 
-const makeAsk = Effect.fnUntraced(function* ({ applyAndCommit, finish, load }: Jobs) {
+const makeAsk = Effect.fnUntraced(function* ({ answeredAt, applyAndCommit, finish, load }: Jobs) {
   const client = yield* CarrierClient
   const begin = yield* makeBegin
   const isWanted = yield* makeIsWanted
-  const answeredAt = yield* makeAnsweredAt
 
   const carryOut = Effect.fnUntraced(function* ({ job, pending }: ClaimedAsk, step: AskStep, at: number) {
     if ("later" in step) return yield* finish(job, { jobs: [step.later] })
@@ -222,38 +221,6 @@ const afterAsking = (claimed: ClaimedAsk, asked: Asked, now: number): AskStep =>
 /** Whether it is the first claim of the first attempt. An earlier one may have asked the carrier. */
 const isFirstTry = ({ job, payload }: ClaimedAsk): boolean => payload.attempt === 1 && job.lease === 1
 
-const makePoll = Effect.fnUntraced(function* ({ applyAndCommit, finish, load }: Jobs) {
-  const client = yield* CarrierClient
-  const seal = yield* Seal
-  const answeredAt = yield* makeAnsweredAt
-
-  return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
-    const payload = JobPayload.read(job, "poll_carrier")
-    const pending = yield* load(job, payload, at)
-    if (pending === null) return
-    if (wasCutOff(job, pending)) {
-      yield* logged(pending, noteDeath(pending, at))
-      if (payload.was_cut_off === true) return yield* applyAndCommit(pending, { reply: cutOff, at }, job)
-      const due = { ...pending.queue, due_at: at + (yield* pauseAfterDeath) }
-      return yield* finish(job, { jobs: [JobPayload.make("poll_carrier", { ...payload, was_cut_off: true }, due)] })
-    }
-    const ref = yield* CarrierReferences.openAccepted(seal, job.workspace_id, payload)
-    if (ref === null) return yield* applyAndCommit(pending, { reply: Reply.failed("unreadable_answer"), at }, job)
-    const polled = lacksConnection(pending) ? null : yield* logged(pending, client.poll(pending, ref))
-    if (polled?._tag === "no_room") {
-      const due = { ...pending.queue, due_at: at + polled.again_after_ms }
-      return yield* finish(job, { jobs: [JobPayload.make("poll_carrier", payload, due)] })
-    }
-    const reply = polled?.value ?? silence
-    const now = yield* answeredAt(pending, at)
-    const waitMs = pauseAfterPoll(pending, reply, now)
-    if (waitMs === null) return yield* applyAndCommit(pending, { reply, at: now }, job)
-    // The carrier has accepted the ask. A failed poll is not an answer, because the next poll may succeed.
-    const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failedPollAfterMs }
-    yield* applyAndCommit(pending, { reply: again, at: now, again_after_ms: waitMs }, job)
-  })
-})
-
 /**
  * Makes a function that commits that an ask begins, for carriers that cannot recognize a repeated ask. It returns
  * whether the ask may be made.
@@ -292,14 +259,14 @@ const makeIsWanted = Effect.map(
  * Whether an earlier run of this call has no result, because its process died or hangs. The carrier's answer may have
  * caused that, and would do the same to this process.
  */
-const wasCutOff = ({ expired_leases }: ClaimedJob, { candidate }: PendingAsk): boolean =>
+export const wasCutOff = ({ expired_leases }: ClaimedJob, { candidate }: PendingAsk): boolean =>
   expired_leases > 0 && candidate.adapter.simulation === undefined
 
 /**
  * How long to wait before repeating a call that was cut off. The random wait spreads a dead process's calls, so that a
  * call that kills the next process too takes few others with it.
  */
-const pauseAfterDeath = Random.nextIntBetween(secondMs, 10 * secondMs)
+export const pauseAfterDeath = Random.nextIntBetween(secondMs, 10 * secondMs)
 
 /** How long a first attempt that was cut off waits before the second; null if there is no second, or no time for it. */
 const pauseBeforeSecondTry = (pending: PendingAsk): Effect.Effect<number | null> =>
@@ -307,33 +274,18 @@ const pauseBeforeSecondTry = (pending: PendingAsk): Effect.Effect<number | null>
     ? Effect.succeed(null)
     : Effect.map(pauseAfterDeath, (pauseMs) => (hasTimeAfter(pending, pauseMs) ? pauseMs : null))
 
-const noteDeath = ({ draft }: PendingAsk, at: number): Effect.Effect<void> =>
+/** Adds to the record of the exchange, and to the log, that the process of an earlier call died. */
+export const noteDeath = ({ draft }: PendingAsk, at: number): Effect.Effect<void> =>
   Effect.andThen(
     Effect.sync(() => draft?.cutOff(at)),
     Effect.logWarning("A call to a carrier was cut off: the process that made the call ended or does not respond")
   )
 
 /** The reply that stands in for a call that was cut off. */
-const cutOff = Reply.unavailable("carrier_error")
-
-const failedPollAfterMs = 10_000
-
-/**
- * How long to wait before a carrier is polled again after a failed poll. Null if the reply must be applied: it is an
- * answer or a final failure, or no time is left for another poll and no callback can come.
- */
-const pauseAfterPoll = (
-  { ask, candidate: { adapter } }: PendingAsk,
-  reply: CarrierReply,
-  now: number
-): number | null => {
-  if (reply.kind !== "unavailable" || !Failure.mayAnswerLater(reply)) return null
-  const waitMs = Math.max(failedPollAfterMs, reply.retry_after_ms ?? 0)
-  return now + waitMs < ask.deadline || adapter.callback !== undefined ? waitMs : null
-}
+export const cutOff = Reply.unavailable("carrier_error")
 
 /** The reply that stands in for an ask that cannot be made, or that may already have been made. */
-const silence = Reply.unavailable("timeout")
+export const silence = Reply.unavailable("timeout")
 
 const logWithout = Effect.logWarning("Did not ask a carrier: its connection was removed after the request began")
 

@@ -12,6 +12,7 @@ import type * as AskRecords from "./AskRecords.ts"
 import * as Callbacks from "./Callbacks.ts"
 import * as CarrierReferences from "./CarrierReferences.ts"
 import * as Collecting from "./Collecting.ts"
+import * as Polling from "./Polling.ts"
 import * as Refreshes from "./Refreshes.ts"
 
 /** Asks carriers and applies their answers. */
@@ -36,7 +37,7 @@ export class Asking extends Context.Service<
   > = Layer.effect(
     Asking,
     Effect.gen(function* () {
-      const { ask, poll } = yield* AskJobs
+      const { ask } = yield* AskJobs
       const { callback, play } = yield* Callbacks.make
       return Asking.of({
         // A callback finishes no job, so it cannot lose a lease.
@@ -45,7 +46,7 @@ export class Asking extends Context.Service<
         jobs: {
           collect: yield* Collecting.make,
           ask_carrier: ask,
-          poll_carrier: poll,
+          poll_carrier: yield* Polling.make,
           carrier_callback: play,
           refresh_quote: yield* Refreshes.make
         }
