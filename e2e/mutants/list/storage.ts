@@ -64,14 +64,14 @@ const ofPostgres = inPackage("storage-pg")({
   "sql/0001_begin/commit_parts.sql": [
     {
       name: "SQL: the fence of a lease is not compared",
-      from: "where j.held and j.lease = finishes_lease[i]",
+      from: "where j.held and j.lease = f.lease",
       to: "where j.held",
       found_by: test(postgres, "refuses a change that finishes a job leased to another claimer, and writes nothing")
     },
     {
       name: "SQL: an expected version is not compared",
-      from: "where expected_version[i] <> coalesce((\n      select r.version from quotewire.record r\n      where r.workspace_id = workspaces_id[e.workspace]",
-      to: "where false and expected_version[i] <> coalesce((\n      select r.version from quotewire.record r\n      where r.workspace_id = workspaces_id[e.workspace]",
+      from: "where e.version <> coalesce((\n      select r.version from quotewire.record r\n      where r.workspace_id = workspaces_id[e.workspace]",
+      to: "where false and e.version <> coalesce((\n      select r.version from quotewire.record r\n      where r.workspace_id = workspaces_id[e.workspace]",
       found_by: test(postgres, "refuses a change if an expected record has a different version")
     },
     {

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { statements } from "../../../test/support/TestDatabase.ts"
 import { query } from "../src/sql/files.ts"
 import { Database, storage } from "./support/storage.ts"
+import { namesItsConstraint } from "./support/violation.ts"
 
 /** The constraint that refuses a statement. */
 const refusalOf = (sql: string) =>
@@ -30,26 +31,26 @@ const insertLane = (name: string, maxLeased: number) =>
   `insert into quotewire.lane (workspace_id, name, max_leased, urgent) values ('w', '${name}', ${maxLeased}, false)`
 
 const broken = [
-  ["workspace_check", "insert into quotewire.workspace values ('w', 0, 0, 0, -1)"],
-  ["workspace_check", "insert into quotewire.workspace values ('w', 0, -1, -1, 0)"],
-  ["workspace_check", "insert into quotewire.workspace values ('w', 0, 1, 2, 0)"],
-  ["workspace_check", "insert into quotewire.workspace values ('w', 0, 1, -1, 0)"],
+  ["workspace_last_job_not_negative", "insert into quotewire.workspace values ('w', 0, 0, 0, -1)"],
+  ["workspace_erased_through_in_feed", "insert into quotewire.workspace values ('w', 0, -1, -1, 0)"],
+  ["workspace_erased_through_in_feed", "insert into quotewire.workspace values ('w', 0, 1, 2, 0)"],
+  ["workspace_erased_through_in_feed", "insert into quotewire.workspace values ('w', 0, 1, -1, 0)"],
   ...["record", "older_version"].flatMap((table) => [
-    ["record_check", insertRecord(table, "quote", 0)],
-    ["record_check", insertRecord(table, "Quote", 1)],
-    ["record_check", insertRecord(table, "quote_", 1)],
-    ["record_check", insertRecord(table, "quote", 1, "{a,b,c}")]
+    ["record_version_positive", insertRecord(table, "quote", 0)],
+    ["record_kind_snake_case", insertRecord(table, "Quote", 1)],
+    ["record_kind_snake_case", insertRecord(table, "quote_", 1)],
+    ["record_about_at_most_two", insertRecord(table, "quote", 1, "{a,b,c}")]
   ]),
-  ["event_check", "insert into quotewire.event values ('w', 0, 'evt_1', 0, '{}', '{}')"],
-  ["event_check", "insert into quotewire.event values ('w', 1, 'evt_1', 0, '{a,b,c}', '{}')"],
-  ["job_check", insertJob({ number: "0" })],
-  ["job_check", insertJob({ lane: "'a'" })],
-  ["job_check", insertJob({ lease: "1", expired_leases: "2" })],
-  ["job_check", insertJob({ expired_leases: "-1" })],
-  ["job_check", insertJob({ leased_until: "1" })],
-  ["lane_check", insertLane("a", 1)],
-  ["lane_check", insertLane("ordered", 0)],
-  ["tally_window_ms_check", "insert into quotewire.tally values ('w', 'a', 0, 0, 1)"]
+  ["event_number_positive", "insert into quotewire.event values ('w', 0, 'evt_1', 0, '{}', '{}')"],
+  ["event_about_at_most_two", "insert into quotewire.event values ('w', 1, 'evt_1', 0, '{a,b,c}', '{}')"],
+  ["job_number_positive", insertJob({ number: "0" })],
+  ["job_lane_format", insertJob({ lane: "'a'" })],
+  ["job_expired_leases_at_most_lease", insertJob({ lease: "1", expired_leases: "2" })],
+  ["job_expired_leases_at_most_lease", insertJob({ expired_leases: "-1" })],
+  ["job_leased_only_if_held", insertJob({ leased_until: "1" })],
+  ["lane_name_format", insertLane("a", 1)],
+  ["lane_max_leased_positive", insertLane("ordered", 0)],
+  ["tally_window_ms_positive", "insert into quotewire.tally values ('w', 'a', 0, 0, 1)"]
 ] as const
 
 layer(storage)("the tables", (it) => {
@@ -85,6 +86,10 @@ layer(storage)("the tables", (it) => {
       )
     })
   )
+})
+
+layer(storage)("a change that violates an invariant", (it) => {
+  it.effect("is a defect that names the table and the constraint", () => namesItsConstraint)
 })
 
 layer(storage)("an empty table of records", (it) => {

@@ -14,7 +14,10 @@ export interface Migration {
   readonly statements: ReadonlyArray<string>
 }
 
-const first = ["tables", "lanes", "commit_parts", "commit", "claim_parts", "claim", "erase", "tally", "settings"]
+const first = [
+  ...["tables", "lanes", "commit_parts", "commit", "claim_parts", "claim", "claim_ordered", "release_leases", "erase"],
+  ...["tally", "settings"]
+]
 
 /** Every migration, in order. */
 export const migrations: ReadonlyArray<Migration> = [

@@ -9,8 +9,9 @@ create schema if not exists quotewire;
 -- - `left`: it is at the other place of the same `move_id`;
 -- - `arriving`: it is being copied here. It is here as soon as the other place says `left`.
 create table if not exists quotewire.place (
-  only_one boolean primary key default true check (only_one),
-  state text not null check (state in ('live', 'leaving', 'held', 'left', 'arriving')),
+  only_one boolean primary key default true constraint place_only_one_row check (only_one),
+  state text not null
+    constraint place_state_known check (state in ('live', 'leaving', 'held', 'left', 'arriving')),
   -- How many times the cell had moved when it arrived here.
   epoch integer not null,
   -- The current move; null if there is none.

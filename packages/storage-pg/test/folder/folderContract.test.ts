@@ -4,6 +4,7 @@ import { StorageContract } from "@quotewire/core/testing"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { PlacedDatabase } from "../../src/database/Database.ts"
 import * as FolderStorage from "../../src/folder/FolderStorage.ts"
+import { namesItsConstraint } from "../support/violation.ts"
 import { temporaryFolder } from "./temporaryFolder.ts"
 
 class Database extends Context.Service<Database, PlacedDatabase>()("test/Database") {}
@@ -27,4 +28,8 @@ const emptied = Effect.gen(function* () {
 
 layer(storage, { timeout: 120_000 })("the rules of storage, in a folder", (it) => {
   for (const { name, run } of StorageContract.cases) it.effect(name, () => Effect.andThen(emptied, run))
+})
+
+layer(storage, { timeout: 120_000 })("a change that violates an invariant, in a folder", (it) => {
+  it.effect("is a defect that names the table and the constraint", () => namesItsConstraint)
 })

@@ -1,6 +1,3 @@
--- Claiming leases due jobs: nobody else gets them until the lease ends or they are released. A claim returns only jobs
--- of kinds that the program knows. Others wait for a newer program, and ordered jobs wait behind them.
-
 -- Leases up to `most` due jobs of all workspaces until `at + lease_ms`: urgent ones first, then by due time. Returns a
 -- row for each, or one row without a job; every row contains the due time of the next job that this claim did not take.
 --
@@ -52,75 +49,38 @@ begin
   from quotewire.claimed_jobs_1(leased.jobs_workspace, leased.jobs_number) c;
 end $$;
 
--- Leases up to `most` ordered jobs of one workspace, like `claim_1`: those with the earliest due time, if no earlier
--- one is leased; with `ahead_ms`, all that become due within that time, in order. Also returns whether ordered jobs of
--- the workspace are `busy`: leased by this or another claim, or waiting behind a job of an unknown kind. Waits for the
--- lane's lock to be certain.
-create function quotewire.claim_ordered_1(
-  at bigint, lease_ms bigint, most integer, kinds text[], of_workspace text, ahead_ms bigint
-)
-returns table (
-  workspace_id text, number bigint, kind text, due_at bigint, lane text, max_leased integer, urgent boolean,
-  payload text, lease integer, expired_leases integer, next_due_at bigint, busy boolean
-)
+-- Returns when the next job of all workspaces is due, or the next lease of a lane ends, whichever is first; null if
+-- there is neither. Ignores jobs just leased until `ends_at` and the leases of their lanes.
+--
+-- Reads only the first entries of four indexes.
+create function quotewire.next_due_1(
+  kinds text[], ends_at bigint default null, jobs_workspace text[] default null, jobs_number bigint[] default null,
+  lanes_workspace text[] default null, lanes_name text[] default null
+) returns bigint
 language plpgsql as $$
-#variable_conflict use_column
-declare
-  has_expired boolean;
-  lanes_workspace text[]; lanes_name text[];
-  leased record;
-  next_at bigint;
-  is_busy boolean;
 begin
-  select l.lease_ends_at <= at into has_expired from quotewire.lane l
-  where l.workspace_id = of_workspace and l.name = quotewire.ordered_lane_1() for update;
-  if has_expired then
-    perform quotewire.end_leases_1(at, array[of_workspace], array[quotewire.ordered_lane_1()]);
-  end if;
-
-  select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from quotewire.lane l
-  where l.workspace_id = of_workspace and l.name = quotewire.ordered_lane_1() and l.ready_at <= at + coalesce(ahead_ms, 0);
-  leased := quotewire.lease_jobs_1(at, at + lease_ms, most, kinds, lanes_workspace, lanes_name, false, ahead_ms);
-  next_at := (
-    select least(l.ready_at, leased.next_due_at, case when leased.jobs_number is null then l.lease_ends_at end)
-    from quotewire.lane l where l.workspace_id = of_workspace and l.name = quotewire.ordered_lane_1()
+  return least(
+    (
+      select j.ready_at from quotewire.job j
+      where j.lane is null and j.kind = any (kinds) and (
+        jobs_number is null or j.ready_at < ends_at
+        or (j.workspace_id, j.number) not in (
+          select t.workspace_id, t.number from unnest(jobs_workspace, jobs_number) t (workspace_id, number)
+        )
+      )
+      order by j.ready_at limit 1
+    ),
+    (select min(l.ready_at) from quotewire.lane l where l.urgent and l.ready_at is not null),
+    (select min(l.ready_at) from quotewire.lane l where not l.urgent and l.ready_at is not null),
+    (
+      select l.lease_ends_at from quotewire.lane l
+      where l.lease_ends_at is not null and (
+        lanes_name is null
+        or (l.workspace_id, l.name) not in (
+          select t.workspace_id, t.name from unnest(lanes_workspace, lanes_name) t (workspace_id, name)
+        )
+      )
+      order by l.lease_ends_at limit 1
+    )
   );
-  is_busy := exists (
-    select from quotewire.job j
-    where j.workspace_id = of_workspace and j.lane = quotewire.ordered_lane_1() and j.leased_until is not null
-  ) or leased.jobs_number is null and exists (
-    select from quotewire.job j join quotewire.workspace w on w.workspace_id = j.workspace_id
-    where j.workspace_id = of_workspace and j.lane = quotewire.ordered_lane_1() and j.leased_until is null
-      and j.due_at <= at + w.clock_offset_ms and j.kind <> all (kinds)
-  );
-  return query
-  select c.*, next_at, is_busy from quotewire.claimed_jobs_1(leased.jobs_workspace, leased.jobs_number) c;
-end $$;
-
--- Releases leases early; due times do not change. Lost leases are ignored.
-create function quotewire.release_1(leases_workspace_id text[], leases_number bigint[], leases_lease integer[])
-returns void
-language plpgsql as $$
-declare
-  lanes_workspace text[]; lanes_name text[];
-begin
-  perform from quotewire.workspace w where w.workspace_id = any (leases_workspace_id)
-  order by w.workspace_id for update;
-  select array_agg(t.workspace_id), array_agg(t.name) into lanes_workspace, lanes_name from (
-    select l.workspace_id, l.name from quotewire.lane l
-    join (
-      select distinct j.workspace_id, j.lane from unnest(leases_workspace_id, leases_number) r (workspace_id, number)
-      join quotewire.job j on j.workspace_id = r.workspace_id and j.number = r.number
-      where j.lane is not null
-    ) s on s.workspace_id = l.workspace_id and s.lane = l.name
-    order by l.workspace_id, l.name for update of l
-  ) t;
-  update quotewire.job j
-  set held = false, leased_until = null, ready_at = j.due_at - w.clock_offset_ms
-  from unnest(leases_workspace_id, leases_number, leases_lease) r (workspace_id, number, lease)
-  join quotewire.workspace w on w.workspace_id = r.workspace_id
-  where j.workspace_id = r.workspace_id and j.number = r.number and j.lease = r.lease and j.held;
-  if lanes_name is not null then
-    perform quotewire.refresh_lanes_1(lanes_workspace, lanes_name);
-  end if;
 end $$;

@@ -1,5 +1,8 @@
--- The parts of `claim_1` and `claim_ordered_1`. Nothing else calls them, so they are planned and run with the settings
--- of those functions.
+-- What `claim_1` and `claim_ordered_1` share. A claim leases due jobs: nobody else gets them until the lease ends or they
+-- are released. It takes only jobs of `kinds`, those that the program knows. Others wait for a newer program, and
+-- ordered jobs wait behind them.
+--
+-- Nothing else calls these functions, so they are planned and run with the settings of those two.
 
 -- Ends the expired leases in lanes, so that their jobs wait again. The previous holder of such a job can still finish
 -- it until it is claimed again. The caller holds the locks of the lanes.
@@ -35,15 +38,17 @@ begin
       where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is not null
     ) leased
     cross join lateral (
+      select case when l.name = quotewire.ordered_lane_1() then most else least(most, l.max_leased - leased.count) end as count,
+        case when l.name = quotewire.ordered_lane_1() then coalesce(at + ahead_ms, l.ready_at) else at end as due_by
+    ) allowed
+    cross join lateral (
       select waiting.*, bool_and(waiting.kind = any (kinds)) over (order by waiting.due_at, waiting.number) as all_known
       from (
         select j.number, j.due_at, j.kind from quotewire.job j
         where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is null
           and (l.name = quotewire.ordered_lane_1() or j.kind = any (kinds))
-          and j.due_at <= w.clock_offset_ms
-            + case when l.name = quotewire.ordered_lane_1() then coalesce(at + ahead_ms, l.ready_at) else at end
-        order by j.due_at, j.number
-        limit case when l.name = quotewire.ordered_lane_1() then most else least(most, l.max_leased - leased.count) end
+          and j.due_at <= allowed.due_by + w.clock_offset_ms
+        order by j.due_at, j.number limit allowed.count
       ) waiting
     ) j
     where j.all_known
@@ -92,42 +97,6 @@ begin
       where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is null
       order by j.due_at, j.number limit 1
     ) waiting on true
-  );
-end $$;
-
--- Returns when the next job of all workspaces is due, or the next lease of a lane ends, whichever is first; null if
--- there is neither. Ignores jobs just leased until `ends_at` and the leases of their lanes.
---
--- Reads only the first entries of four indexes.
-create function quotewire.next_due_1(
-  kinds text[], ends_at bigint default null, jobs_workspace text[] default null, jobs_number bigint[] default null,
-  lanes_workspace text[] default null, lanes_name text[] default null
-) returns bigint
-language plpgsql as $$
-begin
-  return least(
-    (
-      select j.ready_at from quotewire.job j
-      where j.lane is null and j.kind = any (kinds) and (
-        jobs_number is null or j.ready_at < ends_at
-        or (j.workspace_id, j.number) not in (
-          select t.workspace_id, t.number from unnest(jobs_workspace, jobs_number) t (workspace_id, number)
-        )
-      )
-      order by j.ready_at limit 1
-    ),
-    (select min(l.ready_at) from quotewire.lane l where l.urgent and l.ready_at is not null),
-    (select min(l.ready_at) from quotewire.lane l where not l.urgent and l.ready_at is not null),
-    (
-      select l.lease_ends_at from quotewire.lane l
-      where l.lease_ends_at is not null and (
-        lanes_name is null
-        or (l.workspace_id, l.name) not in (
-          select t.workspace_id, t.name from unnest(lanes_workspace, lanes_name) t (workspace_id, name)
-        )
-      )
-      order by l.lease_ends_at limit 1
-    )
   );
 end $$;
 

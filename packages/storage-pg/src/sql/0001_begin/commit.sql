@@ -1,11 +1,31 @@
 -- Stores changes, each completely or not at all. Returns the refused ones: the place of the change, the reason, and the
--- place of the first refused row: a `lease` among the finishes, a bound that is `passed` among `none_due`, an
--- `expectation` among the expects, a `write` among the writes. Each kind of row is passed as arrays, one for each
--- column: `writes_kind[i]` and `writes_id[i]` belong to the same write. A statement unnests one array and reads the
--- others by place, which costs a fraction of unnesting all. A null array stands for a column of nulls. `..._change` is
--- the place of the row's change, `..._workspace` the place of its workspace; places count from 1. `expected` lists each
--- expected record once; `expects` maps changes to the records that they expect. `events_place` and `jobs_place` count
--- the new events and jobs within a workspace.
+-- place of the first refused row among the rows of its kind. Places count from 1.
+--
+-- Each kind of row is passed as arrays, one for each column: `writes_kind` and `writes_id` have the kind and the id of
+-- each write. `unnest` makes rows of them again. A null array is a column of nulls. An array of lists is not possible if
+-- their lengths differ, so each list in `..._labels` and `..._about` is a text with one entry per line.
+--
+-- Three columns hold the place of another row: `change` that of the change, `workspace` that of a row of `workspaces`,
+-- and `expects_record` that of a row of `expected`, which has each expected record once. `events_place` and
+-- `jobs_place` count the new events and jobs within a workspace.
+--
+-- The steps in order, each with the kinds of row that it uses. `refuses` names the reason.
+--
+-- step                  rows                      what it does
+-- --------------------  ------------------------  -------------------------------------------------------------------
+-- lock_workspaces_1     workspaces                locks `workspace`, and counts the new events and jobs there
+-- lock_lanes_1          jobs, finishes, clocks    creates and locks `lane`
+-- lost_leases_1         finishes                  locks `job`; refuses `lease` if the lease is lost
+-- passed_1              none_due, finishes, jobs  refuses `passed` if an ordered job is due before the bound
+-- unmet_expectations_1  expects, expected         refuses `expectation` if the record has a different version
+-- write_records_1       writes                    writes `record` and `older_version`; refuses `write` if the version
+--                                                 does not follow the stored one
+-- give_numbers_back_1   events, jobs              corrects the counters in `workspace` if changes are refused
+-- insert                events                    writes `event`
+-- move_clocks_1         clocks                    updates `workspace`, and `job` for jobs without a lane
+-- insert                jobs                      writes `job`
+-- delete                finishes                  deletes from `job`
+-- refresh_lanes_1       jobs, finishes, clocks    updates `lane`; then empty lanes are deleted
 --
 -- Locks come first, always in the same order: workspaces, lanes, jobs. Later statements see only what the locks
 -- protect, so a check still holds when the change is written. The caller guarantees that no two changes of a call write
@@ -87,16 +107,17 @@ begin
     select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from (
       select * from unnest(lanes_workspace, lanes_name) n (workspace_id, name)
       union
-      select workspaces_id[jobs_workspace[i]], j.lane from unnest(jobs_lane) with ordinality j (lane, i)
+      select workspaces_id[j.workspace], j.lane from unnest(jobs_workspace, jobs_lane) j (workspace, lane)
       where j.lane is not null
     ) l (workspace_id, name);
   end if;
 
   if events_change <> '{}' then
     insert into quotewire.event (workspace_id, number, id, occurred_at, about, body)
-    select workspaces_id[events_workspace[i]], last_events[events_workspace[i]] + events_place[i], events_id[i],
-      events_occurred_at[i], coalesce(string_to_array(events_about[i], E'\n'), '{}'), events_body[i]
-    from unnest(events_change) with ordinality e (change, i)
+    select workspaces_id[e.workspace], last_events[e.workspace] + e.place, e.id, e.occurred_at,
+      coalesce(string_to_array(e.about, E'\n'), '{}'), e.body
+    from unnest(events_change, events_workspace, events_place, events_id, events_occurred_at, events_about, events_body)
+      e (change, workspace, place, id, occurred_at, about, body)
     where not e.change = any (refused);
   end if;
   if clocks_change <> '{}' then
@@ -106,15 +127,16 @@ begin
   end if;
   if jobs_change <> '{}' then
     insert into quotewire.job (workspace_id, number, kind, due_at, ready_at, lane, payload)
-    select workspaces_id[jobs_workspace[i]], last_jobs[jobs_workspace[i]] + jobs_place[i], jobs_kind[i], jobs_due_at[i],
-      jobs_due_at[i] - offsets_ms[jobs_workspace[i]], jobs_lane[i], jobs_payload[i]
-    from unnest(jobs_change) with ordinality j (change, i)
+    select workspaces_id[j.workspace], last_jobs[j.workspace] + j.place, j.kind, j.due_at,
+      j.due_at - offsets_ms[j.workspace], j.lane, j.payload
+    from unnest(jobs_change, jobs_workspace, jobs_place, jobs_kind, jobs_due_at, jobs_lane, jobs_payload)
+      j (change, workspace, place, kind, due_at, lane, payload)
     where not j.change = any (refused);
   end if;
   if finishes_change <> '{}' then
-    delete from quotewire.job j using unnest(finishes_change) with ordinality f (change, i)
-    where j.workspace_id = workspaces_id[finishes_workspace[i]] and j.number = finishes_number[i]
-      and not f.change = any (refused);
+    delete from quotewire.job j
+    using unnest(finishes_change, finishes_workspace, finishes_number) f (change, workspace, number)
+    where j.workspace_id = workspaces_id[f.workspace] and j.number = f.number and not f.change = any (refused);
   end if;
   if lanes_name is not null then
     perform quotewire.refresh_lanes_1(lanes_workspace, lanes_name);

@@ -1,5 +1,5 @@
--- The parts of `commit_1`, in the order of its calls. Nothing else calls them, so they are planned and run with its
--- settings. Their arrays are those of `commit_1`; `refused` contains the places of the changes refused so far.
+-- The steps of `commit_1`, in the order of its calls; `commit.sql` lists them. Nothing else calls them, so they are
+-- planned and run with its settings. Their arrays are those of `commit_1`; `refused` holds the changes refused so far.
 
 -- Locks workspaces in the given order and counts their new events and jobs. Returns for each workspace the numbers of
 -- its last event and job before the new ones, and how far its clock is ahead of real time.
@@ -43,9 +43,10 @@ begin
     -- is not known here: it becomes null, and the lane is refreshed.
     with entered as (
       insert into quotewire.lane as l (workspace_id, name, max_leased, urgent, ready_at)
-      select workspaces_id[jobs_workspace[i]], j.lane, max(jobs_max_leased[i]), bool_or(jobs_urgent[i]),
-        min(jobs_due_at[i] - offsets_ms[jobs_workspace[i]])
-      from unnest(jobs_lane) with ordinality j (lane, i)
+      select workspaces_id[j.workspace], j.lane, max(j.max_leased), bool_or(j.urgent),
+        min(j.due_at - offsets_ms[j.workspace])
+      from unnest(jobs_workspace, jobs_due_at, jobs_lane, jobs_max_leased, jobs_urgent)
+        j (workspace, due_at, lane, max_leased, urgent)
       where j.lane is not null group by 1, 2 order by 1, 2
       on conflict (workspace_id, name) do update set max_leased = excluded.max_leased, urgent = excluded.urgent,
         ready_at = case when l.max_leased = excluded.max_leased and (l.lease_ends_at is null or l.ready_at is not null)
@@ -61,8 +62,8 @@ begin
       join (
         select * from unnest(lanes_workspace, lanes_name) n (workspace_id, name)
         union
-        select j.workspace_id, j.lane from unnest(finishes_workspace) with ordinality f (workspace, i)
-        join quotewire.job j on j.workspace_id = workspaces_id[f.workspace] and j.number = finishes_number[i]
+        select j.workspace_id, j.lane from unnest(finishes_workspace, finishes_number) f (workspace, number)
+        join quotewire.job j on j.workspace_id = workspaces_id[f.workspace] and j.number = f.number
         where j.lane is not null
         union
         select l.workspace_id, l.name from unnest(clocks_workspace) c (workspace)
@@ -83,17 +84,13 @@ declare
   held integer[];
 begin
   held := array(
-    select i from unnest(finishes_workspace) with ordinality f (workspace, i)
-    join quotewire.job j on j.workspace_id = workspaces_id[f.workspace] and j.number = finishes_number[i]
-    where j.held and j.lease = finishes_lease[i]
+    select f.place from unnest(finishes_workspace, finishes_number, finishes_lease)
+      with ordinality f (workspace, number, lease, place)
+    join quotewire.job j on j.workspace_id = workspaces_id[f.workspace] and j.number = f.number
+    where j.held and j.lease = f.lease
     order by j.workspace_id, j.number for update of j
   );
-  if cardinality(held) = cardinality(finishes_workspace) then
-    return '{}';
-  end if;
-  return array(
-    select i from unnest(finishes_workspace) with ordinality f (workspace, i) where not i = any (held)
-  );
+  return array(select place from generate_subscripts(finishes_workspace, 1) place where place <> all (held));
 end $$;
 
 -- Returns the places of the violated bounds: an ordered job is due before the bound, and the bound's change does not
@@ -107,24 +104,25 @@ create function quotewire.passed_1(
 language plpgsql as $$
 begin
   return array(
-    select n.i from unnest(none_due_change) with ordinality n (change, i)
+    select n.place from unnest(none_due_change, none_due_workspace, none_due_before)
+      with ordinality n (change, workspace, before, place)
     cross join lateral (
       select array(
-        select finishes_number[p] from unnest(finishes_change) with ordinality f (change, p) where f.change = n.change
+        select f.number from unnest(finishes_change, finishes_number) f (change, number) where f.change = n.change
       ) as numbers
     ) finished
     where exists (
       select from quotewire.job j
-      where j.workspace_id = workspaces_id[none_due_workspace[n.i]] and j.lane = quotewire.ordered_lane_1()
-        and j.leased_until is null and j.due_at < none_due_before[n.i] and j.number <> all (finished.numbers)
+      where j.workspace_id = workspaces_id[n.workspace] and j.lane = quotewire.ordered_lane_1()
+        and j.leased_until is null and j.due_at < n.before and j.number <> all (finished.numbers)
     ) or exists (
       select from quotewire.job j
-      where j.workspace_id = workspaces_id[none_due_workspace[n.i]] and j.lane = quotewire.ordered_lane_1()
-        and j.leased_until is not null and j.due_at < none_due_before[n.i] and j.number <> all (finished.numbers)
+      where j.workspace_id = workspaces_id[n.workspace] and j.lane = quotewire.ordered_lane_1()
+        and j.leased_until is not null and j.due_at < n.before and j.number <> all (finished.numbers)
     ) or exists (
-      select from unnest(jobs_change) with ordinality a (change, p)
-      where a.change < n.change and jobs_workspace[p] = none_due_workspace[n.i] and jobs_lane[p] = quotewire.ordered_lane_1()
-        and jobs_due_at[p] < none_due_before[n.i]
+      select from unnest(jobs_change, jobs_workspace, jobs_due_at, jobs_lane) j (change, workspace, due_at, lane)
+      where j.change < n.change and j.workspace = n.workspace and j.lane = quotewire.ordered_lane_1()
+        and j.due_at < n.before
     )
   );
 end $$;
@@ -140,18 +138,16 @@ declare
   changed integer[];
 begin
   changed := array(
-    select i from unnest(expected_workspace) with ordinality e (workspace, i)
-    where expected_version[i] <> coalesce((
+    select e.place from unnest(expected_workspace, expected_kind, expected_id, expected_version)
+      with ordinality e (workspace, kind, id, version, place)
+    where e.version <> coalesce((
       select r.version from quotewire.record r
-      where r.workspace_id = workspaces_id[e.workspace] and r.kind = expected_kind[i] and r.id = expected_id[i]
+      where r.workspace_id = workspaces_id[e.workspace] and r.kind = e.kind and r.id = e.id
     ), 0)
   );
-  if changed = '{}' then
-    return '{}';
-  end if;
   return array(
-    select i from unnest(expects_change) with ordinality e (change, i)
-    where expects_record[i] = any (changed) and not e.change = any (refused)
+    select e.place from unnest(expects_change, expects_record) with ordinality e (change, record, place)
+    where e.record = any (changed) and not e.change = any (refused)
   );
 end $$;
 
@@ -177,16 +173,18 @@ language plpgsql as $$
 declare
   only_first_versions constant boolean := 1 = all (writes_version);
   -- First versions alone are inserted unchecked. If a key is taken, nothing is inserted, and the second pass checks.
+  -- Checking them first costs a start 15 % more of the server's CPU time.
   checks boolean := not only_first_versions;
   stale integer[] := '{}';
 begin
   loop
     if checks then
       stale := array(
-        select i from unnest(writes_change) with ordinality w (change, i)
-        where not w.change = any (refused) and writes_version[i] - 1 <> coalesce((
+        select w.place from unnest(writes_change, writes_workspace, writes_kind, writes_id, writes_version)
+          with ordinality w (change, workspace, kind, id, version, place)
+        where not w.change = any (refused) and w.version - 1 <> coalesce((
           select r.version from quotewire.record r
-          where r.workspace_id = workspaces_id[writes_workspace[i]] and r.kind = writes_kind[i] and r.id = writes_id[i]
+          where r.workspace_id = workspaces_id[w.workspace] and r.kind = w.kind and r.id = w.id
         ), 0)
       );
       refused := quotewire.refuse_1(refused, writes_change, stale);
@@ -196,12 +194,16 @@ begin
       insert into quotewire.record (
         workspace_id, kind, id, version, parent, status, line, labels, about, created_at, updated_at, expires_at, body
       )
-      select workspaces_id[writes_workspace[i]], writes_kind[i], writes_id[i], 1, writes_parent[i], writes_status[i],
-        writes_line[i], coalesce(string_to_array(writes_labels[i], E'\n'), '{}'),
-        coalesce(string_to_array(writes_about[i], E'\n'), '{}'), writes_created_at[i], writes_updated_at[i],
-        writes_expires_at[i], writes_body[i]
-      from unnest(writes_change) with ordinality w (change, i)
-      where writes_version[i] = 1 and not w.change = any (refused);
+      select workspaces_id[w.workspace], w.kind, w.id, w.version, w.parent, w.status, w.line,
+        coalesce(string_to_array(w.labels, E'\n'), '{}'), coalesce(string_to_array(w.about, E'\n'), '{}'), w.created_at,
+        w.updated_at, w.expires_at, w.body
+      from unnest(
+        writes_change, writes_workspace, writes_kind, writes_id, writes_version, writes_parent, writes_status,
+        writes_line, writes_labels, writes_about, writes_created_at, writes_updated_at, writes_expires_at, writes_body
+      ) w (
+        change, workspace, kind, id, version, parent, status, line, labels, about, created_at, updated_at, expires_at, body
+      )
+      where w.version = 1 and not w.change = any (refused);
       exit;
     exception when unique_violation then
       if checks then
@@ -217,25 +219,22 @@ begin
 
   if true = any (writes_keeps_history) then
     insert into quotewire.older_version
-    select r.* from unnest(writes_change) with ordinality w (change, i)
-    join quotewire.record r
-      on r.workspace_id = workspaces_id[writes_workspace[i]] and r.kind = writes_kind[i] and r.id = writes_id[i]
-    where writes_keeps_history[i] and writes_version[i] > 1 and not w.change = any (refused);
+    select r.* from unnest(writes_change, writes_workspace, writes_keeps_history, writes_kind, writes_id, writes_version)
+      w (change, workspace, keeps_history, kind, id, version)
+    join quotewire.record r on r.workspace_id = workspaces_id[w.workspace] and r.kind = w.kind and r.id = w.id
+    where w.keeps_history and w.version > 1 and not w.change = any (refused);
   end if;
-  -- The values come from a subquery, because a Citus server crashes if `set` assigns an element of an array. PostgreSQL
-  -- plans both the same way.
   update quotewire.record r set version = w.version, parent = w.parent, status = w.status, line = w.line,
     labels = coalesce(string_to_array(w.labels, E'\n'), '{}'), about = coalesce(string_to_array(w.about, E'\n'), '{}'),
     created_at = w.created_at, updated_at = w.updated_at, expires_at = w.expires_at, body = w.body
-  from (
-    select workspaces_id[writes_workspace[i]] as workspace_id, writes_kind[i] as kind, writes_id[i] as id,
-      writes_version[i] as version, writes_parent[i] as parent, writes_status[i] as status, writes_line[i] as line,
-      writes_labels[i] as labels, writes_about[i] as about, writes_created_at[i] as created_at, writes_updated_at[i] as updated_at,
-      writes_expires_at[i] as expires_at, writes_body[i] as body
-    from unnest(writes_change) with ordinality w (change, i)
-    where writes_version[i] > 1 and not w.change = any (refused)
-  ) w
-  where r.workspace_id = w.workspace_id and r.kind = w.kind and r.id = w.id;
+  from unnest(
+    writes_change, writes_workspace, writes_kind, writes_id, writes_version, writes_parent, writes_status,
+    writes_line, writes_labels, writes_about, writes_created_at, writes_updated_at, writes_expires_at, writes_body
+  ) w (
+    change, workspace, kind, id, version, parent, status, line, labels, about, created_at, updated_at, expires_at, body
+  )
+  where r.workspace_id = workspaces_id[w.workspace] and r.kind = w.kind and r.id = w.id
+    and w.version > 1 and not w.change = any (refused);
   return stale;
 end $$;
 
@@ -249,22 +248,22 @@ begin
   update quotewire.workspace w set last_event = w.last_event - n.events, last_job = w.last_job - n.jobs
   from (
     select u.id, (
-      select count(*) from unnest(events_workspace) with ordinality e (workspace, i)
-      where e.workspace = u.place and events_change[i] = any (refused)
+      select count(*) from unnest(events_change, events_workspace) e (change, workspace)
+      where e.workspace = u.place and e.change = any (refused)
     ) as events, (
-      select count(*) from unnest(jobs_workspace) with ordinality j (workspace, i)
-      where j.workspace = u.place and jobs_change[i] = any (refused)
+      select count(*) from unnest(jobs_change, jobs_workspace) j (change, workspace)
+      where j.workspace = u.place and j.change = any (refused)
     ) as jobs
     from unnest(workspaces_id) with ordinality u (id, place)
   ) n
   where w.workspace_id = n.id and n.events + n.jobs > 0;
   events_place := array(
-    select count(*) filter (where not e.change = any (refused)) over (partition by events_workspace[i] order by i)
-    from unnest(events_change) with ordinality e (change, i) order by i
+    select count(*) filter (where not e.change = any (refused)) over (partition by e.workspace order by e.place)
+    from unnest(events_change, events_workspace) with ordinality e (change, workspace, place) order by e.place
   );
   jobs_place := array(
-    select count(*) filter (where not j.change = any (refused)) over (partition by jobs_workspace[i] order by i)
-    from unnest(jobs_change) with ordinality j (change, i) order by i
+    select count(*) filter (where not j.change = any (refused)) over (partition by j.workspace order by j.place)
+    from unnest(jobs_change, jobs_workspace) with ordinality j (change, workspace, place) order by j.place
   );
 end $$;
 

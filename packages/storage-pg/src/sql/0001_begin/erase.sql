@@ -101,12 +101,13 @@ language plpgsql as $$
 begin
   perform from quotewire.workspace w where w.workspace_id = of_workspace for update;
   return query
-  select 'changed', expected_kind[i], e.id, 1::bigint from unnest(expected_id) with ordinality e (id, i)
-  where expected_version[i] <> coalesce((
+  select 'changed', e.kind, e.id, 1::bigint
+  from unnest(expected_kind, expected_id, expected_version) with ordinality e (kind, id, version, place)
+  where e.version <> coalesce((
     select r.version from quotewire.record r
-    where r.workspace_id = of_workspace and r.kind = expected_kind[i] and r.id = e.id
+    where r.workspace_id = of_workspace and r.kind = e.kind and r.id = e.id
   ), 0)
-  order by i limit 1;
+  order by e.place limit 1;
   if found then
     return;
   end if;

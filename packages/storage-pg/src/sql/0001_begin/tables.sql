@@ -1,4 +1,4 @@
--- The tables. Each has one CHECK at most, because a statement prepares every CHECK of its tables again.
+-- The tables.
 --
 -- Every primary key begins with the workspace, and statements that serve a call join tables only on it. Text columns
 -- have the collation "C" (byte order), so that every server sorts ids the same way. The indexes for claims span all
@@ -6,6 +6,8 @@
 --
 -- Times are in milliseconds. `created_at`, `updated_at`, `expires_at`, `occurred_at` and `due_at` are workspace time;
 -- all others are real time. Workspace time is real time plus the workspace's `clock_offset_ms`.
+--
+-- Every CHECK has a name, which the log shows when a row violates it.
 --
 -- Function names end with a number: a migration that changes a function's parameters or result adds the next number,
 -- and older hosts keep using the old function.
@@ -19,7 +21,8 @@ create table quotewire.workspace (
   erased_through bigint not null default 0,
   -- The number of the newest job.
   last_job bigint not null default 0,
-  check (last_job >= 0 and erased_through between 0 and last_event)
+  constraint workspace_last_job_not_negative check (last_job >= 0),
+  constraint workspace_erased_through_in_feed check (erased_through between 0 and last_event)
 ) with (fillfactor = 50);
 
 -- The newest version of each record.
@@ -39,7 +42,9 @@ create table quotewire.record (
   expires_at bigint,
   body text not null,
   primary key (workspace_id, kind, id),
-  check (version > 0 and kind ~ '^[a-z]+(_[a-z]+)*$' and cardinality(about) <= 2)
+  constraint record_version_positive check (version > 0),
+  constraint record_kind_snake_case check (kind ~ '^[a-z]+(_[a-z]+)*$'),
+  constraint record_about_at_most_two check (cardinality(about) <= 2)
 ) with (fillfactor = 85);
 
 create index record_parent on quotewire.record (workspace_id, parent, kind, id) where parent is not null;
@@ -68,7 +73,8 @@ create table quotewire.event (
   about text[] collate "C" not null,
   body text not null,
   primary key (workspace_id, number),
-  check (number > 0 and cardinality(about) <= 2)
+  constraint event_number_positive check (number > 0),
+  constraint event_about_at_most_two check (cardinality(about) <= 2)
 );
 
 create index event_about on quotewire.event (workspace_id, (about[1]), number) where about[1] is not null;
@@ -94,10 +100,10 @@ create table quotewire.job (
   leased_until bigint,
   payload text not null,
   primary key (workspace_id, number),
-  check (
-    number > 0 and (lane is null or lane = 'ordered' or starts_with(lane, 'lane '))
-    and expired_leases between 0 and lease and (held or leased_until is null)
-  )
+  constraint job_number_positive check (number > 0),
+  constraint job_lane_format check (lane = 'ordered' or starts_with(lane, 'lane ')),
+  constraint job_expired_leases_at_most_lease check (expired_leases between 0 and lease),
+  constraint job_leased_only_if_held check (held or leased_until is null)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
 
 create index job_ready on quotewire.job (ready_at) where lane is null;
@@ -119,7 +125,8 @@ create table quotewire.lane (
   -- When its first lease ends; null if no job is leased.
   lease_ends_at bigint,
   primary key (workspace_id, name),
-  check (max_leased > 0 and (name = 'ordered' or starts_with(name, 'lane ')))
+  constraint lane_max_leased_positive check (max_leased > 0),
+  constraint lane_name_format check (name = 'ordered' or starts_with(name, 'lane '))
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
 
 create index lane_urgent on quotewire.lane (ready_at) where urgent and ready_at is not null;
@@ -133,9 +140,10 @@ create table quotewire.tally (
   workspace_id text collate "C" not null,
   name text collate "C" not null,
   window_start bigint not null,
-  window_ms bigint not null check (window_ms > 0),
+  window_ms bigint not null,
   total bigint not null,
-  primary key (workspace_id, name, window_start, window_ms)
+  primary key (workspace_id, name, window_start, window_ms),
+  constraint tally_window_ms_positive check (window_ms > 0)
 ) with (fillfactor = 50);
 
 create index tally_end on quotewire.tally ((window_start + window_ms));
