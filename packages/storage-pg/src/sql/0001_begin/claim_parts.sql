@@ -38,7 +38,8 @@ begin
       where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is not null
     ) leased
     cross join lateral (
-      select case when l.name = quotewire.ordered_lane_1() then most else least(most, l.max_leased - leased.count) end as count,
+      select
+        case when l.name = quotewire.ordered_lane_1() then most else least(most, l.max_leased - leased.count) end as count,
         case when l.name = quotewire.ordered_lane_1() then coalesce(at + ahead_ms, l.ready_at) else at end as due_by
     ) allowed
     cross join lateral (
