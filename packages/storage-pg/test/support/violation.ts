@@ -7,8 +7,10 @@ import { workspace } from "./hosts.ts"
 export const namesItsConstraint = Effect.gen(function* () {
   const { commit } = yield* Storage.Storage
   const lane = { name: "a", limit: 0, urgent: false }
-  const job = { kind: "collect", due_at: 0, ordered: false, lane, payload: "{}" }
-  const cause = yield* Effect.flip(Effect.sandbox(commit(Change.make(workspace(1), { jobs: [job] }))))
+  const change = Change.make(workspace(1), {
+    jobs: [{ kind: "collect", due_at: 0, ordered: false, lane, payload: "{}" }]
+  })
+  const cause = yield* Effect.flip(Effect.sandbox(commit(change)))
   assert.include(
     Cause.pretty(cause),
     "PostgreSQL refuses a statement: 23514 table lane constraint lane_max_leased_positive"
