@@ -226,7 +226,7 @@ export const RatePlan = Schema.Struct({
   handoff: Schema.optionalKey(
     Schema.Struct({
       hosts: Fact.listOf(textUpTo(253, 1), { min: 1, max: 20 }),
-      url: textUpTo(1_000, 1).annotate({ description: "https; {offer_ref}, {state} and {zip} are filled in" })
+      url: textUpTo(1_000, 1).annotate({ description: "https; {offer_ref} is replaced by the reference of the offer" })
     }).annotate({ description: "Where the person continues with the offer" })
   ),
   examples: Fact.listOf(Example, { min: 1, max: 100 })
