@@ -11,16 +11,16 @@ interface Shown {
 
 /** Ten results, in the order of the page. */
 export const shown: ReadonlyArray<Shown> = [
-  { client: "claude-code", at: 0, title: "Claude Code: the capabilities of car insurance in Texas" },
-  { client: "claude-code", at: 1, title: "Claude Code: a start that lacks a fact" },
-  { client: "claude-code", at: 2, title: "Claude Code: a start" },
-  { client: "claude-code", at: -2, title: "Claude Code: the read that finds all quotes" },
-  { client: "claude-code", at: -1, title: "Claude Code: one quote" },
-  { client: "codex", at: 1, title: "Codex: a start that lacks a fact" },
-  { client: "codex", at: -2, title: "Codex: the read that finds all quotes" },
-  { client: "genkit-1", at: 1, title: "genkit: a start that lacks a fact" },
-  { client: "genkit-1", at: 2, title: "genkit: a start" },
-  { client: "genkit-1", at: -1, title: "genkit: one quote" }
+  { client: "claude-code", at: 0, title: "Claude Code: `get_capabilities` for car insurance in Texas" },
+  { client: "claude-code", at: 1, title: "Claude Code: `start_quote_request` without a required fact" },
+  { client: "claude-code", at: 2, title: "Claude Code: `start_quote_request` with all required facts" },
+  { client: "claude-code", at: -2, title: "Claude Code: `get_quote_request` after all carriers have answered" },
+  { client: "claude-code", at: -1, title: "Claude Code: `get_quote`" },
+  { client: "codex", at: 1, title: "Codex: `start_quote_request` without a required fact" },
+  { client: "codex", at: -2, title: "Codex: `get_quote_request` after all carriers have answered" },
+  { client: "genkit-1", at: 1, title: "genkit: `start_quote_request` without a required fact" },
+  { client: "genkit-1", at: 2, title: "genkit: `start_quote_request` with all required facts" },
+  { client: "genkit-1", at: -1, title: "genkit: `get_quote`" }
 ]
 
 /** How many characters of a result the page shows, in lines of at most 110. */
