@@ -12,8 +12,8 @@ export type { Options } from "./opening/open.ts"
 /**
  * A storage in a PostgreSQL database. Run `migrate` first.
  *
- * The layer fails with `DatabaseRefused` if the database is unusable. If the database becomes unavailable later, calls
- * fail with `StorageUnavailable` within a time limit.
+ * The layer fails with `DatabaseRefused` if the database cannot be used. If the database becomes unavailable later,
+ * calls fail with `StorageUnavailable` within a time limit.
  *
  * @example
  * program.pipe(Effect.provide(PgStorage.layer({ url: Redacted.make("postgres://localhost/quotewire") })))
@@ -25,9 +25,10 @@ export const layer = (options: Options): Layer.Layer<Storage.Storage, DatabaseRe
   )
 
 /**
- * Like `layer`, and provides the database's clock instead of the host's.
+ * Like `layer`, and also provides the database's clock in place of the host's.
  *
- * Then all hosts of a database share one clock, so a wrong host clock cannot end a lease early or delay a job.
+ * With this layer, all hosts of a database share one clock, so a wrong host clock cannot end a lease early or delay a
+ * job.
  */
 export const layerWithClock = (options: Options): Layer.Layer<Storage.Storage, DatabaseRefused> =>
   Layer.effectContext(
@@ -38,7 +39,7 @@ export const layerWithClock = (options: Options): Layer.Layer<Storage.Storage, D
     )
   )
 
-/** Opens and uses a database that is not one of several cells. */
+/** Opens and uses a database that is not a cell. */
 const opened = <A>(
   options: Options,
   use: (opened: Opened) => Effect.Effect<A, Storage.StorageUnavailable, Scope.Scope>

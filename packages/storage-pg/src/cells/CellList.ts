@@ -16,7 +16,7 @@ export const read = (home: Port): Effect.Effect<ReadonlyArray<Cell.Cell>, Storag
     (records) => records.map(Cell.kind.value)
   )
 
-/** Counts the workspaces of each cell, by the name of the cell. */
+/** Counts each cell's workspaces, by the cell's name. */
 export const countPlaced = (home: Port): Effect.Effect<ReadonlyMap<string, number>, Storage.StorageUnavailable> =>
   Effect.suspend(() => {
     const counts = new Map<string, number>()
@@ -52,7 +52,7 @@ const mark = Effect.fnUntraced(function* ({ name, storage }: NamedStorage, { fir
   yield* write(storage, Cell.markKind.record({ name, first, map }, meta))
 })
 
-/** Adds a cell to the list. If it is already listed, `any` changes its room and `new` changes nothing. */
+/** Adds a cell to the list. If the cell is already listed, `any` changes its room, and `new` changes nothing. */
 const enter = (home: Port, cell: Cell.Cell, entry: "new" | "any") =>
   Storage.retryOnConflict(
     Effect.gen(function* () {
@@ -70,10 +70,10 @@ const enter = (home: Port, cell: Cell.Cell, entry: "new" | "any") =>
   )
 
 /**
- * Adds a cell: marks it, and adds it to the list with its room. From then on it takes new workspaces. For a cell
- * already in the list, changes only its room. A call that fails partway can be repeated.
+ * Adds a cell: marks its storage, and adds it to the list with its room. From then on it takes new workspaces. If the
+ * cell is already in the list, only its room changes. A call that fails partway can be repeated.
  *
- * A new cell must be empty. The first call also adds the first cell, which may have data.
+ * A new cell must be empty. The first call also adds the first cell, which may contain data.
  */
 export const add = Effect.fnUntraced(function* (
   home: NamedStorage,

@@ -10,24 +10,28 @@ import { query } from "../sql/files.ts"
 
 /*
  * Compares the cells in the settings with the marks in their databases. Every database is marked with its cell's name,
- * the name of the first cell and the id of its map; the first cell also has the list of all cells.
+ * the first cell's name and the map's ID. A map is the set of cells that belong together. The first cell also stores
+ * the list of all cells.
  */
 
 /** What a database records about cells. */
 export interface Found {
-  /** Which cell it is; null if it is not a cell. */
+  /** Which cell the database is; null if it is not a cell. */
   readonly mark: Cell.Mark | null
-  /** The names in the list of cells, which only the first cell has. */
+  /** The cell names in the list of cells. Only the first cell has this list. */
   readonly listed: ReadonlyArray<string>
 }
 
-/** A cell in the settings; `found` is null if its database does not answer. */
+/** A cell in the settings. `found` is null if the cell's database does not answer. */
 export interface Named {
   readonly name: string
   readonly found: Found | null
 }
 
-/** Why the settings name the wrong cell first; null if they name the right one, or if that cell is not added yet. */
+/**
+ * Explains why the settings name the wrong cell first; null if they name the right one, or if that cell was not added
+ * yet.
+ */
 export const refusalOfFirst = ({ name, found }: Named): string | null => {
   const mark = found?.mark ?? null
   if (mark === null || mark.first === mark.name) return null
@@ -35,13 +39,13 @@ export const refusalOfFirst = ({ name, found }: Named): string | null => {
 }
 
 /**
- * Why a database is not the cell that the settings name, or belongs to a different map than the first cell; null if it
- * is right.
+ * Explains why a database is not the cell that the settings name, or belongs to a different map than the first cell;
+ * null if it is the right database.
  */
 export const refusalOf = ({ name, found }: Named, first: Named): string | null => {
   const mark = found?.mark ?? null
   if (mark === null) {
-    // A cell is marked before it is added to the list.
+    // A cell is marked before it is added to the list, so a listed cell without a mark has lost its data.
     const isLost = found !== null && first.found?.listed.includes(name) === true
     return isLost
       ? `The cell ${name} was added before, but the database at its url is not that cell: correct the url, or restore the database from a backup.`
@@ -58,7 +62,7 @@ export const refusalOf = ({ name, found }: Named, first: Named): string | null =
   return `The databases of the cells ${first.name} and ${name} belong to different installations: check their addresses.`
 }
 
-/** Which added cells the settings lack; null if they have all. */
+/** Lists the added cells that are missing from the settings; null if none is missing. */
 const lacking = (cells: ReadonlyArray<Named>, first: Named): string | null => {
   const missing = (first.found?.listed ?? []).filter((name) => !cells.some((cell) => cell.name === name))
   return missing.length === 0
@@ -66,7 +70,7 @@ const lacking = (cells: ReadonlyArray<Named>, first: Named): string | null => {
     : `The settings must list every cell that was added. Missing: ${missing.join(", ")}.`
 }
 
-/** How the settings differ from the databases that answer; null if they match. */
+/** Explains how the settings differ from the databases that answer; null if they match. */
 export const mismatch = (cells: Array.NonEmptyReadonlyArray<Named>): string | null => {
   const [first] = cells
   const wrong = cells.map((cell) => refusalOf(cell, first)).find((refusal) => refusal !== null)
@@ -90,8 +94,8 @@ const readFound = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<Found
 const nothing: Found = { mark: null, listed: [] }
 
 /**
- * Asks the database of a cell at its current place. A move may take its tables away in the meantime, so if they are
- * missing, asks again.
+ * Asks a cell's database at its current place. A move may take the tables away in the meantime, so if they are missing,
+ * asks again.
  */
 export const ask = ({
   name,
@@ -106,7 +110,7 @@ export const ask = ({
   )
 }
 
-/** Fails if the cells in the settings do not match their databases. Does not check databases that do not answer. */
+/** Fails if the cells in the settings do not match their databases. Databases that do not answer are not checked. */
 export const verify = Effect.fnUntraced(function* (
   cells: Array.NonEmptyReadonlyArray<LivePlace.MovableOptions & { readonly name: string }>
 ): Effect.fn.Return<void, DatabaseRefused> {

@@ -23,23 +23,32 @@ export type { MoveOptions } from "../moves/movesByName.ts"
 
 /** A cell: a database schema that has all tables and contains some of the workspaces. */
 export interface CellOptions extends PlacedSchema.MovableOptions {
-  /** Lower-case letters, digits and hyphens, at most 40. A cell keeps its name when its database moves. */
+  /**
+   * The cell's name: lower-case letters, digits and hyphens, at most 40. It stays the same when the cell moves to
+   * another database.
+   */
   readonly name: string
 }
 
 /** Whether a cell can have this name: lower-case letters, digits and hyphens, at most 40. */
 export const isCellName: (name: string) => boolean = Schema.is(Cell.CellName)
 
-/** The cells of a storage. The first one also keeps organizations, keys and the list of where workspaces live. */
+/**
+ * The cells of a storage. The first cell also stores the organizations, the keys and the list of which cell each
+ * workspace is in.
+ */
 export type AllCells = Array.NonEmptyReadonlyArray<CellOptions>
 
-/** What work a program does for its cells. */
+/** Which jobs a program runs. */
 export interface WorkOptions {
-  /** The names of the cells that it claims jobs from, at least one; by default all. It answers calls for all cells. */
+  /**
+   * The names of the cells whose jobs the program claims, at least one; by default all cells. The program answers calls
+   * for all cells in any case.
+   */
   readonly work_cells?: ReadonlyArray<string>
 }
 
-/** The first of these names that is not a cell; undefined if all are cells. */
+/** The first of these names that is not a cell's; undefined if all are cells. */
 export const unknownCell = (
   cells: ReadonlyArray<Pick<CellOptions, "name">>,
   names: ReadonlyArray<string>
@@ -54,7 +63,7 @@ const unlessRefused = <A, R>(
     VersionConflict: () => Effect.fail(cellRefused("Another program is changing the list of cells. Try again."))
   })
 
-/** Opens all cells. The first one must be usable immediately; the others may become usable later. */
+/** Opens all cells. The first cell must be usable immediately; the others may become usable later. */
 const openAll = (
   [home, ...others]: AllCells,
   { work_cells }: WorkOptions
@@ -66,7 +75,7 @@ const openAll = (
     const stranger = unknownCell([home, ...others], work_cells ?? [])
     if (stranger !== undefined) return yield* cellRefused(`work_cells names ${stranger}, which is not a cell.`)
     if (work_cells?.length === 0) return yield* cellRefused("work_cells must name at least one cell.")
-    // Cells in one database share a connection that listens.
+    // Cells in the same database share one listening connection.
     const listen = yield* Listener.make
     const opened = yield* PlacedSchema.open(home, listen)
     const source = (cell: CellOptions): CellSource<DatabaseRefused> => ({
@@ -82,11 +91,11 @@ const openAll = (
   }).pipe(unlessRefused)
 
 /**
- * A storage on several PostgreSQL databases, its cells. Every workspace lives in one of them. Run `migrate` first, and `add`
- * for every cell but the first.
+ * A storage that consists of several PostgreSQL databases, its cells. Every workspace is in one cell. Run `migrate`
+ * first, and `add` for every cell except the first.
  *
- * The layer fails with `DatabaseRefused` if the first cell is unusable. While any other cell is unusable, calls for its
- * workspaces fail with `StorageUnavailable`, and a log line says why.
+ * The layer fails with `DatabaseRefused` if the first cell cannot be used. While another cell cannot be used, calls for
+ * its workspaces fail with `StorageUnavailable`, and a log line says why.
  */
 export const layer = (cells: AllCells, options: WorkOptions = {}): Layer.Layer<Storage.Storage, DatabaseRefused> =>
   Layer.effect(
@@ -94,7 +103,7 @@ export const layer = (cells: AllCells, options: WorkOptions = {}): Layer.Layer<S
     Effect.map(openAll(cells, options), ({ storage }) => storage)
   )
 
-/** Like `layer`, and provides the clock of the first cell's database instead of the host's. */
+/** Like `layer`, and also provides the clock of the first cell's database in place of the host's. */
 export const layerWithClock = (
   cells: AllCells,
   options: WorkOptions = {}
@@ -112,11 +121,11 @@ export interface CellMigration {
   readonly name: string
   /** The names of the migrations that ran. */
   readonly ran: ReadonlyArray<string>
-  /** Why the cell was not migrated; null on success. */
+  /** Why the cell was not migrated; null if the migration succeeded. */
   readonly refusal: DatabaseRefused | null
 }
 
-/** Asks the cells one after the other. If the settings do not match the databases, none is asked. */
+/** Asks the cells one after the other. Asks none if the settings do not match the databases. */
 const inEach = <A>(
   cells: AllCells,
   ask: (cell: CellOptions) => Effect.Effect<A, DatabaseRefused>
@@ -131,8 +140,8 @@ const inEach = <A>(
   )
 
 /**
- * Migrates the cells one after the other. A cell that cannot be migrated does not stop the others; if the settings do not match the
- * databases, none is migrated.
+ * Migrates the cells one after the other. A cell that cannot be migrated does not stop the others. If the settings do
+ * not match the databases, no cell is migrated.
  */
 export const migrate = (cells: AllCells, how: MigrateOptions = {}): Effect.Effect<ReadonlyArray<CellMigration>> =>
   Effect.map(
@@ -145,16 +154,16 @@ export const migrate = (cells: AllCells, how: MigrateOptions = {}): Effect.Effec
       )
   )
 
-/** Which migrations a cell has. */
+/** Which migrations a cell has run. */
 export interface CellStatus {
   readonly name: string
-  /** Null if it could not be read. */
+  /** Null if the status could not be read. */
   readonly status: SchemaStatus | null
-  /** Why it could not be read; null if it was. */
+  /** Why the status could not be read; null if it was read. */
   readonly refusal: DatabaseRefused | null
 }
 
-/** Reads which migrations each cell has, in the database that it is in. */
+/** Reads which migrations each cell has run, in the database where the cell currently is. */
 export const status = (cells: AllCells): Effect.Effect<ReadonlyArray<CellStatus>> =>
   Effect.map(inEach(cells, PlacedSchema.status), (all) =>
     all.map(([name, result]) =>
@@ -167,18 +176,21 @@ export const status = (cells: AllCells): Effect.Effect<ReadonlyArray<CellStatus>
 /** The current state of a cell. */
 export interface CellReport {
   readonly name: string
-  /** Its share of the new workspaces; null if it is not added. */
+  /** The cell's share of new workspaces, relative to the other cells' shares; null if the cell was not added. */
   readonly room: number | null
-  /** How many workspaces are placed in it. A workspace older than the cells counts only after the next write to it. */
+  /**
+   * How many workspaces are assigned to the cell. A workspace that is older than the cells counts only after the next
+   * write to it.
+   */
   readonly workspaces: number
-  /** Why it is unusable; null if it is usable. */
+  /** Why the cell cannot be used; null if it can. */
   readonly refusal: DatabaseRefused | null
   /**
-   * How long its oldest due job has waited to be claimed, in milliseconds; 0 if none is waiting or the cell is
-   * unusable.
+   * How long the cell's oldest due job has waited to be claimed, in milliseconds; 0 if no job is waiting or the cell
+   * cannot be used.
    */
   readonly work_waits_ms: number
-  /** Its move; null if its old database does not answer. */
+  /** The state of the cell's move; null if its old database does not answer. */
   readonly move: MoveState.MoveState | null
 }
 
@@ -191,7 +203,7 @@ const useHome = <A>(
     unlessRefused
   )
 
-/** How long the oldest due job has waited. A claim at time 0 takes no jobs and returns when the next one is due. */
+/** How long the oldest due job has waited. A claim at time 0 takes no jobs but returns when the next one is due. */
 const workWaits = Effect.fnUntraced(function* (storage: Opened["storage"]) {
   const { next_due_at } = yield* storage.claim({ now: 0, lease_ms: 1, limit: 1 })
   const now = yield* Clock.currentTimeMillis
@@ -202,7 +214,7 @@ type Examined = Pick<CellReport, "refusal" | "work_waits_ms">
 
 const unusable = (refusal: DatabaseRefused): Examined => ({ refusal, work_waits_ms: 0 })
 
-/** Why a cell in the settings is unusable, if it is, and how long its work has waited. */
+/** Finds out whether a cell in the settings can be used, and how long its jobs have waited. */
 const examine = (cell: CellOptions, first: CellMap.Named): Effect.Effect<Examined> =>
   Effect.gen(function* () {
     const refusal = CellMap.refusalOf(yield* CellMap.ask(cell), first)
@@ -215,7 +227,10 @@ const examine = (cell: CellOptions, first: CellMap.Named): Effect.Effect<Examine
     Effect.scoped
   )
 
-/** The current state of all cells in the settings and in the list. Only reads. Fails if the first cell is unusable. */
+/**
+ * Reports the current state of all cells in the settings and in the list. Only reads. Fails if the first cell cannot be
+ * used.
+ */
 export const report = (cells: AllCells): Effect.Effect<ReadonlyArray<CellReport>, DatabaseRefused> =>
   useHome(cells, (home) =>
     Effect.gen(function* () {
@@ -255,11 +270,12 @@ export const report = (cells: AllCells): Effect.Effect<ReadonlyArray<CellReport>
   )
 
 /**
- * Adds a cell from the settings: migrates its schema, marks it, and adds it to the list. From then on it takes a share
- * of the new workspaces in proportion to `room`; 0 takes none. For a cell that is already added, changes the room.
- * Returns the names of the migrations that ran. Can be repeated if it was stopped at any point.
+ * Adds a cell from the settings: migrates its schema, marks it, and adds it to the list. From then on the cell takes a
+ * share of the new workspaces in proportion to `room`; with 0 it takes none. If the cell was already added, only its
+ * room changes. Returns the names of the migrations that ran. If a call stops partway, it can be repeated.
  *
- * First start every host with settings that include the new cell: a host without them cannot serve its workspaces.
+ * Before that, restart every host with settings that include the new cell. A host without these settings cannot serve
+ * the cell's workspaces.
  */
 export const add = (
   cells: AllCells,
@@ -277,14 +293,14 @@ export const add = (
   return Effect.andThen(CellMap.verify(cells), Effect.tap(PlacedSchema.migrate(cell), enter))
 }
 
-/** Why a cell cannot move to its `moves_to`, one sentence for each reason; empty if it can. Only reads. */
+/** Lists why a cell cannot move to its `moves_to`, one sentence for each reason; empty if it can move. Only reads. */
 export const checkMove = (cells: AllCells, name: string): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
   Effect.andThen(CellMap.verify(cells), movesByName.checkMove(cells, name))
 
 /**
  * Moves a cell from its `url` to its `moves_to` while hosts use it, or resumes a stopped move. Hosts that were started
- * with both addresses fail over automatically; their calls wait less than a second. Refuses a cell on Citus, and names
- * the call that moves it instead.
+ * with both addresses fail over automatically; their calls wait less than a second. For a cell on Citus it fails, and
+ * the error names the Citus call that moves the cell.
  */
 export const move = (
   cells: AllCells,
@@ -302,9 +318,9 @@ export const undoMove = (
   Effect.andThen(CellMap.verify(cells), movesByName.undoMove(cells, name, options))
 
 /**
- * Ends a move whose old or new server is permanently lost: the cell continues at the other end. At the new end, the
- * last commits of the old server may be missing; at the old end, everything since the cutover is missing. Refused while
- * the lost server answers, or if the other end does not have all tables.
+ * Ends a move whose old or new server is permanently lost. The cell continues on the other server. On the new server,
+ * the last commits of the old server may be missing; on the old server, everything since the cutover is missing. Fails
+ * while the lost server still answers, or if the other server does not have all tables.
  */
 export const endMoveWithout = (
   cells: AllCells,

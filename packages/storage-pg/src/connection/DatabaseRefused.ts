@@ -3,9 +3,9 @@ import type { SqlError } from "effect/sql/SqlError"
 import { type Address, addressForm, defaultSchema, targetOf } from "./Address.ts"
 import { stateOf } from "./StatementRefused.ts"
 
-/** Why a database is unusable. */
+/** Why a database cannot be used. */
 export type RefusalReason =
-  /** The address is not that of a PostgreSQL database. */
+  /** The URL is not the URL of a PostgreSQL database. */
   | "address"
   /** The server cannot be reached. */
   | "unreachable"
@@ -13,11 +13,11 @@ export type RefusalReason =
   | "credentials"
   /** The connection cannot be encrypted, or the server's certificate is not trusted. */
   | "tls"
-  /** A pooler in front of the server cannot be used like this. */
+  /** A pooler in front of the server cannot be used in its current mode. */
   | "pooler"
   /** The server has no such database. */
   | "database"
-  /** The schema is older than this program requires. Migrate it. */
+  /** The schema is older than this program requires, and must be migrated. */
   | "older_schema"
   /** The schema is newer than this program supports. */
   | "newer_schema"
@@ -26,14 +26,15 @@ export type RefusalReason =
   /** A migration failed. Nothing was changed. */
   | "migration_failed"
   /**
-   * Another session locks a table that a migration changes. Nothing was changed. Migrate again after that session ends.
+   * Another session locks a table that a migration must change. Nothing was changed. Migrate again after that session
+   * has ended.
    */
   | "locked"
-  /** The user lacks a permission. */
+  /** The database user lacks a permission. */
   | "permission"
-  /** The database is one of several cells, or not the expected cell. */
+  /** The database is a cell although none was expected, or it is not the expected cell. */
   | "cell"
-  /** A move of a cell cannot begin or continue. */
+  /** A cell's move cannot begin or continue. */
   | "move"
   /** The folder cannot hold a database, or its database cannot be opened. */
   | "folder"
@@ -44,26 +45,26 @@ export type RefusalReason =
   /** Any other server error. */
   | "server"
 
-/** The database is unusable. The message is one sentence for an operator, without the password. */
+/** The database cannot be used. The message is one sentence for an operator and never contains the password. */
 export class DatabaseRefused extends Data.TaggedError("DatabaseRefused")<{
   readonly reason: RefusalReason
   readonly message: string
 }> {}
 
-/** The refusal of a database because of its role as a cell. */
+/** Creates the error for a database that cannot be used because of its role as a cell. */
 export const cellRefused = (message: string): DatabaseRefused => new DatabaseRefused({ reason: "cell", message })
 
 const causeOf = ({ reason: { cause } }: SqlError): string =>
   Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? ` (${cause.code})` : ""
 
-/** The server's error about a schema. It names tables and functions but no values. */
+/** The server's message about a schema. It names tables and functions but no values. */
 const findingOf = ({ reason: { cause } }: SqlError, state: string): string =>
   Predicate.hasProperty(cause, "message") && typeof cause.message === "string" ? cause.message : state
 
 /** Whether a statement failed because another session holds a lock. */
 export const isLocked = (error: SqlError): boolean => ["55P03", "40P01"].includes(stateOf(error) ?? "")
 
-/** Describes in one sentence why a migration failed. The message contains the error code but no values. */
+/** Describes in one sentence why a migration failed. The sentence contains the error code but no values. */
 export const migrationRefusalOf = (address: Address, name: string, error: SqlError): DatabaseRefused => {
   const state = stateOf(error)
   if (isLocked(error)) {
@@ -77,7 +78,7 @@ export const migrationRefusalOf = (address: Address, name: string, error: SqlErr
   })
 }
 
-/** Why TLS failed; null if something else failed. OpenSSL's code identifies an untrusted certificate. */
+/** Explains why TLS failed; null if something else failed. OpenSSL's code identifies an untrusted certificate. */
 const tlsFaultOf = (place: string, { reason: { cause, message } }: SqlError): string | null => {
   if (message === "PgConnection: Server refused TLS") {
     return `PostgreSQL at ${place} does not offer TLS, which sslmode requires: turn on TLS on the server, or set sslmode=disable on a trusted network.`
@@ -97,20 +98,20 @@ const tlsFaultOf = (place: string, { reason: { cause, message } }: SqlError): st
   return null
 }
 
-/** The refusal of an invalid address. */
+/** The error for an invalid URL. */
 export const wrongAddress = new DatabaseRefused({
   reason: "address",
   message: `The database address must point to a PostgreSQL database, ${addressForm}`
 })
 
-/** The refusal of a pooler in session mode that does not pass on the settings of connections. */
+/** The error for a pooler in session mode that does not pass on connection settings. */
 const unsupportedParameters = (place: string) =>
   new DatabaseRefused({
     reason: "pooler",
     message: `The pooler at ${place} refuses connection settings: in PgBouncer, set ignore_startup_parameters = statement_timeout,plan_cache_mode.`
   })
 
-/** Describes in one sentence why a database is unusable. */
+/** Describes in one sentence why a database cannot be used. */
 export const refusalOf = ({ schema = defaultSchema, url }: Address, error: SqlError): DatabaseRefused => {
   const target = targetOf(url)
   if (target === null) return wrongAddress

@@ -10,22 +10,23 @@ import { connectionOf, type DatabaseOptions, sharedConnectionOf } from "./Pools.
 
 /*
  * A pooler between hosts and PostgreSQL, such as PgBouncer. In session mode, a connection keeps its server process. In
- * transaction mode, each statement may run in another one, so nobody can listen there.
+ * transaction mode, each statement may run in a different server process, so no connection can listen for
+ * notifications.
  */
 
-/** The server process that ran a statement, and which database it serves. */
+/** The server process that ran a statement, and the database that it serves. */
 const Backend = Schema.Struct({
   pid: Schema.Int,
   role: Schema.String,
-  /** Names the server and the database. */
+  /** A name for the server and the database. */
   place: Schema.String,
-  /** Whether the server ends statements that run for too long. */
+  /** Whether the server cancels statements that run too long. */
   is_timed: Schema.Boolean
 })
 const readBackend = someRowsReader(Backend)
 const backend = query("backend")
 
-/** How many times two connections are asked in alternation for their server processes. */
+/** How many times two connections are asked, alternating, which server process they use. */
 const turns = 3
 
 const refused = (message: string) => new DatabaseRefused({ reason: "pooler", message })
@@ -45,8 +46,8 @@ const backendOf = (connection: PgConnection.PgConnection) =>
   Effect.map(connection.query(backend), ({ rows }) => readBackend(rows)[0])
 
 /**
- * Fails unless each connection keeps its own server process. Under load, a pooler in transaction mode may seem to do the
- * same.
+ * Fails unless each connection keeps its own server process. Without load, a pooler in transaction mode may also seem
+ * to do so, so two connections are asked several times.
  */
 const checkSessions = Effect.fnUntraced(function* (options: DatabaseOptions, place: string) {
   const config = yield* connectionOf(options)
@@ -61,7 +62,7 @@ const checkSessions = Effect.fnUntraced(function* (options: DatabaseOptions, pla
   return own.is_timed ? own : yield* untimed(place, own.role)
 })
 
-/** Fails unless the addresses of a database, and of the pooler in front of it, can be used as intended. */
+/** Fails unless the URL of a database, and the URL of the pooler in front of it, can be used as intended. */
 export const check = (options: DatabaseOptions): Effect.Effect<void, DatabaseRefused> => {
   const { pooler_url } = options
   const placeOf = (url: DatabaseOptions["url"]) => targetOf(url)?.place ?? "an unknown place"

@@ -4,9 +4,9 @@ import { Effect, Redacted } from "effect"
 import { addressOf } from "./Address.ts"
 import { DatabaseRefused } from "./DatabaseRefused.ts"
 
-/** Certificates of a connection as PEM text, instead of the files that an address can name. */
+/** The certificates of a connection as PEM text. They replace the files that a URL can name. */
 export interface TlsOptions {
-  /** The certificate authorities to trust instead of those that Node trusts. */
+  /** The certificate authorities to trust instead of Node's. */
   readonly ca?: string
   /** The client certificate that this program presents to the server. */
   readonly cert?: string
@@ -14,7 +14,10 @@ export interface TlsOptions {
   readonly key?: string
 }
 
-/** Modes with TLS. All verify the server's certificate; `verify-ca` does not check the name in it. */
+/**
+ * The values of `sslmode` that encrypt. All of them verify the server's certificate; `verify-ca` does not check the
+ * host name in it.
+ */
 const encrypted = ["require", "verify-ca", "verify-full"]
 const modes = ["disable", "allow", "prefer", ...encrypted]
 const files = { ca: "sslrootcert", cert: "sslcert", key: "sslkey" } as const
@@ -24,16 +27,16 @@ const refused = (message: string) => new DatabaseRefused({ reason: "tls", messag
 const codeOf = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? ` (${error.code})` : ""
 
-/** Runs a step. If it throws, fails with the given message. */
+/** Runs a function. If it throws, fails with the given message. */
 const attempt = <A>(step: () => A, message: (code: string) => string): Effect.Effect<A, DatabaseRefused> =>
   Effect.try({ try: step, catch: (error) => refused(message(codeOf(error))) })
 
-/** Reads the certificates that the parameters of an address name, as PEM text. */
+/** Reads the certificate files that a URL's parameters name, as PEM text. */
 const read = Effect.fnUntraced(function* (params: URLSearchParams): Effect.fn.Return<TlsOptions, DatabaseRefused> {
   const texts: { -readonly [K in keyof TlsOptions]: TlsOptions[K] } = {}
   for (const part of ["ca", "cert", "key"] as const) {
     const path = params.get(files[part])
-    // As in psql, `system` means the authorities that this machine trusts.
+    // As in psql, `system` stands for the authorities that this machine trusts.
     if (path === null || (part === "ca" && path === "system")) continue
     texts[part] = yield* attempt(
       () => readFileSync(path, "utf8"),
@@ -44,10 +47,10 @@ const read = Effect.fnUntraced(function* (params: URLSearchParams): Effect.fn.Re
 })
 
 /**
- * Decides how to encrypt the connections of an address; undefined leaves that to its `sslmode`.
+ * Decides how to encrypt the connections to a URL; undefined if the URL's `sslmode` decides.
  *
- * `sslmode` is as in libpq, except that `require` also verifies the certificate. Fails with `tls` if files cannot be
- * read or settings conflict. No message repeats a path, a key or a password.
+ * `sslmode` works as in libpq, except that `require` also verifies the certificate. Fails with `tls` if files cannot be
+ * read or settings contradict each other. No message repeats a path, a key or a password.
  */
 export const tlsOf = Effect.fnUntraced(function* (options: {
   readonly url: Redacted.Redacted<string>

@@ -13,23 +13,23 @@ import * as DatabaseSchema from "../migrations/Schema.ts"
 
 type Run = (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, Storage.StorageUnavailable>
 
-/** Runs an action at a place, with the settings for connecting to it. */
+/** Runs an action for the current place of a database, with the settings for connecting to it. */
 export type AtPlace<E> = (connection: PgConnection.Config) => Effect.Effect<void, E, Scope.Scope>
 
 /**
- * Statements to one database. Each returns, or fails with `StorageUnavailable`, within a time limit.
+ * Runs statements in one database. Each statement returns, or fails with `StorageUnavailable`, within a time limit.
  *
- * If the database moves, they fail over: a statement that does not find its tables has not run, so it is retried at the
- * new place.
+ * If the database moves to another server, statements fail over. A statement that does not find its tables has not run,
+ * so it is retried at the new place.
  */
 export interface Database {
-  /** The schema with the tables. Statements are written for `quotewire` and rewritten for this schema. */
+  /** The schema that contains the tables. Statements are written for `quotewire` and rewritten for this schema. */
   readonly schema: string
   /** How long a statement may take, and how long a call may wait for it, in milliseconds. */
   readonly call_ms: number
-  /** Runs a read-only statement. Many share a connection. */
+  /** Runs a read-only statement. Several statements share a connection. */
   readonly read: Run
-  /** Runs a statement on an exclusive connection. */
+  /** Runs a statement on a connection of its own. */
   readonly write: Run
 }
 
@@ -39,13 +39,13 @@ export interface PlacedDatabase extends Database {
   readonly atEachPlace: <E>(use: AtPlace<E>) => Effect.Effect<void, E>
 }
 
-/** How to find a database and the engine of its schema. */
+/** How to find a database, and which engine manages its schema. */
 export interface Site {
   /** Finds the address of the database's current place. */
   readonly find: Effect.Effect<Redacted.Redacted<string>, DatabaseRefused>
   /** Determines the engine of the schema there. Fails if this program cannot use the schema. */
   readonly engineOf: (run: SessionRun) => Effect.Effect<Engine, SqlError | DatabaseRefused>
-  /** Whether the database may be at a different place if its last known one does not answer. */
+  /** Whether the database may be at a different place if its last known place does not answer. */
   readonly can_move: boolean
 }
 
@@ -65,16 +65,16 @@ const retryUseMs = 1_000
 /** The shortest time between two searches for a database whose place does not answer, in milliseconds. */
 const suspectEveryMs = 1_000
 
-/** The current place of a database, and what to do when it may have moved. */
+/** The current place of a database, and what to do if the database may have moved. */
 interface Following extends Pick<PlacedDatabase, "atEachPlace"> {
   readonly current: () => Current
-  /** Searches for the database, unless it was already found after these pools were used. */
+  /** Searches for the database, unless it was already found again after these pools were used. */
   readonly follow: (used: Current) => Effect.Effect<void, Storage.StorageUnavailable>
-  /** Searches for the database elsewhere, because it may have moved if its place does not answer. */
+  /** Searches for the database at its other place, because it may have moved if its place does not answer. */
   readonly suspectMove: () => void
 }
 
-/** Opens pools at the current place of a database, and new ones after each move. */
+/** Opens connection pools at a database's current place, and new ones after each move. */
 const followSite = Effect.fnUntraced(function* (
   options: Pools.DatabaseOptions,
   { can_move, engineOf, find }: Site
@@ -90,7 +90,7 @@ const followSite = Effect.fnUntraced(function* (
     const pools = yield* Scope.provide(Pools.make(at, engine), own)
     return { url, engine, connection: yield* Pools.connectionOf(at, engine), pools, scope: own }
   })
-  // In its own scope, because an attempt that fails must leave nothing behind for the next one.
+  // Uses a scope of its own, because a failed attempt must leave nothing behind for the next attempt.
   const useAt = Effect.fnUntraced(function* <E>(use: AtPlace<E>, at: Current): Effect.fn.Return<void, E> {
     const own = yield* Scope.fork(at.scope)
     yield* Effect.onError(Scope.provide(use(at.connection), own), (cause) => Scope.close(own, Exit.failCause(cause)))
@@ -102,7 +102,7 @@ const followSite = Effect.fnUntraced(function* (
     const left = current
     current = yield* openAt(url)
     yield* Effect.logInfo("The database has moved; switched to the new database")
-    // Lets reads that are still running there finish.
+    // Delays closing the old pools, so that reads that are still running there can finish.
     run(Effect.delay(Scope.close(left.scope, Exit.void), left.pools.call_ms))
     const here = current
     const again = { schedule: Schedule.spaced(retryUseMs), while: () => here === current }
@@ -130,7 +130,7 @@ const followSite = Effect.fnUntraced(function* (
   }
 })
 
-/** Logs why a search is refused, but repeats the same reason only after a success. */
+/** Logs why a search fails. The same reason is logged again only after a search has succeeded. */
 const logRefusals = <A, E>(search: Effect.Effect<A, DatabaseRefused | E>): Effect.Effect<A, DatabaseRefused | E> => {
   let refusal: string | null = null
   const log = ({ message }: DatabaseRefused) =>
@@ -186,7 +186,7 @@ export const make = Effect.fnUntraced(function* (
 type Fork = <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 
 /**
- * Concurrent callers share one run of the effect. An interruption means that the storage is closed, so it is
+ * Makes concurrent callers share one run of the effect. An interruption means that the storage was closed, so it is
  * unavailable.
  */
 const coalesced = (run: Fork, effect: Effect.Effect<void, Storage.StorageUnavailable>) => {

@@ -17,16 +17,19 @@ import * as PgliteSession from "./PgliteSession.ts"
 import * as Tidying from "./Tidying.ts"
 
 /*
- * A database in a folder, for one process: PostgreSQL runs in this process, with the shipped schema.
+ * A database in a folder, for one process. PostgreSQL itself runs in this process, with the same schema as on a server.
  */
 
-/** Only the owner may read the folder. */
+/** The file mode of the folder: only the owner may use it. */
 const privateMode = 0o700
 
-/** Names that a folder without a database may contain: files of this program, hidden files, and those on new disks. */
+/**
+ * Matches the files that a folder without a database may contain: this program's files, hidden files, and files that
+ * exist on new disks.
+ */
 const known = /^(?:\.|database|lock\.|sandbox\.|lost\+found$)/
 
-/** Creates the folder. Fails if it is used for something else. */
+/** Creates the folder. Fails if the folder is used for something else. */
 const prepare = Effect.fnUntraced(function* (folder: string) {
   const strangers = yield* attempt(folder, () => {
     mkdirSync(folder, { recursive: true, mode: privateMode })
@@ -45,13 +48,13 @@ interface Opened {
   readonly failure: PgliteServer.PgliteServer["failure"]
 }
 
-/** Opens the database, with the newest schema. */
+/** Opens the database and migrates it to the newest schema. */
 const opened = Effect.fnUntraced(function* (
   folder: string
 ): Effect.fn.Return<Opened, DatabaseRefused | SqlError, Scope.Scope> {
   const path = join(folder, "database")
   const unfinished = join(folder, "database.unfinished")
-  // A process died while it created the database: nothing was stored there.
+  // If a process died while it was creating the database, nothing was stored there, so start over.
   const isNew = yield* attempt(folder, () => {
     if (existsSync(unfinished)) rmSync(path, { recursive: true, force: true })
     if (existsSync(path)) return false
@@ -66,10 +69,12 @@ const opened = Effect.fnUntraced(function* (
   return { run, failure: server.failure }
 })
 
-/** The error of a statement that ran out of disk space. It changed nothing, and other statements may still work. */
+/**
+ * The error code of a statement that ran out of disk space. It changed nothing, and other statements may still work.
+ */
 const diskFull = "53100"
 
-/** Logs why statements fail: once, until a write succeeds again. */
+/** Creates a function that logs why statements fail. It logs again only after a write has succeeded. */
 const makeReport = () => {
   let reported: string | null = null
   return {
@@ -85,10 +90,10 @@ const makeReport = () => {
   }
 }
 
-/** The longest that a call may wait, in milliseconds. Usually the database answers immediately. */
+/** The longest time that a call may wait, in milliseconds. Usually the database answers immediately. */
 const callMs = 10_000
 
-/** Opens the database in a folder until the scope closes, and creates it in a new or an empty folder. */
+/** Opens the database in a folder until the scope closes. In a new or empty folder, creates the database first. */
 export const open = Effect.fnUntraced(function* (
   path: string
 ): Effect.fn.Return<PlacedDatabase, DatabaseRefused, Scope.Scope> {
@@ -125,7 +130,7 @@ export const open = Effect.fnUntraced(function* (
         Effect.tap(statement(sql, params), () => report.wrote),
         Effect.sync(onWrite)
       ),
-    // There is no connection to listen on, because only this process uses the database.
+    // There is nothing to listen for, because only this process uses the database.
     atEachPlace: () => Effect.void
   }
 })

@@ -7,17 +7,22 @@ import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import { attempt } from "./FolderRefused.ts"
 
 /*
- * The lock of a folder: files `lock.1`, `lock.2` and so on, of which the last one counts. It names its owner.
+ * The lock of a folder. It consists of the files `lock.1`, `lock.2` and so on. Only the last file counts, and it names
+ * its owner.
  *
- * Nobody removes the last file. Whoever finds that its owner has ended creates the next one, which only one process can
- * do. So two processes that find the same lock stale cannot both take it, as they could if they removed it.
+ * Nobody removes the last file. A process that finds that its owner has ended creates the next file, and only one
+ * process can do that. So two processes that find the same outdated lock cannot both take it, as they could if they
+ * removed it.
  */
 
-/** Who holds a lock. */
+/** The process that holds a lock. */
 const Owner = Schema.Struct({
   pid: Schema.Int,
   host: Schema.String,
-  /** Identifies the process, because process IDs are reused; null where that is unknown. */
+  /**
+   * When the process started. It identifies the process together with its ID, because process IDs are reused. Null if
+   * it is unknown.
+   */
   started: Schema.NullOr(Schema.String)
 })
 type Owner = typeof Owner.Type
@@ -26,10 +31,13 @@ const Lock = Schema.fromJsonString(Schema.Struct({ owner: Owner }))
 const decode = Schema.decodeUnknownOption(Lock)
 const encode = Schema.encodeSync(Lock)
 
-/** Races are rare and end quickly, so more attempts mean that something else is wrong. */
+/**
+ * How many times taking the lock is attempted. Races are rare and end quickly, so if more attempts are needed,
+ * something else is wrong.
+ */
 const attempts = 10
 
-/** What a file contains; null if it cannot be read. */
+/** Reads a file; null if it cannot be read. */
 const textOf = (file: string): string | null => {
   try {
     return readFileSync(file, "utf8")
@@ -38,10 +46,10 @@ const textOf = (file: string): string | null => {
   }
 }
 
-/** When a process started, and whether it still runs; null on systems other than Linux. */
+/** Finds out when a process started, and whether it is still running; null on systems other than Linux. */
 const processOf = (number: number): { readonly started: string; readonly isRunning: boolean } | null => {
   const boot = textOf("/proc/sys/kernel/random/boot_id")?.trim()
-  // The name of the program, in parentheses, can contain spaces.
+  // Splits after the last parenthesis, because the program's name, which is in parentheses, can contain spaces.
   const [state, ...fields] =
     textOf(`/proc/${number}/stat`)
       ?.replace(/^.*\) /s, "")
@@ -52,7 +60,7 @@ const processOf = (number: number): { readonly started: string; readonly isRunni
     : { started: `${boot} ${started}`, isRunning: state !== "Z" && state !== "X" }
 }
 
-/** Whether a process exists on this machine, even one of another user. */
+/** Whether a process exists on this machine, even another user's process. */
 const exists = (number: number): boolean => {
   try {
     return kill(number, 0)
@@ -61,7 +69,7 @@ const exists = (number: number): boolean => {
   }
 }
 
-/** Whether an owner may still use the folder. For an owner on another machine, this cannot be known. */
+/** Whether an owner may still be using the folder. If the owner is on another machine, that cannot be known. */
 const mayRun = (owner: Owner): boolean => {
   if (owner.host !== hostname()) return true
   if (!exists(owner.pid)) return false
@@ -71,13 +79,13 @@ const mayRun = (owner: Owner): boolean => {
 
 const numbered = /^lock\.([1-9]\d{0,8})$/
 
-/** The number of the last lock; 0 if there is none. */
+/** The number of the last lock file; 0 if there is none. */
 const lastIn = (folder: string): number =>
   Math.max(0, ...readdirSync(folder).map((name) => Number(numbered.exec(name)?.[1] ?? 0)))
 
 const fileOf = (folder: string, number: number) => join(folder, `lock.${number}`)
 
-/** The owner that a lock names; null if it was released, which leaves it empty. */
+/** Reads the owner that a lock file names; null if the lock was released, because releasing it empties the file. */
 const ownerIn = (folder: string, number: number): Owner | null =>
   Option.match(decode(textOf(fileOf(folder, number))), { onNone: () => null, onSome: ({ owner }) => owner })
 
@@ -90,7 +98,7 @@ const inUse = (folder: string, number: number, owner: Owner): DatabaseRefused =>
   return new DatabaseRefused({ reason: "in_use", message: `${folder} is in use by ${who}: ${todo}.` })
 }
 
-/** Creates a file together with its content; false if the name already exists. */
+/** Creates a file together with its content. Returns false if the name already exists. */
 const create = (file: string, temporary: string): boolean => {
   try {
     linkSync(temporary, file)
@@ -101,14 +109,14 @@ const create = (file: string, temporary: string): boolean => {
   }
 }
 
-/** Takes the lock if its owner has ended. Returns its number; null if another process was faster. */
+/** Takes the lock if its owner has ended. Returns the lock's number; null if another process was faster. */
 const take = (folder: string, temporary: string): number | DatabaseRefused | null => {
   const last = lastIn(folder)
   const owner = ownerIn(folder, last)
   if (owner !== null && mayRun(owner)) return inUse(folder, last, owner)
   const number = last + 1
   if (!create(fileOf(folder, number), temporary)) return null
-  // Since the search, others may have taken and released this number and the next one.
+  // Since the search, other processes may have taken and released this number and the next one.
   if (lastIn(folder) !== number) {
     rmSync(fileOf(folder, number), { force: true })
     return null
@@ -117,10 +125,10 @@ const take = (folder: string, temporary: string): number | DatabaseRefused | nul
   return number
 }
 
-/** Writes a lock to a temporary file, which is then linked to its name. */
+/** Writes a lock to a temporary file, which is then linked to the lock's name. */
 const write = (folder: string, owner: Owner): string => {
   const file = join(folder, `lock.new.${hostname()}.${pid}`)
-  // A leftover file of an earlier process with the same ID may be linked to a lock.
+  // Removes a leftover file of an earlier process with the same ID, because it may be linked to a lock.
   rmSync(file, { force: true })
   writeFileSync(file, encode({ owner }), { mode: 0o600 })
   return file
@@ -143,11 +151,15 @@ const acquire = Effect.fnUntraced(function* (folder: string) {
 })
 
 /**
- * Empties the lock, which works even on a full disk. If the folder was removed meanwhile, there is nothing to release.
+ * Empties the lock file, which works even if the disk is full. If the folder was removed in the meantime, there is
+ * nothing to release.
  */
 const release = (folder: string, number: number) =>
   Effect.ignore(attempt(folder, () => truncateSync(fileOf(folder, number))))
 
-/** Locks a folder until the scope closes. Fails with `in_use` if another process, or this one, holds the lock. */
+/**
+ * Locks a folder until the scope closes. Fails with `in_use` if another process, or this process itself, holds the
+ * lock.
+ */
 export const lock = (folder: string): Effect.Effect<void, DatabaseRefused, Scope.Scope> =>
   Effect.asVoid(Effect.acquireRelease(acquire(folder), (number) => release(folder, number)))

@@ -4,10 +4,11 @@ import { faultOf, folderRefused } from "./FolderRefused.ts"
 import type { Pglite } from "./PgliteSession.ts"
 
 /*
- * PostgreSQL in this process. PGlite is an optional package, so it is loaded only here, and only when it is needed.
+ * Runs PostgreSQL in this process, with PGlite. PGlite is an optional package, so it is imported only here, and only
+ * when it is needed.
  */
 
-/** The version of the package that this program was tested with. */
+/** The version of PGlite that this program was tested with. */
 const tested = "0.5.16"
 
 const missing = new DatabaseRefused({
@@ -27,8 +28,8 @@ const load = Effect.tryPromise({
 })
 
 /**
- * How the server runs. Its buffers are small, because they are part of this process. It plans statements once, as on
- * other servers. Settings must not go into the files of the database, because they would persist.
+ * The server's settings. Its buffers are small, because they are in this process's memory. It plans each statement
+ * once, as on other servers. These settings must not be written to the database's files, because they would persist.
  */
 const settings = [
   "shared_buffers=16MB",
@@ -39,12 +40,12 @@ const settings = [
   "log_min_error_statement=panic"
 ].flatMap((setting) => ["-c", setting])
 
-/** The maximum number of lines of the server's log that are kept. */
+/** How many of the last lines of the server's log are kept. */
 const maxLines = 20
 
 const otherVersion = /initialized by PostgreSQL version (\S+), which is not compatible with this version (\d+)/
 
-/** Says why a database cannot be opened, given what the server reported. */
+/** Explains why a database cannot be opened, from the server's report. */
 const refusalOf = (folder: string, error: unknown, report: string): DatabaseRefused => {
   const fault = faultOf(folder, error, report)
   if (fault !== null) return folderRefused(fault)
@@ -66,7 +67,10 @@ export interface PgliteServer extends Pglite {
   readonly failure: () => string | null
 }
 
-/** Opens the database in `path`, a part of `folder`, until the scope closes. Creates an empty database there if there is none. */
+/**
+ * Opens the database in `path`, a folder inside `folder`, until the scope closes. Creates an empty database if there is
+ * none.
+ */
 export const open = (folder: string, path: string): Effect.Effect<PgliteServer, DatabaseRefused, Scope.Scope> =>
   Effect.gen(function* () {
     const PGlite = yield* load

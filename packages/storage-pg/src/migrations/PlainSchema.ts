@@ -8,13 +8,13 @@ import * as Columns from "../rows/Columns.ts"
 import * as DatabaseSchema from "./Schema.ts"
 
 /*
- * A schema that is not a cell: it stays on one server.
+ * A schema that is not a cell. It cannot move to another server.
  */
 
 const readFound = Columns.someRowsReader(Schema.Struct({ found: Schema.Boolean }))
 const readStates = Columns.rowsReader(Schema.Struct({ state: Schema.String }))
 
-/** The `found` of a statement with one row. */
+/** Runs a statement that returns one row with a boolean column `found`, and returns its value. */
 export const finds = (run: Run, sql: string): Effect.Effect<boolean, SqlError> =>
   Effect.map(run(sql), ({ rows }) => readFound(rows)[0].found)
 
@@ -32,7 +32,7 @@ export const isDistributed = (run: Run): Effect.Effect<boolean, SqlError> =>
 
 const hasPlace = "select to_regclass('quotewire.place') is not null as found"
 
-/** The state that moves recorded for the schema (`place_table.sql`); null if it has never moved. */
+/** The state that a move recorded for the schema (`place_table.sql`); null if the schema has never moved. */
 const stateOfMove = Effect.fnUntraced(function* (run: Run) {
   if (!(yield* finds(run, hasPlace))) return null
   const [row] = readStates((yield* run("select state from quotewire.place")).rows)
@@ -46,7 +46,7 @@ const onCitus = cellRefused(
   "Citus has distributed this schema: pass the schema as a cell (--cells or QUOTEWIRE_CELLS, or PgCells)."
 )
 
-/** The address of a schema that does not move. Fails if a move has taken it elsewhere. */
+/** The URL of a schema that does not move. Fails if a move has taken the schema elsewhere. */
 export const find = (options: DatabaseOptions): Effect.Effect<Redacted.Redacted<string>, DatabaseRefused> =>
   using(
     options,
@@ -56,12 +56,12 @@ export const find = (options: DatabaseOptions): Effect.Effect<Redacted.Redacted<
     })
   )
 
-/** Always plain PostgreSQL. Fails if Citus has distributed the schema. */
+/** The engine is always plain PostgreSQL. Fails if Citus has distributed the schema. */
 export const engineOf = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<Engine, SqlError | DatabaseRefused> {
   return (yield* isDistributed(run)) ? yield* onCitus : "postgresql"
 })
 
-/** A migration requires a schema that is not being moved and that Citus has not distributed. */
+/** The steps of a migration. They fail if the schema is being moved or Citus has distributed it. */
 export const steps: DatabaseSchema.Steps = {
   begin: () => Effect.void,
   check: Effect.fnUntraced(function* (run) {
@@ -75,14 +75,14 @@ export const steps: DatabaseSchema.Steps = {
 /**
  * Migrates the schema to the version that this program needs. Returns the names of the migrations that ran.
  *
- * Runs all of them or none, in one transaction. If several hosts migrate concurrently, one does the work; the others
- * wait and then find nothing to do. Does not change a newer schema.
+ * Runs all pending migrations or none, in one transaction. If several hosts migrate concurrently, one host does the
+ * work; the others wait and then find nothing to do. A newer schema is not changed.
  *
- * A migration waits half a second for a table that another session has locked, and retries for half a minute. Then it
- * fails with `locked`.
+ * If another session has locked a table, the migration waits for it for half a second, and retries for half a minute.
+ * Then it fails with `locked`.
  *
- * A dry run does the same and rolls it back: it shows whether the migrations would run, and takes their locks
- * meanwhile.
+ * A dry run does the same and then rolls everything back. It shows whether the migrations would succeed, and takes the
+ * same locks while it runs.
  */
 export const migrate = (
   options: DatabaseOptions,

@@ -9,26 +9,32 @@ import * as Columns from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
 import { KnownMigrations, type Migration } from "./migrations.ts"
 
-/** Which migrations a database has, and which ones this program needs. */
+/** Which migrations a database has run, and which ones this program needs. */
 export interface SchemaStatus {
-  /** The newest migration in the database; 0 in an empty one. */
+  /** The number of the newest migration that ran in the database; 0 if the database is empty. */
   readonly found: number
-  /** The oldest program that can use this schema, given as the newest migration that it knows. */
+  /**
+   * The oldest program that can use this schema, identified by the number of the newest migration that the program
+   * knows.
+   */
   readonly serves_from: number
-  /** The newest migration that this program knows. */
+  /** The number of the newest migration that this program knows. */
   readonly known: number
   /** The names of the migrations that have not run. */
   readonly pending: ReadonlyArray<string>
-  /** Whether the pending migrations exclude the hosts that use the schema now. They stop being ready when it is migrated. */
+  /**
+   * Whether the pending migrations exclude the hosts that use the schema now. After the migration, these hosts stop
+   * being ready.
+   */
   readonly excludes_older: boolean
 }
 
 const readStatusRow = Columns.someRowsReader(Schema.Struct({ found: Schema.Int, serves_from: Schema.Int }))
 
-/** The statement that reads which migrations a database has. The schema must exist. */
+/** The statement that reads which migrations a database has run. The schema must exist. */
 export const statusStatement = query("schema_status")
 
-/** Reads the answer to `statusStatement`, for a program that knows these migrations. */
+/** Reads the answer to `statusStatement`. `known` are the migrations that this program knows. */
 export const readStatus = (rows: unknown, known: ReadonlyArray<Migration>): SchemaStatus => {
   const [{ found, serves_from }] = readStatusRow(rows)
   const pending = known.slice(found)
@@ -41,7 +47,7 @@ export const readStatus = (rows: unknown, known: ReadonlyArray<Migration>): Sche
   }
 }
 
-/** Why this program cannot use a schema; null if it can. */
+/** Explains why this program cannot use a schema; null if it can. */
 export const incompatibility = ({ found, serves_from, known }: SchemaStatus): DatabaseRefused | null => {
   if (found < known) {
     const message = `The database schema is at migration ${found}, but this program needs ${known}. First run quotewire migrate, PgStorage.migrate, or postgres({ migrate: true }).`
@@ -63,11 +69,11 @@ const statusOn = Effect.fnUntraced(function* (run: Run) {
   return readStatus(rows, yield* KnownMigrations)
 })
 
-/** Reads which migrations a database has. Changes nothing. */
+/** Reads which migrations a database has run. Changes nothing. */
 export const status = (options: DatabaseOptions): Effect.Effect<SchemaStatus, DatabaseRefused> =>
   using(options, statusOn)
 
-/** Determines the engine of a schema. Fails if this program cannot use the schema. */
+/** Determines which engine manages a schema. Fails if this program cannot use the schema. */
 export const examineOn = Effect.fnUntraced(function* (
   run: Run,
   engineOf: (run: Run) => Effect.Effect<Engine, SqlError | DatabaseRefused>
@@ -82,12 +88,13 @@ export const examine = (
   engineOf: (run: Run) => Effect.Effect<Engine, SqlError | DatabaseRefused>
 ): Effect.Effect<Engine, DatabaseRefused> => using(options, (run) => examineOn(run, engineOf))
 
-// One host migrates at a time. The number is arbitrary; nothing else locks it.
+// Lets only one host migrate at a time. The number is arbitrary; nothing else uses this lock.
 const lock = "select pg_advisory_xact_lock(5849202817)"
 const migrationTable = statements("migration_table.sql")
 
-// Hosts' statements queue behind a migration that waits for a table. So it soon releases its place, lets them run and
-// retries. That is before PostgreSQL checks for deadlocks (after a second), which could cancel a host's statement.
+// While a migration waits for a table, hosts' statements queue behind it. So it soon stops waiting, lets them run and
+// retries. It stops before PostgreSQL checks for deadlocks (after a second), because that check could cancel a host's
+// statement.
 const shortLockTimeout = "set local lock_timeout = '500ms'"
 const retries = { schedule: Schedule.spaced("500 millis"), times: 29 }
 
@@ -107,7 +114,7 @@ export const moving = new DatabaseRefused({
     "The cell is being moved, or was moved away from this database: after the move, migrate the cell in its new database."
 })
 
-/** Additional steps of a migration. Each is part of its transaction. */
+/** Additional steps of a migration, which run in its transaction. */
 export interface Steps {
   readonly begin: (run: Run) => Effect.Effect<void, SqlError>
   /** Fails if the schema must not be migrated. */
@@ -130,7 +137,7 @@ export const migrateOn = Effect.fnUntraced(function* (
 ) {
   yield* run("begin")
   yield* begin(run)
-  // Building an index may take long, and so may another host's migration.
+  // No time limit, because building an index, or waiting for another host's migration, may take long.
   for (const statement of ["set local statement_timeout = 0", lock, shortLockTimeout, ...migrationTable]) {
     yield* run(statement)
   }
@@ -145,7 +152,7 @@ export const migrateOn = Effect.fnUntraced(function* (
   return pending.map(({ name }) => name)
 })
 
-/** Migrates a schema with these steps. Returns the names of the migrations that ran. */
+/** Migrates a schema with these additional steps. Returns the names of the migrations that ran. */
 export const migrateWith = (
   options: DatabaseOptions,
   steps: Steps,

@@ -8,7 +8,10 @@ import { type End, refusalAt, refused } from "./MoveRefused.ts"
 
 /** The latest step of a move. */
 export type Progress =
-  /** Tables are being copied. Sizes are those on the old server's disk, which includes more dead rows. */
+  /**
+   * Tables are being copied. `total_bytes` is their size on the old server's disk. It includes more dead rows than the
+   * copies do.
+   */
   | {
       readonly step: "copying"
       readonly copied_bytes: number
@@ -18,22 +21,25 @@ export type Progress =
   /** The new server stopped at a moment that made it lose the copy of a table, so everything is copied again. */
   | { readonly step: "copying_again" }
   /**
-   * All tables are copied, and changes are being replicated. The lag is how much of the old server's log remains to be
-   * sent.
+   * All tables are copied, and later changes are being replicated. `lag_bytes` is the part of the old server's log that
+   * the new server has not received.
    */
   | { readonly step: "following"; readonly lag_bytes: number }
-  /** The cell is held: hosts cannot read or write it. */
+  /** The cell is held, which means that hosts can neither read nor write it. */
   | { readonly step: "held" }
-  /** The hold was released, because other sessions locked the tables or the new server was too slow. It is retried. */
+  /**
+   * The hold was released, because other sessions locked the tables or the new server was too slow. The hold will be
+   * retried.
+   */
   | { readonly step: "released"; readonly held_ms: number }
   /** The cutover is done: the cell is in its new database. */
   | { readonly step: "switched"; readonly held_ms: number }
-  /** The new database does not answer during an undo: its schema and subscription must be dropped manually. */
+  /** The new database does not answer during an undo, so its schema and subscription must be dropped manually. */
   | { readonly step: "unreachable" }
-  /** Another step of the move is done. */
+  /** Another step of the move was completed. */
   | { readonly step: "begun" | "arriving" | "published" | "subscribed" | "settled" | "unsubscribed" | "cleared" }
 
-/** A move of a cell: from where, and to where. */
+/** A move of a cell, from one database to another. */
 export interface Move {
   readonly from: DatabaseOptions
   readonly to: DatabaseOptions
@@ -41,11 +47,11 @@ export interface Move {
   readonly onProgress: (progress: Progress) => Effect.Effect<void>
 }
 
-/** One end of a move, while a command works on it. */
+/** One end of a move, with an open connection that a command uses. */
 export interface Connected {
   readonly schema: string | undefined
   readonly session: Session.Session
-  /** Runs a step. Describes a failure in one sentence. */
+  /** Runs a step. Turns a failure into one sentence. */
   readonly step: <A>(
     step: (session: Session.Session) => Effect.Effect<A, SqlError>
   ) => Effect.Effect<A, DatabaseRefused>
@@ -53,14 +59,14 @@ export interface Connected {
 
 const running = refused("Another command is moving this cell: wait for that command, or stop it.")
 
-/** Connects to one end and locks it. Statements have no time limit, and commits are durable. */
+/** Connects to one end and locks it. Statements on the connection have no time limit, and commits are durable. */
 export const connect = (end: End, options: DatabaseOptions): Effect.Effect<Connected, DatabaseRefused, Scope.Scope> =>
   Effect.gen(function* () {
     const session = yield* Session.open(options)
     for (const setting of ["statement_timeout = 0", "synchronous_commit = on"]) {
       yield* session.run(`set ${setting}`, [], false)
     }
-    // The server takes a moment to detect that an earlier command has ended.
+    // Retries, because the server takes a moment to notice that an earlier command has ended.
     yield* Effect.flatMap(lockEnd(session, end, options.schema), (isLocked) =>
       isLocked ? Effect.void : Effect.fail(running)
     ).pipe(Effect.retry({ schedule: Schedule.spaced("100 millis"), times: 10, while: (error) => error === running }))

@@ -3,10 +3,10 @@ import { DatabaseRefused, refusalOf } from "../connection/DatabaseRefused.ts"
 import type { DatabaseOptions } from "../connection/Pools.ts"
 import { stateOf } from "../connection/StatementRefused.ts"
 
-/** Which end of a move. */
+/** The end of a move: the old or the new database. */
 export type End = "old" | "new"
 
-/** A move cannot begin or continue. */
+/** Creates the error for a move that cannot begin or continue. */
 export const refused = (message: string): DatabaseRefused => new DatabaseRefused({ reason: "move", message })
 
 const permissions: Readonly<Record<End, string>> = {

@@ -6,16 +6,19 @@ import { tableBytes } from "./Replication.ts"
 import * as Source from "./Source.ts"
 import * as Target from "./Target.ts"
 
-/** How often the progress of a copy is read and how often it is reported, in milliseconds. */
+/** How often a copy's progress is read, and how often it is reported, in milliseconds. */
 const pollMs = 200
 const reportEveryMs = 2_000
-/** The cell is held only once the lag is this small, so that the rest arrives within the hold. */
+/** The cell is held only when the lag is at most this many bytes, so that the rest arrives during the hold. */
 const maxLagBytes = 256 * 1_024
-/** A subscription that has not run for this long will not restart by itself. */
+/** If a subscription has not run for this long, in milliseconds, it will not restart by itself. */
 const maxStoppedMs = 60_000
-/** A copy that has made no progress for this long is stuck. */
+/** If a copy has made no progress for this long, in milliseconds, it is stuck. */
 const maxStalledMs = 600_000
-/** A slot that a copied table needs and that is missing for this long was lost. In a healthy copy it is missing briefly. */
+/**
+ * If a slot that a copied table needs is missing for this long, in milliseconds, it was lost. In a healthy copy, a slot
+ * is missing only briefly.
+ */
 const maxMissingMs = 5_000
 
 const notRunning = refused(
@@ -26,7 +29,7 @@ const slotIsLost = refused(
   "The old server has invalidated the replication slot of this move, and has lost the changes that the new database had not received yet: the slot kept more WAL than max_slot_wal_keep_size, or was idle for longer than idle_replication_slot_timeout. Raise that limit, run the command with --undo, and move the cell again."
 )
 
-/** Reads the progress and the lag of the copy. Fails if the subscription or the slot of the move is gone. */
+/** Reads the copy's progress and lag. Fails if the subscription or the move's slot is gone. */
 const readState = Effect.fnUntraced(function* (source: Connected, target: Connected, moveId: string) {
   const copied = yield* target.step((session) => Target.copied(session, moveId))
   const lag = yield* source.step((session) => Source.lag(session, moveId, copied?.needed_slots ?? []))
@@ -51,8 +54,9 @@ const progressOf = Effect.fnUntraced(function* (
 })
 
 /**
- * How far a subscription has progressed. The lag does not show this, because hosts keep writing. As long as tables are
- * copied, the position is that of the copies: the subscription itself follows the log, even if a copy is stuck.
+ * How far a subscription has progressed. The lag does not show this, because hosts keep writing. While tables are being
+ * copied, `confirmed` is the position of the copies, because the subscription itself follows the log even if a copy is
+ * stuck.
  */
 interface Reached {
   readonly tables_left: number
@@ -64,9 +68,9 @@ const isFurther = (now: Reached, best: Reached): boolean =>
   now.tables_left < best.tables_left || now.copied_bytes > best.copied_bytes || now.confirmed > best.confirmed
 
 /**
- * Waits until all tables are copied and the replication lag is small. False if the copy of a table can never end,
- * because its slot was lost. PostgreSQL drops the slot of a table before it records that the slot is no longer needed.
- * If the new server crashes in between, the table waits for a slot that does not exist.
+ * Waits until all tables are copied and the replication lag is small. Returns false if the copy of a table can never
+ * end, because its slot was lost. That can happen because PostgreSQL drops a table's slot before it records that the
+ * slot is no longer needed. If the new server crashes in between, the table waits for a slot that does not exist.
  */
 export const catchUp = Effect.fnUntraced(function* (
   source: Connected,

@@ -17,7 +17,7 @@ import * as Target from "./Target.ts"
 const stillAnswers = (end: End) =>
   refused(`The ${end} server answers, so it is not lost: run the command again without --lost.`)
 
-/** Fails if an end answers. */
+/** Fails if the database at this end answers. */
 const expectLost = (end: End, options: DatabaseOptions): Effect.Effect<void, DatabaseRefused> =>
   using(options, Place.read).pipe(
     Effect.andThen(Effect.fail(stillAnswers(end))),
@@ -62,7 +62,7 @@ const cleared = refused(
 
 const undecided = refused("The cell is still in its old database: run the command with --undo.")
 
-/** Returns the cell to its old database, with its state at the cutover. */
+/** Returns the cell to its old database, in the state that it had at the cutover. */
 const returnToOld = Effect.fnUntraced(function* ({
   from,
   onProgress,
@@ -86,6 +86,6 @@ const returnToOld = Effect.fnUntraced(function* ({
   )
 })
 
-/** Ends a move whose other end is lost. Fails if that end answers. */
+/** Ends a move if one end is lost. Fails if the database at that end still answers. */
 export const endWithout = (lost: End, move: Move): Effect.Effect<Outcome, DatabaseRefused> =>
   inRealTime(lost === "old" ? continueAtNew(move) : returnToOld(move))

@@ -14,21 +14,21 @@ import * as Source from "./Source.ts"
 import * as Target from "./Target.ts"
 
 /**
- * The outcome of a move command: `nothing` if there was nothing to do; `kept_at_new` or `kept_at_old` if the other end
- * is lost.
+ * The outcome of a move command. `nothing` means that there was nothing to do. `kept_at_new` and `kept_at_old` mean
+ * that the other end is lost.
  */
 export type Outcome = "moved" | "undone" | "nothing" | "kept_at_new" | "kept_at_old"
 
 /** The maximum number of times that everything is copied. */
 const maxCopies = 5
-/** How many times a hold is attempted, and the pause between attempts in milliseconds. */
+/** How many times a hold is attempted, and the pause between attempts, in milliseconds. */
 const maxHolds = 20
 const betweenHoldsMs = 1_000
 
 const readId = someRowsReader(Schema.Struct({ id: Schema.String }))
 const newId = "select replace(gen_random_uuid()::text, '-', '') as id"
 
-/** A move with connections to both ends. */
+/** A move with open connections to both ends. */
 interface Ends extends Move {
   readonly source: Connected
   readonly target: Connected
@@ -38,11 +38,11 @@ const placeOf = ({ step }: Connected) => step(({ run }) => Place.read(run))
 
 const notHere = refused("The cell is not at its url: set url to the address of the database that the cell is in.")
 
-/** Why a move cannot begin; empty if it can. */
+/** Lists why a move cannot begin; empty if it can. */
 const unmetBy = Effect.fnUntraced(function* ({ from, source, target }: Ends) {
   const { state } = yield* placeOf(source)
   if (state === "left" || state === "arriving") return yield* notHere
-  // A stopped move is resumed regardless of the preconditions.
+  // A stopped move is resumed even if the preconditions are no longer met.
   if (state === "leaving" || state === "held") return []
   const refusal = DatabaseSchema.incompatibility(yield* DatabaseSchema.status(from))
   if (refusal !== null) return yield* refusal
@@ -56,10 +56,10 @@ const otherRelease = refused(
   "Another release of this program began the move: continue with that release, or run the command with --undo."
 )
 
-/** Begins the move unless it has already begun. Returns its id and epoch. */
+/** Begins the move, unless it has already begun. Returns the move's ID and the cell's epoch, which counts its moves. */
 const begin = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
   if (place.state === "leaving" && place.move_id !== null) {
-    // Resuming requires this program's schema version at both places.
+    // Resuming requires that both places have this program's schema version.
     if (DatabaseSchema.incompatibility(yield* DatabaseSchema.status(ends.from)) !== null) return yield* otherRelease
     return { move_id: place.move_id, epoch: place.epoch }
   }
@@ -80,21 +80,21 @@ const copyKeepsFailing = refused(
   "The new server keeps losing its copy, because the server keeps stopping. See the server's log. Then run the command again, or with --undo."
 )
 
-/** Subscribes the new database, and waits until it has caught up. False if its copy was lost. */
+/** Subscribes the new database, and waits until it has caught up. Returns false if the copy was lost. */
 const copy = Effect.fnUntraced(function* ({ from, onProgress, source, target }: Ends, moveId: string) {
   const isSubscribed = yield* target.step((session) => Target.isSubscribed(session, moveId))
   if (!(yield* source.step((session) => Source.publish(session, moveId, isSubscribed)))) return yield* slotIsGone
   yield* onProgress({ step: "published" })
   yield* target.step((session) => Target.subscribe(session, moveId, from.url))
   const copySlots = yield* target.step((session) => Target.copySlotNames(session, moveId))
-  // Recorded before the first slot is created, so that an undo always finds them.
+  // Recorded before the first slot is created, so that undoing the move always finds the slots.
   yield* source.step((session) => Source.noteCopySlots(session, moveId, copySlots))
   yield* target.step((session) => Target.startCopying(session, moveId))
   yield* onProgress({ step: "subscribed" })
   return yield* catchUp(source, target, moveId, onProgress)
 })
 
-/** Copies the cell, catches up with its changes, and cuts over. */
+/** Copies the cell, waits until the copy has caught up with later changes, and cuts over. */
 const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
   const { onProgress, source, target, to } = ends
   const { epoch, move_id } = yield* begin(ends, place)
@@ -123,7 +123,7 @@ const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Pla
   )
 })
 
-/** Cleans up after the cutover, at both ends. */
+/** Cleans up at both ends after the cutover. */
 const finish = Effect.fnUntraced(function* ({ onProgress, source, target }: Ends, moveId: string) {
   yield* target.step((session) => Target.settle(session, moveId))
   yield* onProgress({ step: "settled" })
@@ -141,7 +141,7 @@ const both = Effect.fnUntraced(function* (move: Move) {
   return ends
 })
 
-/** Why a move cannot begin, one sentence for each reason. Only reads. */
+/** Lists why a move cannot begin, one sentence for each reason. Only reads. */
 export const check = (move: Move): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
   inRealTime(Effect.scoped(Effect.flatMap(both(move), unmetBy)))
 
@@ -175,8 +175,8 @@ const undoAtTarget = Effect.fnUntraced(function* ({ to }: Move, moveId: string) 
 }, Effect.scoped)
 
 /**
- * Undoes a move before its cutover. If the new database does not answer, what the move created there must be removed
- * manually.
+ * Undoes a move before its cutover. If the new database does not answer, an operator must remove what the move created
+ * there.
  */
 export const undoMove = (move: Move): Effect.Effect<Outcome, DatabaseRefused> =>
   Effect.gen(function* () {

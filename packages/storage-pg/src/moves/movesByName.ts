@@ -34,7 +34,7 @@ const moveOf = (
     ? Effect.fail(cellRefused(`Set moves_to of the cell ${from.name} to the address of its new database.`))
     : Effect.succeed({ from, to: { ...from, url: moves_to }, onProgress })
 
-/** What to do instead if the cell is on Citus; null if it is not. */
+/** Explains what to do instead if the cell is on Citus; null if it is not. */
 const citusMove = (cell: NamedCell): Effect.Effect<string | null, DatabaseRefused> =>
   Effect.map(using(cell, Citus.engineOf), (engine) =>
     engine === "citus"
@@ -42,7 +42,7 @@ const citusMove = (cell: NamedCell): Effect.Effect<string | null, DatabaseRefuse
       : null
   )
 
-/** Why a cell cannot move to its `moves_to`, one sentence for each reason; empty if it can. Only reads. */
+/** Lists why a cell cannot move to its `moves_to`, one sentence for each reason; empty if it can move. Only reads. */
 export const checkMove = (cells: Cells, name: string): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
   Effect.gen(function* () {
     const cell = yield* cellOf(cells, name)
@@ -52,8 +52,8 @@ export const checkMove = (cells: Cells, name: string): Effect.Effect<ReadonlyArr
 
 /**
  * Moves a cell from its `url` to its `moves_to` while hosts use it, or resumes a stopped move. Hosts that were started
- * with both addresses fail over automatically; their calls wait less than a second. Refuses a cell on Citus, and names
- * the call that moves it instead.
+ * with both addresses fail over automatically; their calls wait less than a second. For a cell on Citus it fails, and
+ * the error names the Citus call that moves the cell.
  */
 export const move = (
   cells: Cells,
@@ -79,7 +79,7 @@ export const undoMove = (
   )
 
 /**
- * Ends a move whose old or new server is permanently lost: the cell continues at the other end, with the data there.
+ * Ends a move whose old or new server is permanently lost. The cell continues on the other server, with the data there.
  */
 export const endMoveWithout = (
   cells: Cells,

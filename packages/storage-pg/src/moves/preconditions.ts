@@ -1,18 +1,21 @@
 import type * as Source from "./Source.ts"
 import type * as Target from "./Target.ts"
 
-/** The first PostgreSQL release with the replication features that a move needs. */
+/** The first PostgreSQL version with the replication features that a move needs. */
 const oldestVersion = 140_000
-/** A slot and a sender for the move, and two for the tables that are copied concurrently. */
+/**
+ * How many replication slots and senders a move needs: one for the move itself, and two for tables that are copied
+ * concurrently.
+ */
 const senders = 3
 
-/** Facts about both ends of a move before it begins. */
+/** Facts about both ends, read before a move begins. */
 export interface EndFacts {
   readonly old: Source.Facts
   readonly new: Target.Facts
 }
 
-/** The unmet preconditions of a move, one sentence for each that says what to do. */
+/** Lists the unmet preconditions of a move, one sentence for each. The sentences say what to do. */
 export const unmet = ({ new: to, old: from }: EndFacts): ReadonlyArray<string> =>
   [
     from.version < oldestVersion && "The old server is older than PostgreSQL 14: upgrade the server first.",

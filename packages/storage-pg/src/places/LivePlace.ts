@@ -8,7 +8,7 @@ import * as Place from "./Place.ts"
 
 /** How to connect to a schema that can move to another database. */
 export interface MovableOptions extends Omit<DatabaseOptions, "pooler_url"> {
-  /** The address of the other database. A move copies the schema to it, under the same name. */
+  /** The URL of the other database. A move copies the schema to it, under the same name. */
   readonly moves_to?: Redacted.Redacted<string>
 }
 
@@ -27,10 +27,10 @@ const refusals = {
 
 interface Reader {
   readonly options: DatabaseOptions
-  /** Fails with a description if the place does not answer. */
+  /** Reads the state of the place. Fails with a description if the place does not answer. */
   readonly read: Effect.Effect<Place.Place, DatabaseRefused>
   readonly releaseOverdue: Effect.Effect<unknown, SqlError>
-  /** Records a decided move in its new database. */
+  /** Records in the new database that a move was decided. */
   readonly settle: (move_id: string) => Effect.Effect<unknown, SqlError>
 }
 
@@ -54,10 +54,10 @@ const readerOf = (options: DatabaseOptions): Effect.Effect<Reader, never, Scope.
 
 const unknown: Place.Place = { state: "unknown" }
 
-/** Reads the state of a place; `unknown` if it does not answer. */
+/** Reads the state of a place; `unknown` if the place does not answer. */
 const placeOf = (reader: Reader) => Effect.orElseSucceed(reader.read, () => unknown)
 
-/** Ends an overdue hold, whose command has died. */
+/** Ends an overdue hold. The command that began it has died. */
 const releaseOverdue = (reader: Reader, place: Place.Place) =>
   place.state === "held" && place.is_overdue ? Effect.ignore(reader.releaseOverdue) : Effect.void
 
@@ -83,7 +83,7 @@ const findIn = Effect.fnUntraced(function* ({ moves_to, ...own }: MovableOptions
     }
     if (where === "left" || where === "arriving") return yield* refusals[where]
     if (where === "unknown") {
-      // Fails with the reason, unless the place answers now.
+      // If the place still does not answer, this fails with the reason.
       yield* first.read
       if (second !== null) yield* second.read
     }
@@ -94,6 +94,6 @@ const findIn = Effect.fnUntraced(function* ({ moves_to, ...own }: MovableOptions
   return yield* refusals.held
 })
 
-/** Finds the address of a cell's current place. If a move holds the cell, waits for as long as a call may take. */
+/** Finds the URL of a cell's current place. If a move holds the cell, waits as long as a call may take. */
 export const find = (options: MovableOptions): Effect.Effect<Redacted.Redacted<string>, DatabaseRefused> =>
   inRealTime(Effect.scoped(findIn(options)))

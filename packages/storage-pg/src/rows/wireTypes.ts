@@ -6,7 +6,7 @@ const { OID } = PgTypes
 const bytes = 8
 const twoTo32 = 2 ** 32
 
-// Numbers are exact up to 2^53. Times and counters stay far below that.
+// JavaScript numbers are exact up to 2^53. Times and counters stay far below that.
 const int8: PgTypes.Codec<number | bigint> = {
   encode: (value) => {
     const encoded = new Uint8Array(bytes)
@@ -22,6 +22,6 @@ const int8: PgTypes.Codec<number | bigint> = {
   decode: ({ buffer, byteOffset }) => Result.succeed(Number(new DataView(buffer, byteOffset, bytes).getBigInt64(0)))
 }
 
-/** The type codecs, with `bigint` columns as numbers. */
+/** The type codecs of connections. They read `bigint` columns as numbers. */
 export const wireTypes: PgTypes.Registry = PgTypes.makeRegistry()
 wireTypes.register(OID.int8, int8, { arrayOid: OID.int8Array })
