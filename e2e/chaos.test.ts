@@ -9,7 +9,7 @@ const [round] = draw({ seed: 1, cycles: 20, cycles_per_round: 20, grounds: ["sta
 
 describe("hosts that share a database with a standby", () => {
   it.live(
-    "keep every promise while faults strike in twenty cycles under load",
+    "keep every guarantee through twenty cycles of faults under load",
     () =>
       Effect.gen(function* () {
         if (round === undefined) return assert.fail("The plan is empty")

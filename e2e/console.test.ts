@@ -162,7 +162,7 @@ describe("the console", () => {
     await receiver.close()
   })
 
-  it("adds an endpoint once, however fast the button is clicked, and shows its secret only then", async () => {
+  it("adds an endpoint once, even if the button is clicked repeatedly, and shows the secret only once", async () => {
     const receiver = await failing()
     await signIn(keys.server, "/webhooks")
     await page.getByLabel("Address").fill(receiver.url)
@@ -282,7 +282,7 @@ describe("the console", () => {
     assert.deepStrictEqual(errors, [])
   })
 
-  it("is at most 120 kB in size, compressed", async () => {
+  it("is at most 120 kB when compressed", async () => {
     const sizes = await Promise.all(
       ["console", "console/console.js", "console/console.css"].map(async (path) => {
         const answer = await fetch(`${host.address}/${path}`, { headers: { "accept-encoding": "gzip" } })

@@ -115,7 +115,7 @@ onEveryStorage("a hundred identical concurrent calls", (it) => {
     })
   )
 
-  it.effect("run a sandbox control once, whichever control it is", () =>
+  it.effect("run each kind of sandbox control once", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -130,7 +130,7 @@ onEveryStorage("a hundred identical concurrent calls", (it) => {
     })
   )
 
-  it.effect("start one quote request, which all of them return", () =>
+  it.effect("start one quote request, which every call returns", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization

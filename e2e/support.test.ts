@@ -265,7 +265,7 @@ describe("support finds out that a quote never came because", () => {
     )
   })
 
-  it("the event's handler gave up with an error, which is named", async () => {
+  it("the event's handler failed with an error, which is named", async () => {
     await prepare(declining)
     const { quotewire } = host
     const stop = quotewire.consume(

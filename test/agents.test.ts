@@ -78,7 +78,7 @@ describe("what a client keeps of a tool declaration", () => {
     assert.deepStrictEqual<object>(Kept.compare(declared, referring), everything)
   })
 
-  it("lacks what an emptied object has lost", () => {
+  it("lacks the properties of an emptied object", () => {
     const emptied = { ...declared, properties: { pets: { type: "array", items: {} } } }
     assert.deepStrictEqual<object>(Kept.compare(declared, emptied), {
       facts: [1, 2],

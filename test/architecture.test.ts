@@ -351,7 +351,7 @@ describe("hosts", () => {
   }
   const hosts = Object.entries(allowed).flatMap(([name, names]) => srcOf(name).map((source) => ({ source, names })))
 
-  it("know operations and how to call them, while a program also knows what to wire", () => {
+  it("import only what they need to call operations, and a program also imports what it wires", () => {
     holds(
       hosts.flatMap(({ source: { path, imports }, names }) =>
         imports
@@ -363,7 +363,7 @@ describe("hosts", () => {
     )
   })
 
-  it("read HTTP in one place: the agent endpoint knows messages and only its protocol's headers", () => {
+  it("read HTTP in one place: the agent endpoint sees only messages and its protocol's headers", () => {
     // Except for the client of another host, which must use HTTP.
     const endpoint = srcOf("mcp").filter(({ path }) => path !== "packages/mcp/src/serving/Bridge.ts")
     holds(

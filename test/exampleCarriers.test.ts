@@ -90,17 +90,23 @@ interface BadDay {
 }
 
 const badDays: ReadonlyArray<BadDay> = [
-  { weather: "busy", title: "asks again after a 429 with Retry-After", failures: [[429]], reason: null, fault: "" },
+  {
+    weather: "busy",
+    title: "repeats the ask after a 429 with Retry-After",
+    failures: [[429]],
+    reason: null,
+    fault: ""
+  },
   {
     weather: "burst",
-    title: "outlasts a burst of 503, by a repeat of the request and then of the ask",
+    title: "survives a burst of 503 answers by repeating first the request and then the ask",
     failures: [[503, 503], [503]],
     reason: null,
     fault: "HTTP_503"
   },
   {
     weather: "maintenance",
-    title: "says maintenance when the carrier is closed for an hour",
+    title: "reports maintenance when the carrier is closed for an hour",
     failures: [[503]],
     reason: "maintenance",
     fault: "HTTP_503"

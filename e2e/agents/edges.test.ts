@@ -66,7 +66,7 @@ layer(agentHosts(), { excludeTestServices: true })("the agent endpoint over HTTP
     })
   )
 
-  it.effect("answers a thousand concurrent calls, unaffected by every hundredth caller disconnecting", () =>
+  it.effect("answers a thousand concurrent calls, even if every hundredth caller disconnects", () =>
     Effect.gen(function* () {
       const { base_urls, keys } = yield* AgentHosts
       const headers = { "content-type": "application/json", authorization: `Bearer ${keys.server}` }

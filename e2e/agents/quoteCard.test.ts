@@ -106,7 +106,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
     })
   )
 
-  it.effect("separates the differences between quotes from what they share", () =>
+  it.effect("separates what differs between quotes from what is the same", () =>
     Effect.gen(function* () {
       const { send } = yield* CardProgram
       const result = yield* shown("renters", "quotes_ready")

@@ -151,7 +151,7 @@ describe("an endpoint that recovers after 10,000 failed deliveries", () => {
   const endpoint = { isUp: false, confirmed: [] as string[] }
   const eventTypes = ["queued", "updated", "completed"].map((type) => `quote_request.${type}`)
   testWebhooks(
-    "gets every waiting delivery once, spread over the lanes, and none before its time",
+    "gets every waiting delivery once, spread over the lanes, and no delivery early",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({ event_types: [...eventTypes, "quote.created"] }, live)

@@ -106,7 +106,7 @@ describe("an attempt during which delivery is turned off and on again", () => {
   const endpoint = { isUp: false, slow: "none" }
   const isSlow = (body: string) => body.includes(endpoint.slow)
   testWebhooks(
-    "leaves its delivery cancelled when it completes, and a replay completes the delivery once",
+    "leaves the delivery cancelled when the attempt completes, and a replay delivers the event once",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

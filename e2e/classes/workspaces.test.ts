@@ -104,7 +104,7 @@ const storages = [
 describe("equal ids in two workspaces", () => {
   for (const [name, storage] of storages) {
     it.live(
-      `in ${name}: each workspace has its own quotes, events, signatures and deliveries, and a reset of one spares the other`,
+      `in ${name}: each workspace has its own quotes, events, signatures and deliveries, and resetting one workspace leaves the other unchanged`,
       () => Effect.scoped(Effect.provide(story, storage))
     )
   }

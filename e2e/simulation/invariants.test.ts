@@ -180,7 +180,7 @@ describe("the story checks", () => {
   })
 
   for (const [promise, [finding, findings]] of Object.entries({ ...ofReadings, ...ofWebhooks, ...ofOthers })) {
-    it(`detect a broken promise: ${promise}`, () => {
+    it(`detect a broken guarantee: ${promise}`, () => {
       assert.isTrue(
         findings().some((found) => finding.test(found)),
         findings().join("\n")

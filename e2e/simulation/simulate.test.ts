@@ -9,7 +9,7 @@ const ground = Grounds.inMemory()
 
 describe("a simulated service with failing hosts, storage, carriers and receivers", () => {
   for (const from of [1, 51, 101, 151]) {
-    it(`keeps every promise in the stories of seeds ${from} to ${from + 49}`, { timeout: 300_000 }, () => {
+    it(`keeps every guarantee in the stories of seeds ${from} to ${from + 49}`, { timeout: 300_000 }, () => {
       for (let seed = from; seed < from + 50; seed++) {
         const story = Writer.write(seed, { requests })
         assert.deepStrictEqual(play(story, ground(seed)).findings, [], linesOf(story).join("\n"))

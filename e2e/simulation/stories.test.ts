@@ -11,10 +11,10 @@ import * as Writer from "./Writer.ts"
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-describe("a story that once found a fault", () => {
+describe("a story that once revealed a fault", () => {
   const ground = Grounds.inMemory()
   for (const [found, story] of Object.entries(knownStories)) {
-    it(`keeps every promise now: ${found}`, () => {
+    it(`now keeps every guarantee: ${found}`, () => {
       for (const seed of [1, 2, 3, 4]) assert.deepStrictEqual(play({ ...story, seed }, ground(seed)).findings, [])
     })
   }

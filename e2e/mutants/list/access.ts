@@ -80,7 +80,7 @@ export const access = inPackage("core")({
       to: `\`\${workspaceId} \${kind} \${id}\``,
       found_by: test(
         "packages/core/test/access/moved.test.ts",
-        "does not open in another workspace, or as another kind, id or version"
+        "cannot be opened in another workspace, or as another kind, id or version"
       )
     }
   ],
@@ -97,7 +97,7 @@ export const access = inPackage("core")({
       to: "endOf(second) > endOf(first) ? first : second",
       found_by: test(
         "packages/core/test/access/retryAfter.property.test.ts",
-        "is exact for any limits, costs and times: a call is refused a second earlier, and accepted then"
+        "is exact for any limits, costs and times: a call one second early is refused, and a call on time is accepted"
       )
     },
     {

@@ -29,7 +29,7 @@ export const running = inPackage("core")({
       to: "if (isDone || job.ordered) return Effect.void",
       found_by: test(
         "packages/core/test/runner/runner.test.ts",
-        "wait for the first job if it has died, and no other job runs before it"
+        "wait for the first job if its handler has crashed, and no other job runs before it"
       )
     }
   ],

@@ -14,7 +14,7 @@ describe("a simulated service on the SQL that ships", () => {
   }, 120_000)
   afterAll(() => started?.close())
 
-  it("keeps every promise in the stories of seeds 1 to 10", { timeout: 300_000 }, () => {
+  it("keeps every guarantee in the stories of seeds 1 to 10", { timeout: 300_000 }, () => {
     for (let seed = 1; seed <= 10; seed++) {
       const story = Writer.write(seed, { requests })
       assert.deepStrictEqual(play(story, nextGround()).findings, [], linesOf(story).join("\n"))

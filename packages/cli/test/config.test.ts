@@ -243,7 +243,7 @@ describe("a configuration file that cannot be used", () => {
     })
   )
 
-  it.live("gets a hint to use JavaScript if Node cannot run TypeScript", () =>
+  it.live("is reported with a hint to use JavaScript if Node cannot run TypeScript", () =>
     Effect.gen(function* () {
       const env = { NODE_OPTIONS: "--no-experimental-strip-types" }
       const { code, stderr } = yield* run(dev, env, yield* folder({ "quotewire.config.ts": "export default {}" }))
@@ -274,7 +274,7 @@ describe("a configuration file that cannot be used", () => {
     })
   )
 
-  it.effect("fails after loading for a minute", () =>
+  it.effect("is reported if it does not finish loading within a minute", () =>
     Effect.gen(function* () {
       const cwd = yield* folder({ "endless.mjs": "await new Promise(() => {})\nexport default {}" })
       const loading = yield* Effect.forkChild(Effect.flip(load(Option.some(join(cwd, "endless.mjs")))))
@@ -326,7 +326,7 @@ describe("quotewire dev with a configuration file", () => {
     })
   )
 
-  it.live("names each environment's carriers when ready, and counts them if they are too many to name", () =>
+  it.live("lists each environment's carriers when ready, or their number if there are too many to list", () =>
     Effect.gen(function* () {
       const config = `
         import { acme } from "./acme.ts"

@@ -43,7 +43,7 @@ const killWhileCopying = (env: Record<string, string>) =>
   })
 
 describe("quotewire cells move", () => {
-  it.effect("resumes after being killed, and appears in list and check", () =>
+  it.effect("resumes after being killed, and appears in the output of cells list and cells check", () =>
     Effect.gen(function* () {
       const env = yield* movable
       yield* done(["cells", "add", "home"], env)

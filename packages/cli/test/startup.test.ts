@@ -41,7 +41,7 @@ describe("a process", () => {
     )
   })
 
-  it("loads the service and its storage if it serves an agent itself, which shows that this test recognizes them", () => {
+  it("loads the service and its storage if it serves an agent itself, so this test can detect them", () => {
     const loaded = loadedBy("mcp").flatMap((url) => service.exec(url)?.[0] ?? [])
     assert.includeMembers(loaded, [
       "/storage-memory/",

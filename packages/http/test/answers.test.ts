@@ -9,7 +9,7 @@ import * as Wire from "./support/wire.ts"
 const conforms = Conforms.make(OpenApi.document(operations, "https://api.quotewire.dev"))
 
 describe("answers", () => {
-  it.live("have the operation's bytes and their exact length", () =>
+  it.live("have the operation's exact bytes and their length", () =>
     Effect.gen(function* () {
       const { keys, port, send } = yield* start()
       const answer = yield* send("GET", "/v1/things/th_1")
@@ -78,7 +78,7 @@ describe("answers", () => {
     })
   )
 
-  it.live("to a defect reveal nothing internal", () =>
+  it.live("to a failed call reveal nothing internal", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const answer = yield* send("DELETE", "/v1/things/th_1")

@@ -104,7 +104,7 @@ describe("pipelined requests whose answers are not read", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("close their connection if there are too many, and no more of them are answered", () =>
+  it.live("close their connection if there are too many, and no further requests are answered", () =>
     Effect.gen(function* () {
       const { port, noted } = yield* serving()
       const shapes = [
@@ -150,7 +150,7 @@ describe("pipelined requests whose answers are not read", () => {
 })
 
 describe("unread answers", () => {
-  it.live("close their connection after a timeout, and few of them are produced", () =>
+  it.live("close their connection after a timeout, and few answers are produced before that", () =>
     Effect.gen(function* () {
       const { port, noted, sockets } = yield* serving({
         read_timeout_ms: 300,

@@ -133,7 +133,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("of callers that disconnect end the wait immediately", () =>
+  it.live("of callers that disconnect end the callers' waits immediately", () =>
     Effect.gen(function* () {
       const { keys, notes, port } = yield* start()
       const wire = yield* Wire.open(port)

@@ -74,7 +74,7 @@ describe("a console link", () => {
     })
   )
 
-  it.live("exists only where the host created one", () =>
+  it.live("is accepted only by a host that creates such links", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ console: {} })
       const answer = yield* send("POST", "/console/session", { key: null, json: { link: "x" }, headers: fromPage })

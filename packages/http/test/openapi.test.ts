@@ -56,7 +56,7 @@ describe("the OpenAPI document", () => {
     assert.deepInclude(body, { required: ["name"], additionalProperties: false })
   })
 
-  it("shows a schema as annotated", () => {
+  it("describes a schema with its annotations", () => {
     const schema = ["requestBody", "content", "application/json", "schema", "properties", "application"]
     assert.deepStrictEqual(at("paths", "/v1/things", "post", ...schema), {
       description: "Free facts",

@@ -48,7 +48,7 @@ describe("a JSON-RPC batch", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("cannot contain a handshake or a message of the revision without a handshake", () =>
+  it.effect("cannot contain a handshake, or a message in the revision without a handshake", () =>
     Effect.gen(function* () {
       const initialize = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-03-26" } }
       const { body } = yield* send({ as: "server", message: [initialize, modern("tools/list"), ping] })

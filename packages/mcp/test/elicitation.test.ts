@@ -285,7 +285,7 @@ describe("a person who declines", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("closing the form does not count as declining, but starts nothing", () =>
+  it.effect("is distinguished from a person who closes the form, which starts nothing but can be repeated", () =>
     Effect.gen(function* () {
       const question = yield* send(startWith(1))
       for (const answer of [{ action: "cancel" }, {}, "yes"].map((given) => answering(question, Object(given)))) {

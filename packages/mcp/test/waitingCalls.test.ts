@@ -21,7 +21,7 @@ const emptyLists = Array.from({ length: 40_000 }, () => [])
 const nulls = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`n${at}`, null]))
 
 describe("calls that wait for a person", () => {
-  it.effect("drop arguments that count as absent from memory", () =>
+  it.effect("keep no arguments in memory that count as absent", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const longPolls = yield* LongPolls.LongPolls
@@ -51,7 +51,7 @@ describe("calls that wait for a person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("drop unread parts of their messages from memory", () =>
+  it.effect("keep no unread parts of their messages in memory", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const longPolls = yield* LongPolls.LongPolls

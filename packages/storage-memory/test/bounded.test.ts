@@ -191,7 +191,7 @@ describe("memory use", () => {
 
 describe("the in-memory storage", () => {
   it.effect(
-    "reads any page of a long feed at that page's cost",
+    "reads a page of a long feed at a cost that depends only on the page",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const total = 1_000_000
@@ -254,7 +254,7 @@ describe("the in-memory storage", () => {
   )
 
   it.effect(
-    "keeps lists sorted in whatever order ids are added and removed",
+    "keeps lists sorted, whatever the order in which ids are added and removed",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const random = scattered(17)

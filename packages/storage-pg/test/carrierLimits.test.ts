@@ -64,7 +64,7 @@ const three = Effect.gen(function* () {
 })
 
 describe("three hosts on one database", () => {
-  it.effect("together keep to a carrier's declared rate, and use it fully", () =>
+  it.effect("together stay within a carrier's declared rate, and use all of it", () =>
     Effect.gen(function* () {
       const hosts = yield* three
       const asked: Array<number> = []

@@ -112,7 +112,7 @@ describe("a storage with cells", () => {
     })
   )
 
-  it.effect("leaves workspaces from before the cells where they are", () =>
+  it.effect("leaves workspaces in place that existed before the cells", () =>
     Effect.gen(function* () {
       const home = yield* memory
       const record = Change.record({
@@ -196,7 +196,7 @@ describe("a host whose cell list differs from other hosts' lists", () => {
   )
 })
 
-describe("a host that works for some of the cells", () => {
+describe("a host that runs jobs for some of the cells", () => {
   it.effect("claims jobs only from these cells, and answers calls for all cells", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory

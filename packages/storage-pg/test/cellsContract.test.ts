@@ -6,7 +6,7 @@ import { fourInMemory, join } from "./support/cells.ts"
 
 const fourCells = Layer.effect(Storage.Storage, Effect.flatMap(fourInMemory, join))
 
-describe("four cells in memory keep the rules of storage", () => {
+describe("four in-memory cells satisfy the storage contract", () => {
   for (const { name, run } of StorageContract.cases) {
     it.effect(name, () => run.pipe(Effect.provide(fourCells)))
   }

@@ -17,7 +17,7 @@ const forget = Effect.flatMap(Storage.Storage, (storage) => storage.claim({ now:
 
 const onEmpty = <A, E, R>(test: Effect.Effect<A, E, R>) => emptyAll.pipe(Effect.andThen(forget), Effect.andThen(test))
 
-layer(storage, { timeout: 60_000 })("four cells on two servers keep the rules of storage", (it) => {
+layer(storage, { timeout: 60_000 })("four cells on two servers satisfy the storage contract", (it) => {
   for (const { name, run } of StorageContract.cases) it.effect(name, () => onEmpty(run))
 
   it.effect.prop(

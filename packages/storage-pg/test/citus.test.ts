@@ -51,7 +51,7 @@ describe.skipIf(citusUrl === undefined)(`on Citus (${needed})`, () => {
     { name: "one cell", storage: oneCell },
     { name: "two cells", storage: twoCells }
   ])("$name", ({ storage }) => {
-    layer(storage, { timeout: 60_000 })("keep the rules of storage", (it) => {
+    layer(storage, { timeout: 60_000 })("satisfy the storage contract", (it) => {
       for (const { name, run } of StorageContract.cases) it.effect(name, () => onEmpty(run))
 
       it.effect.prop(

@@ -59,7 +59,7 @@ const withJob = Change.make(workspace(1), {
 })
 
 describe("a host whose database has moved", () => {
-  it.effect("asks for jobs as long as it does not hear of them at the new place", () =>
+  it.effect("polls for jobs until it receives hints from the new database", () =>
     Effect.gen(function* () {
       const ears: Array<Listener.Ear> = []
       let refuses = false
@@ -88,7 +88,7 @@ describe("a host whose database has moved", () => {
     })
   )
 
-  it.effect("listens at the new place even if the first attempt fails", () =>
+  it.effect("listens to the new database even if the first attempt fails", () =>
     Effect.gen(function* () {
       const { url, wire } = yield* wireTo((yield* scopedDatabase).url)
       const options = { url: Redacted.make(url) }

@@ -300,8 +300,8 @@ describe("two hosts on one database", () => {
   )
 })
 
-describe("two ids that are equal in the database", () => {
-  it.effect("are one record, and an adjacent write is not blocked", () =>
+describe("two ids that become equal in the database", () => {
+  it.effect("name one record, and a concurrent write of another record is not blocked", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const storage = yield* open(options)

@@ -61,7 +61,7 @@ describe.each([
   { name: "one database", made: oneDatabase },
   { name: "four cells in one database", made: fourCells }
 ])("an idle host with $name", ({ made }) => {
-  it.effect("sends twelve statements in a minute", () =>
+  it.effect("sends twelve statements per minute", () =>
     Effect.gen(function* () {
       const { storage, wire } = yield* made
       // The first claims ask the databases.
@@ -77,7 +77,7 @@ describe.each([
 })
 
 describe("a host whose server no longer answers it", () => {
-  it.effect("asks for jobs again a moment after the next beat", () =>
+  it.effect("polls for jobs again shortly after the next heartbeat", () =>
     Effect.gen(function* () {
       const { storage, wire } = yield* oneDatabase
       yield* claim(storage, 1)
@@ -110,8 +110,8 @@ const claimAgainOn = (storage: Storage.Storage["Service"]) =>
 const jobIn = (place: number, due_at: number, ordered: boolean) =>
   Change.make(workspace(place), { jobs: [{ kind: "collect", due_at, ordered, payload: "{}" }] })
 
-describe("before the next beat, a host claims", () => {
-  it.effect("the jobs that another one stored just before it stopped", () =>
+describe("before the next heartbeat, a host claims", () => {
+  it.effect("the jobs that another host stored just before it stopped", () =>
     Effect.gen(function* () {
       const { storage, url } = yield* oneDatabase
       const look = Effect.map(storage.claim({ now: 3, lease_ms: 1, limit: 1 }), ({ jobs, next_due_at }) =>
@@ -147,8 +147,8 @@ describe("before the next beat, a host claims", () => {
   )
 })
 
-describe("a job of which a host was not told", () => {
-  it.effect("is claimed after the next beat", () =>
+describe("a job whose hint did not arrive", () => {
+  it.effect("is claimed after the next heartbeat", () =>
     Effect.gen(function* () {
       const { storage, url, wire } = yield* oneDatabase
       assert.strictEqual(yield* claim(storage, 1), 0)
@@ -165,7 +165,7 @@ describe("a job of which a host was not told", () => {
     })
   )
 
-  it.effect("is claimed before the next beat if the host that leaves it stops", () =>
+  it.effect("is claimed before the next heartbeat if the host that stored the job stops", () =>
     Effect.gen(function* () {
       const { storage, url } = yield* oneDatabase
       const claimAgain = yield* claimAgainOn(storage)

@@ -82,7 +82,7 @@ describe("a lost cell", () => {
     })
   )
 
-  it.effect("gets its work done although each claim on it is slow", () =>
+  it.effect("gets its jobs done although each claim on it is slow", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()

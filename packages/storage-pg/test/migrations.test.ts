@@ -136,7 +136,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that is pending shows in the status whether it excludes running hosts", () =>
+  it.effect("that is pending is in the status, which says whether running hosts stay ready", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)

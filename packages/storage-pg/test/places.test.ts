@@ -61,7 +61,7 @@ describe("a move", () => {
     ["_left", { ...old, has_aside: true }, to],
     ["older than PostgreSQL 14", old, { ...to, version: 130_000 }],
     ["max_logical_replication_workers", old, { ...to, workers: 0 }],
-    ["has a schema with that name", old, { ...to, has_schema: true }]
+    ["has a schema with the cell's schema name", old, { ...to, has_schema: true }]
   ] as const)("cannot begin otherwise, and explains why: %s", (words, old, to) => {
     const found = unmet({ old, new: to })
     assert.lengthOf(found, 1)

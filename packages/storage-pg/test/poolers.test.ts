@@ -57,7 +57,7 @@ const version = pgBouncerVersion ?? "that is installed (skipped: there is none)"
 
 describe.skipIf(pgBouncerVersion === null)(`PgBouncer ${version}`, () => {
   for (const mode of ["session", "transaction"] as const) {
-    layer(storageBehind(mode))(`in ${mode} mode keeps the rules of storage`, (it) => {
+    layer(storageBehind(mode))(`in ${mode} mode satisfies the storage contract`, (it) => {
       for (const { name, run } of StorageContract.cases) it.effect(name, () => onEmpty(run))
     })
 

@@ -21,7 +21,7 @@ describe("the SQL that the package ships", () => {
     )
   })
 
-  it("is searched in a way that finds such an assignment", () => {
+  it("is checked by a search that finds such an assignment", () => {
     assert.deepStrictEqual(
       assignedElements("update t set a = b.a, v = vs[ws[i]], c = 1\nfrom unnest(x) w (i) where t.id = ids[i];"),
       ["v = vs[ws[i]]"]

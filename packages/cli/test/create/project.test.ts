@@ -84,7 +84,7 @@ describe("a new project", () => {
     }
   })
 
-  it("has no leftover template mark, no secret, and at most a page of README", () => {
+  it("has no leftover template marks, no secrets, and a README of at most one page", () => {
     for (const { files, name } of projects) {
       for (const { path, text } of files) {
         assert.notMatch(text, /\{\{|(?:\/\/|#|<!--)\?/, `${name}: ${path}`)

@@ -144,7 +144,7 @@ describe("quotewire serve --processes", () => {
     })
   )
 
-  it.live("does not start if a single process would not start, and gives the same message", () =>
+  it.live("does not start if quotewire serve would not start, and prints the same message", () =>
     Effect.gen(function* () {
       const env = yield* database(emptyDatabase)
       const [two, one] = yield* Effect.all(

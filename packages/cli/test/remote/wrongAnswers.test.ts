@@ -95,7 +95,7 @@ describe("a host whose answer differs from the documentation", () => {
     })
   )
 
-  it.live("is told apart from a newer host, whose unknown types, resources and fields are shown", () =>
+  it.live("is distinguished from a newer host, whose unknown types, resources and fields are shown", () =>
     Effect.gen(function* () {
       const newer = {
         ...event,
@@ -110,7 +110,7 @@ describe("a host whose answer differs from the documentation", () => {
     })
   )
 
-  it.live("is told apart from a host that offers more next actions", () =>
+  it.live("is distinguished from a host that offers more next actions", () =>
     Effect.gen(function* () {
       const newer = { ...quote, next_actions: [{ type: "sign", documents: [{ url: "https://carrier.example" }] }] }
       const { env } = yield* answering(newer)

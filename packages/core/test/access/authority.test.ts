@@ -127,7 +127,7 @@ const webhooks = endpoints().layer
 
 describe("access control", () => {
   testInWorld(
-    "has a table with every operation",
+    "is tested for every operation",
     Effect.sync(() =>
       assert.sameMembers(
         [...everyone, ...inWorkspace, ...byHandle, ...serverOnly, ...sandboxOnly],

@@ -30,7 +30,7 @@ describe("hosts that share one storage", () => {
       })
   )
 
-  it.effect("learn about each other's calls within a second, even for keys that they already know", () =>
+  it.effect("count each other's calls within a second, even for keys that they already know", () =>
     Effect.gen(function* () {
       const { service } = yield* shared
       const [a, b] = [yield* host(service), yield* host(service)]
@@ -87,7 +87,7 @@ describe("hosts that share one storage", () => {
     })
   )
 
-  it.effect("decide alone while storage is unavailable, and send their counts later", () =>
+  it.effect("enforce limits on their own while storage is unavailable, and share their counts later", () =>
     Effect.gen(function* () {
       const { state, service } = yield* shared
       const [a, b] = [yield* host(service), yield* host(service)]
@@ -102,7 +102,7 @@ describe("hosts that share one storage", () => {
     })
   )
 
-  it.effect("decide with the counts they have if storage takes too long", () =>
+  it.effect("enforce limits with the counts they have if storage takes too long", () =>
     Effect.gen(function* () {
       const { state, service } = yield* shared
       const a = yield* host(service)
@@ -132,7 +132,7 @@ describe("hosts that share one storage", () => {
     })
   )
 
-  it.effect("admit at most twice a minute's calls if their clocks differ by half a minute, and lose no count", () =>
+  it.effect("admit at most twice the limit per minute if their clocks differ by half a minute, and lose no count", () =>
     Effect.gen(function* () {
       const { service } = yield* shared
       const [a, fast] = [yield* host(service), yield* host(service, { ahead_ms: 30_000 })]

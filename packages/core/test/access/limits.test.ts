@@ -149,7 +149,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "uses real time: neither an advance nor a reset restores any calls",
+    "counts in real time: neither advancing nor resetting the sandbox restores any calls",
     Effect.gen(function* () {
       yield* exhaust(Effect.suspend(() => start()))
       yield* advance(86_400 * 2)
@@ -161,7 +161,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "does not count calls that exceed it or that have no authority",
+    "does not count calls over the limit or calls without permission",
     Effect.gen(function* () {
       for (let i = 0; i < 700; i++) {
         assert.strictEqual((yield* refusal(list({}, { ...live, as: "widget" })))._tag, "forbidden")

@@ -47,7 +47,7 @@ const copying = (storage: Storage["Service"]): Storage["Service"] => {
   }
 }
 
-describe("a row copied to another place", () => {
+describe("sealed data copied to another place", () => {
   const names = kinds.all.flatMap(({ name, sealed }) => (sealed ? [name] : []))
   const Place = Schema.Struct({
     workspace_id: workspaceId,
@@ -57,7 +57,7 @@ describe("a row copied to another place", () => {
   })
 
   it.effect.prop(
-    "does not open in another workspace, or as another kind, id or version",
+    "cannot be opened in another workspace, or as another kind, id or version",
     [Place, Place, Schema.Literals(["workspace_id", "kind", "id", "version", "none", "all"])],
     ([from, other, differs]) =>
       Effect.gen(function* () {

@@ -31,7 +31,7 @@ const sealWith = (settings: Layer.Layer<SealKeys>) =>
   Seal.layer.pipe(Layer.provide(settings), Layer.provide(NodeCrypto.layer))
 
 describe("a seal", () => {
-  it.effect("opens only for the same purpose, and not after any alteration", () =>
+  it.effect("can be opened only for the same purpose, and not after any alteration", () =>
     Effect.gen(function* () {
       const seal = yield* Seal
       const sealed = yield* seal.seal("facts", "Ada Lovelace")
@@ -140,7 +140,7 @@ describe("a service", () => {
 
 describe("a seal key rotation", () => {
   it.effect(
-    "keeps keys, handles, repeats, cursors and links valid; a host without the older key accepts none of them",
+    "keeps keys, handles, repeated calls, cursors and links valid; a host without the older key accepts none of them",
     () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(beginning)
@@ -320,7 +320,7 @@ describe("a service whose seal keys do not match its storage", () => {
       }).pipe(Effect.provide(MemoryStorage.layer))
   )
 
-  it.effect("stops being ready once it finds data that it cannot open, logs this, and ends no request", () =>
+  it.effect("stops being ready once it finds data that it cannot open, logs this, and fails no request", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const storage = yield* Storage
@@ -363,7 +363,7 @@ describe("a service whose seal keys do not match its storage", () => {
 })
 
 describe("facts that were altered in storage", () => {
-  it.effect("end their request, and are not repeated in the log", () =>
+  it.effect("fail their request, and are not repeated in the log", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const storage = yield* Storage

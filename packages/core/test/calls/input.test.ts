@@ -75,7 +75,7 @@ describe("an input", () => {
     assert.deepStrictEqual(errorsOf({ name: undefined }), [{ path: "name", message: "This field is required." }])
   })
 
-  it("gets a message about what a number must be if the value is too large, fractional or text", () => {
+  it("is refused with the allowed numbers if a number is too large, fractional or text", () => {
     const counted = reader(Schema.Struct({ count: wholeNumber(1, 5) }))
     const messageOf = (count: unknown) => {
       const result = counted({ count })
@@ -208,7 +208,7 @@ describe("an input", () => {
     }
   })
 
-  it("has a note that more fields are wrong than are listed", () => {
+  it("is refused with a note if more fields are wrong than are listed", () => {
     const many = Object.fromEntries(Array.from({ length: 10_102 }, (_, i) => [`surprise_${i}`, i]))
     for (const input of [
       { name: "n", ...many },

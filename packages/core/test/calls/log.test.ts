@@ -109,7 +109,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "names the request that a start creates and the request of a quote, and only well-formed ids",
+    "names the request that a start creates and the request that a quote belongs to, and only well-formed ids",
     Effect.gen(function* () {
       const { id } = yield* start()
       yield* advance(60)

@@ -47,7 +47,7 @@ const isListening = Effect.gen(function* () {
 
 describe("a mailbox", () => {
   testInWorld(
-    "delivers a message from one host to another that waits, and keeps no copy",
+    "delivers a message from one host to another waiting host, and keeps no copy",
     Effect.gen(function* () {
       const box = yield* mailbox("one")
       const waiting = yield* Effect.forkChild((yield* Mailboxes).receive(box, minutesMs))

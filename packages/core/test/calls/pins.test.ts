@@ -104,7 +104,7 @@ describe("a workspace's pinned revision", () => {
   }
 
   testInWorld(
-    "is stored by a first request over its limit",
+    "is stored even if the first request is over its rate limit",
     Effect.gen(function* () {
       yield* Effect.forEach(Array.from({ length: 600 }), () => ask({ revision: { header: older } }), { discard: true })
       assert.isNull(yield* stored())

@@ -24,7 +24,7 @@ const withTerms = (terms: object): CarrierAdapter =>
 const pathsOf = (adapter: CarrierAdapter) => AdapterRules.check(adapter).map(({ path }) => path)
 
 describe("an adapter's rules", () => {
-  it("accept a defined carrier, and ids from other registers", () => {
+  it("accept a defined carrier, and ids from other registries", () => {
     assert.deepStrictEqual(AdapterRules.check(acme), [])
     const mga = withOther({ carrier: { ...acme.carrier, id: "mga:acme-general" } })
     assert.deepStrictEqual(AdapterRules.check(mga), [])

@@ -21,7 +21,7 @@ describe("a carrier's appetite", () => {
     })
     const open = prompt("open", offers(), { rest: { appetite: () => null } })
     testInWorld(
-      "declines without a call and without waiting for room, with the reason and the message",
+      "declines without a call and without waiting for a free slot, with the reason and the message",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

@@ -344,7 +344,7 @@ describe("an observed carrier request", () => {
     })
   )
 
-  it.effect("shows a wrapped transport its purpose, and which values no recording keeps", () =>
+  it.effect("tells a wrapping transport its purpose, and which values must not be recorded", () =>
     Effect.gen(function* () {
       const seen: Array<SentRequest | null> = []
       const recorder = HttpClient.make((request) =>

@@ -75,7 +75,7 @@ describe("a defined carrier", () => {
     Response.json({ status: "quoted", premium_usd: 190 })
   )
   testInWorld(
-    "is asked, polled, clicked and refreshed over HTTP",
+    "is asked, polled and refreshed over HTTP, and returns links",
     server.through(
       Effect.gen(function* () {
         yield* work
@@ -248,7 +248,7 @@ describe("an error in a defined carrier", () => {
     }
   })
   testInWorld(
-    "includes a timeout, on which the signal is aborted",
+    "can be a timeout, which aborts the signal",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)

@@ -30,7 +30,7 @@ const accepting = (character: Character) => {
 
 describe("a carrier's limits", () => {
   testInWorld(
-    "end an ask as rate_limited, even if no host reaches it before too little time is left",
+    "end an ask as rate_limited when too little time is left, even if no host has tried the ask until then",
     Effect.gen(function* () {
       const started = yield* Effect.forEach(["first", "second"], () => start({}, live))
       yield* runDue

@@ -16,7 +16,7 @@ describe("a carrier in maintenance", () => {
     const closed = prompt("closed", offers(), { maintenance: [window(-60, 3_600)] })
     const later = prompt("later", offers(), { maintenance: [window(60, 3_600)] })
     testInWorld(
-      "is not asked, as the result says, if it reopens too late for the request",
+      "is not asked if it reopens too late for the request, and the result says so",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

@@ -67,7 +67,7 @@ describe("a rate-limited ask", () => {
   {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
     testInWorld(
-      "ends with the same reason as an ask for which the declared rate leaves no room in time",
+      "ends with the same reason as an ask that the carrier's declared rate delays for too long",
       Effect.gen(function* () {
         yield* work
         const started = yield* Effect.forEach([1, 2, 3], () => start({}, live))

@@ -38,7 +38,7 @@ describe("an exchange with a carrier", () => {
     adapter: { ...posting.adapter, redact: ["applicant", "drivers.*.name"] }
   }
   testRecorded(
-    "is recorded with its HTTP, without declared facts, secrets, undeclared headers and query values",
+    "is recorded with its HTTP messages, but without declared facts, secrets, undeclared headers and query values",
     Effect.gen(function* () {
       const id = yield* ask()
       const [exchange, ...others] = yield* onRecord()

@@ -68,7 +68,7 @@ describe("hosts that share one storage", () => {
     const minutes = 10
     const asked = [1, 2, 3].map(() => slow("rationed", 100, offers(), { rate_per_minute }))
     testInWorld(
-      "together keep to a carrier's declared rate, and use it fully",
+      "together stay within a carrier's declared rate, and use all of it",
       Effect.gen(function* () {
         for (const [place, client] of (yield* clients).entries()) {
           yield* Effect.forkScoped(insisting(client, callTo(asked[place] ?? assert.fail())))
@@ -166,7 +166,7 @@ describe("hosts that share one storage", () => {
       }
     }
     testInWorld(
-      "take over a dead host's room after a while",
+      "take over a dead host's slots after a while",
       Effect.gen(function* () {
         const storage = yield* Storage
         yield* Effect.provideService(join(hangs), Storage, dying(storage))

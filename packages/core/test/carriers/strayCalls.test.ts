@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { status, withClient } from "./fakeCarrier.ts"
 
 describe("a request to a carrier", () => {
-  it.effect("may fail while no code awaits it", () =>
+  it.effect("causes no unhandled rejection if it fails before any code awaits it", () =>
     withClient(
       () => status(503),
       (http) =>

@@ -29,7 +29,7 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 describe("an event feed", () => {
-  it("yields every event of every page, and moves its cursor with the last event of a page", async () => {
+  it("yields every event of every page, and advances its cursor with the last event of a page", async () => {
     const { calls, client } = scripted(page("c1", "a", "b"), page("c2", "c"), "hangs")
     const note = reading(client.events({ after: "c0" }))
     await settle()

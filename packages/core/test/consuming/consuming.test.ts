@@ -135,7 +135,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "gets the event as it is in the feed, and its owner",
+    "gets the event as it is in the feed, with its organization and environment",
     Effect.gen(function* () {
       const given: Array<unknown> = []
       yield* organization(1)
@@ -214,7 +214,7 @@ describe("a consumer that stops", () => {
   )
 
   test(
-    "aborts its handler after the grace period, and the event comes again as if it had not been tried",
+    "aborts its handler after the grace period, and the event is handled again without counting the attempt",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       let interrupted = 0

@@ -67,7 +67,7 @@ describe("two processes that consume under one name", () => {
   )
 
   test(
-    "take over from a process that dies: the event comes again once the lease has expired, and not before",
+    "take over from a process that dies: the event is handled again once the lease has expired, and not before",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)

@@ -176,7 +176,7 @@ describe("a program's logger", () => {
     })
   )
 
-  it.live("that throws breaks nothing, and entries that it does not accept are printed", () =>
+  it.live("that throws does no harm, and entries that it rejects are printed", () =>
     Effect.gen(function* () {
       const printed = vi.spyOn(console, "log").mockImplementation(() => {})
       yield* Effect.addFinalizer(() => Effect.sync(() => printed.mockRestore()))
@@ -198,7 +198,7 @@ describe("a program's logger", () => {
     })
   )
 
-  it.live("may be async: entries that it does not accept are printed, and no rejection is unhandled", () =>
+  it.live("may be async: entries that it rejects are printed, and no rejection is unhandled", () =>
     Effect.gen(function* () {
       const printed = vi.spyOn(console, "log").mockImplementation(() => {})
       yield* Effect.addFinalizer(() => Effect.sync(() => printed.mockRestore()))

@@ -44,7 +44,7 @@ const isSchema = (value: unknown): value is JsonSchema.JsonSchema => Predicate.i
 
 describe("assume", () => {
   it.each<StandardLineName>(["personal_auto", "renters", "pet"])(
-    "adds every fact that the schema of %s allows",
+    "adds every fact that the %s schema allows",
     (line) => {
       const { assumptions } = assume(line, smallest[line])
       const values = new Map(assumptions.map(({ path, value }) => [path, value]))

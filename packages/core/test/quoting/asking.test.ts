@@ -21,7 +21,7 @@ describe("asking a carrier", () => {
   {
     const never = silent("never", { idempotent: false, attempt_timeout_ms: 3_600_000 })
     testInWorld(
-      "ends an attempt after 15 seconds, and the request without waiting for the deadline",
+      "times out after 15 seconds, and the request ends without waiting for the deadline",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -60,7 +60,7 @@ describe("asking a carrier", () => {
   {
     const broken = prompt("broken", unavailable("carrier_error"))
     testInWorld(
-      "asks a carrier at most twice",
+      "is repeated at most once",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

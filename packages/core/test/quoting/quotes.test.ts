@@ -49,7 +49,7 @@ const stored = (id: string) =>
 
 describe("a quote", () => {
   testInWorld(
-    "is in the feed before the version of its request that names it",
+    "is in the feed before the request version that lists it",
     Effect.gen(function* () {
       yield* work
       yield* start({}, live)
@@ -205,7 +205,7 @@ describe("the link to a carrier", () => {
   )
 
   testInWorld(
-    "is unknown if it is altered anywhere, or made up",
+    "is not found if it is altered anywhere, or made up",
     Effect.gen(function* () {
       const { first } = yield* quoted()
       const token = tokenOf(first)

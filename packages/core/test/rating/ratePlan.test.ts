@@ -136,7 +136,7 @@ const tables: ReadonlyArray<Row> = [
     "Must be absent: the fact is always known."
   ],
   [
-    "ZIP codes without the rest",
+    "ZIP codes without a default",
     withFactor({ name: "zip", by: "zip", values: { "10001": 1 } }),
     "factors.0.otherwise",
     "Is missing."

@@ -38,7 +38,7 @@ const brokenOffInAClaim = Effect.fnUntraced(function* (begin: InWorld<Effect.Eff
 
 describe("a runner", () => {
   testInWorld(
-    "continues after a claim dies, and logs the failure",
+    "continues after a claim fails, and logs the failure",
     Effect.gen(function* () {
       const logged: Array<unknown> = []
       const logger = Logger.make(({ message }) => logged.push(...(Array.isArray(message) ? message : [message])))

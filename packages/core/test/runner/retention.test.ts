@@ -148,7 +148,7 @@ describe("retention", () => {
   )
 
   testInWorld(
-    "is done by one host at a time, in one minute per hour for each workspace",
+    "sweeps each workspace once an hour, on one host",
     Effect.gen(function* () {
       const { forever } = yield* Retention
       for (let host = 0; host < 3; host++) yield* Effect.forkScoped(forever)

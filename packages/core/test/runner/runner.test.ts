@@ -70,7 +70,7 @@ const hurdled = {
   })
 }
 
-describe("a job whose handler dies", () => {
+describe("a job whose handler crashes", () => {
   testInWorld(
     "is retried, and abandoned after five attempts: only its request fails",
     Effect.gen(function* () {
@@ -129,7 +129,7 @@ describe("a job whose handler dies", () => {
 
 describe("ordered jobs with the same due time", () => {
   testInWorld(
-    "wait for the first job if it has died, and no other job runs before it",
+    "wait for the first job if its handler has crashed, and no other job runs before it",
     Effect.gen(function* () {
       poison.tries = 0
       const starts = yield* Effect.forEach([1, 2, 3], () => start())
@@ -168,7 +168,7 @@ describe("a runner", () => {
   )
 
   testInWorld(
-    "does nothing twice if other runners join",
+    "runs no job twice if other runners join",
     Effect.gen(function* () {
       yield* Effect.all([work, work, work])
       const started = yield* Effect.forEach(

@@ -83,7 +83,7 @@ const play = (steps: ReadonlyArray<Step>, around: (storage: Storage["Service"]) 
   }).pipe(Effect.provide(world({ around })), Effect.scoped)
 
 describe("an advance that runs jobs ahead of the clock", () => {
-  it.effect("leaves the same feed and requests as running one job after another, whatever the sandbox", () =>
+  it.effect("leaves the same feed and requests as running one job after another, in any sandbox", () =>
     Effect.gen(function* () {
       const sandboxes = fc.sample(fc.array(step, { minLength: 3, maxLength: 40 }), { numRuns: 25, seed: 11 })
       for (const steps of sandboxes) {

@@ -36,7 +36,7 @@ describe("a stored record's value", () => {
     assert.deepStrictEqual(Json.read(notes.json(kept)), value)
   })
 
-  it("is not exposed to another kind", () => {
+  it("cannot be read as another kind", () => {
     assert.isUndefined(others.json(notes.record({ id: "n1", words: [] }, meta)).value)
   })
 })

@@ -154,7 +154,7 @@ describe("the endpoint for a result", () => {
   })
 
   testWebhooks(
-    "is not read while no other process writes to it, and read again after a foreign write",
+    "is not read while no other process writes to it, and is read again after another process has written to it",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

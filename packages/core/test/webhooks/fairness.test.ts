@@ -67,7 +67,7 @@ describe("a slow endpoint", () => {
 describe("an endpoint that hangs", () => {
   const endpoint = { isUp: false }
   testWebhooks(
-    "gets at most three concurrent attempts once it is known to hang, and everything when it answers again",
+    "gets at most three concurrent attempts once it is known to hang, and all waiting events when it answers again",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -152,7 +152,7 @@ describe("an attempt for which the host has no free connection", () => {
 
   const host = { isFull: true }
   testWebhooks(
-    "is cancelled with its subscription, and a replay keeps its trigger",
+    "is cancelled with its subscription, and for a test event remains a manual attempt",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

@@ -80,7 +80,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that declares its answer's length is not trusted about the decompressed size", () =>
+    it.live("that declares a small length and sends a larger decompressed answer is stopped at the limit", () =>
       Effect.gen(function* () {
         const bomb = gzipSync(Buffer.alloc(4 * 1_024 * 1_024))
         const server = yield* serve((_request, response) => {

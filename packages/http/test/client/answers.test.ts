@@ -106,7 +106,7 @@ describe("an answer that does not come from the API", () => {
       { status: 200, retry_action: "none" }
     ]
   ])(
-    "is reported when it is %s: with what arrived, and without its body or the key",
+    "is reported when it is %s, with a description of what arrived, and without the body or the key",
     async (_, step, message, fields) => {
       const error = await hostErrorOf(step)
       assert.strictEqual(error.message, message)
@@ -262,7 +262,7 @@ describe("the program's own fetch", () => {
   })
 })
 
-describe("an answer of the API", () => {
+describe("an answer from the API", () => {
   it("may contain unknown fields and values", async () => {
     const value = { id: "qt_1", status: "a new one", mood: "fine" }
     assert.deepStrictEqual<unknown>(await against([json(value)]).client.get_quote({ id: "qt_1" }), value)

@@ -11,7 +11,7 @@ const host = "https://shop.example"
 const textOf = (answer: Response) => Effect.promise(() => answer.text())
 
 describe("webHandler in Next and Hono", () => {
-  it.live("leaves compression to the server, which may drop the header that declares it", () =>
+  it.live("leaves compression to the server, which may drop the Content-Encoding header", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const handle = webHandler(quotewire)
@@ -71,7 +71,7 @@ describe("webHandler in Next and Hono", () => {
     })
   )
 
-  it.live("is one function for each method in a Next route file", () =>
+  it.live("has one function for each method, as a Next route file needs", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const { GET, POST } = webHandlers(quotewire, { base_path: "/api" })

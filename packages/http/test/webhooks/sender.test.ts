@@ -47,7 +47,7 @@ describe("a webhook POST", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is sent over a new connection if the kept one was closed in the meantime", () =>
+  it.live("is sent over a new connection if the open connection was closed in the meantime", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start((socket, got) => {
         if (endpoint.requests.length % 2 === 0) return socket.destroy()

@@ -108,7 +108,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
       truncateSync(join(folder, "database", "global", "pg_control"), 100)
       const message = yield* refusalOf(folder)
       assert.include(message, `The database in ${folder} is damaged`)
-      assert.include(message, "restore the folder from a backup, or remove it")
+      assert.include(message, "restore the folder from a backup, or remove the folder")
     })
   )
 

@@ -26,7 +26,7 @@ const emptied = Effect.gen(function* () {
   yield* database.write(`truncate ${row?.names}`, [])
 })
 
-layer(storage, { timeout: 120_000 })("the rules of storage, in a folder", (it) => {
+layer(storage, { timeout: 120_000 })("the storage contract, in a folder", (it) => {
   for (const { name, run } of StorageContract.cases) it.effect(name, () => Effect.andThen(emptied, run))
 })
 
