@@ -33,8 +33,8 @@ const ofMemory = inPackage("storage-memory")({
   "JobQueue.ts": [
     {
       name: "an ordered job beside one that is leased",
-      from: "return ordered ? this.leased.size > 0 : ",
-      to: "return ordered ? false : ",
+      from: "ordered ? leased.size > 0 : ",
+      to: "ordered ? false : ",
       found_by: test(memory, "claims ordered jobs of the next due time only after all earlier ordered jobs are done")
     },
     {
@@ -47,8 +47,8 @@ const ofMemory = inPackage("storage-memory")({
   "Workspace.ts": [
     {
       name: "a page of the feed leaves out its last event",
-      from: ".slice(start, start + limit)",
-      to: ".slice(start, start + limit - 1)",
+      from: "events.length < limit; at++",
+      to: "events.length < limit - 1; at++",
       found_by: stories
     },
     {

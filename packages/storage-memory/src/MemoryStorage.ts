@@ -1,8 +1,7 @@
 import { type Change, Hints, type Ids, kinds, Storage } from "@quotewire/core"
 import { Effect, Layer, Option } from "effect"
 import { JobQueue } from "./JobQueue.ts"
-import { compareText, SortedList } from "./SortedList.ts"
-import { Workspace } from "./Workspace.ts"
+import { Feed, Workspace } from "./Workspace.ts"
 
 /**
  * A storage in the memory of this process, for development, tests and embedding. Its data is lost when the layer closes.
@@ -41,7 +40,7 @@ const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
           )
         }),
       rewrite: (workspaceId, rewrites) => Effect.sync(() => store.rewrite(workspaceId, rewrites)),
-      addCounts: (now, tallies) => Effect.sync(() => store.counts.add(now, tallies)),
+      addCounts: (now, tallies) => Effect.sync(() => addCounts(store.counts, now, tallies)),
       watch: hints.watch,
       workspaces: (after, limit) => Effect.sync(() => store.workspaceIds(after, limit)),
       ready: Effect.void
@@ -49,7 +48,7 @@ const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
   })
 
 /**
- * Everything that is stored, as plain data.
+ * Everything that is stored.
  *
  * Its methods are synchronous, so nothing else runs in between: they need no locks, and every change is atomic.
  */
@@ -57,22 +56,18 @@ class Store {
   readonly jobs: JobQueue
   readonly counts: Counts
   private readonly workspaces = new Map<Ids.WorkspaceId, Workspace>()
-  private readonly inOrder = new SortedList<Pick<Workspace, "id">, Workspace>((first, second) =>
-    compareText(first.id, second.id)
-  )
 
-  constructor(jobs = new JobQueue(), counts = new Counts()) {
+  constructor(jobs = new JobQueue(), counts: Counts = new Map()) {
     this.jobs = jobs
     this.counts = counts
   }
 
-  copy(): Store {
-    const copy = new Store(this.jobs.copy(), this.counts.copy())
-    for (const workspace of this.workspaces.values()) copy.add(workspace.copy())
-    return copy
-  }
-
-  /** Checks every rule before it writes anything. Returns why the change is refused, or null if it is stored. */
+  /**
+   * Stores a change, or returns why it is refused. Every rule is checked before anything is written.
+   *
+   * The port has four rules. Rules 1 (versions) and 2 (leases) can refuse a change. Rules 3 (feed order) and 4 (clock)
+   * say how it is written: see `Feed.append` and `dueAt`.
+   */
   commit(change: Change.Change): Storage.LeaseLost | Storage.VersionConflict | null {
     // Leases first: a caller that has lost one drops the result and need not decide again.
     const refusal =
@@ -80,7 +75,8 @@ class Store {
     if (refusal !== undefined) return refusal
 
     const { clock_offset_ms, workspace_id } = change
-    const workspace = this.workspaces.get(workspace_id) ?? this.add(new Workspace(workspace_id))
+    const workspace = this.workspace(workspace_id)
+    this.workspaces.set(workspace_id, workspace)
     for (const record of change.writes) workspace.write(record)
     for (const event of change.events) workspace.feed.append(event)
     for (const lease of change.finishes) this.jobs.finish(lease)
@@ -91,23 +87,23 @@ class Store {
 
   /** A workspace for reading: an empty one if nothing is stored for it. */
   workspace(id: Ids.WorkspaceId): Workspace {
-    return this.workspaces.get(id) ?? new Workspace(id)
+    return this.workspaces.get(id) ?? new Workspace()
   }
 
   erase(erasure: Storage.Erasure): Storage.Erased | Storage.VersionConflict {
     const { what, workspace_id } = erasure
-    const refusal =
-      what === "workspace" ? this.changedRecord({ workspace_id, expects: erasure.expects ?? [] }) : undefined
-    if (refusal !== undefined) return refusal
     const none: Storage.Erased = { records: {}, events: 0, jobs: 0 }
     const workspace = this.workspace(workspace_id)
     switch (what) {
-      case "workspace":
+      case "workspace": {
+        const refusal = this.changedRecord({ workspace_id, expects: erasure.expects ?? [] })
+        if (refusal !== undefined) return refusal
         return {
           records: workspace.eraseForReset(),
           events: workspace.feed.eraseAll(),
           jobs: this.jobs.erase(workspace_id)
         }
+      }
       case "records":
         return { ...none, records: workspace.eraseRecords(erasure.kind, erasure.created_before, erasure.limit) }
       case "children":
@@ -125,82 +121,77 @@ class Store {
 
   /** The workspaces that have data: ids after the given one, in order. */
   workspaceIds(after: Ids.WorkspaceId | null, limit: number): ReadonlyArray<Ids.WorkspaceId> {
-    const ids: Array<Ids.WorkspaceId> = []
-    for (const workspace of this.inOrder.upwards(after === null ? null : { id: after })) {
-      if (ids.length >= limit) break
-      if (!workspace.isEmpty || this.jobs.hasJobs(workspace.id)) ids.push(workspace.id)
-    }
+    const ids = [...this.workspaces].flatMap(([id, { isEmpty }]) => (isEmpty && !this.jobs.hasJobs(id) ? [] : [id]))
     return ids
+      .filter((id) => after === null || id > after)
+      .sort()
+      .slice(0, limit)
   }
 
+  /** A store with the same content, in which no job is leased. */
+  copy(): Store {
+    const copy = new Store(this.jobs.copy(), structuredClone(this.counts))
+    for (const [id, { feed, tables }] of this.workspaces) {
+      const workspace = new Workspace(new Feed(feed.erased_through))
+      copy.workspaces.set(id, workspace)
+      for (const event of feed.events) workspace.feed.append(event)
+      for (const { entries } of tables.values()) {
+        for (const { newest, older } of entries.values()) for (const one of [...older, newest]) workspace.write(one)
+      }
+    }
+    return copy
+  }
+
+  /** Rule 2: the first job that the change finishes without holding its lease. */
   private lostLease({ finishes }: Change.Change): Storage.LeaseLost | undefined {
     const lost = finishes.find((lease) => !this.jobs.holds(lease))
     return lost && new Storage.LeaseLost({ lease: lost })
   }
 
-  /** The first ordered job that the change would pass. */
+  /** Rule 4: the workspace, if the change runs jobs ahead of the clock and would skip one. */
   private passedJob({ finishes, none_due_before, workspace_id }: Change.Change): Storage.VersionConflict | undefined {
     const isPassed = none_due_before !== null && this.jobs.hasOrderedBefore(workspace_id, none_due_before, finishes)
     return isPassed ? new Storage.VersionConflict({ kind: "workspace", id: workspace_id }) : undefined
   }
 
-  /** The first record that does not have its expected version. */
+  /** Rule 1: the first record that does not have its expected version. */
   private changedRecord({ expects, workspace_id }: Pick<Change.Change, "expects" | "workspace_id">) {
     const workspace = this.workspace(workspace_id)
     const changed = expects.find(({ kind, id, version }) => workspace.table(kind).version(id) !== version)
     return changed && new Storage.VersionConflict({ kind: changed.kind, id: changed.id })
   }
 
-  /** The first write that does not follow the stored version. A second write of the same record never does. */
+  /** Rule 1: the first write that does not follow the stored version. A second write of the same record never does. */
   private wrongVersion({ workspace_id, writes }: Change.Change): Storage.VersionConflict | undefined {
     const workspace = this.workspace(workspace_id)
-    const written = new Map<string, Set<string>>()
+    const written = new Set<string>()
     const conflict = writes.find(({ kind, id, version }) => {
-      if (workspace.table(kind).version(id) !== version - 1) return true
-      if (writes.length === 1) return false
-      const ids = written.get(kind)
-      if (ids === undefined) {
-        written.set(kind, new Set([id]))
-        return false
-      }
-      const before = ids.size
-      return ids.add(id).size === before
+      const record = `${kind} ${id}`
+      if (written.has(record) || workspace.table(kind).version(id) !== version - 1) return true
+      written.add(record)
+      return false
     })
     return conflict && new Storage.VersionConflict({ kind: conflict.kind, id: conflict.id })
   }
-
-  private add(workspace: Workspace): Workspace {
-    this.workspaces.set(workspace.id, workspace)
-    this.inOrder.insert(workspace)
-    return workspace
-  }
 }
 
-/** Counts shared by hosts, grouped by the end of their windows, so that expired ones are dropped together. */
-class Counts {
-  private readonly byEnd = new Map<number, Map<string, number>>()
+/** Counts that workspaces share, by the end of their windows, so that expired ones are dropped together. */
+type Counts = Map<number, Map<string, number>>
 
-  copy(): Counts {
-    const copy = new Counts()
-    for (const [end, counts] of this.byEnd) copy.byEnd.set(end, new Map(counts))
-    return copy
-  }
-
-  /** Adds to counts, and returns their totals. */
-  add(now: number, tallies: ReadonlyArray<Storage.Tally>): ReadonlyArray<number> {
-    for (const end of this.byEnd.keys()) if (end <= now) this.byEnd.delete(end)
-    return tallies.map(({ workspace_id, name, window_start, window_ms, added }) => {
-      const end = window_start + window_ms
-      if (end <= now) return added
-      const counts = this.byEnd.get(end) ?? new Map<string, number>()
-      this.byEnd.set(end, counts)
-      // Windows of different lengths can end together.
-      const key = `${workspace_id} ${window_ms} ${name}`
-      const total = (counts.get(key) ?? 0) + added
-      counts.set(key, total)
-      return total
-    })
-  }
+/** Adds to counts, and returns their totals. */
+const addCounts = (byEnd: Counts, now: number, tallies: ReadonlyArray<Storage.Tally>): ReadonlyArray<number> => {
+  for (const end of byEnd.keys()) if (end <= now) byEnd.delete(end)
+  return tallies.map(({ workspace_id, name, window_start, window_ms, added }) => {
+    const end = window_start + window_ms
+    if (end <= now) return added
+    const counts = byEnd.get(end) ?? new Map<string, number>()
+    byEnd.set(end, counts)
+    // Windows of different lengths can end together.
+    const key = `${workspace_id} ${window_ms} ${name}`
+    const total = (counts.get(key) ?? 0) + added
+    counts.set(key, total)
+    return total
+  })
 }
 
 // The rest serves only tests.

@@ -1,25 +1,18 @@
-import { Change, type Ids, kinds, Page, type Storage } from "@quotewire/core"
-import { type Compare, compareText, indexFrom, SortedList } from "./SortedList.ts"
+import { Change, kinds, Page, type Storage } from "@quotewire/core"
+import { type Compare, compareText, indexFrom, insert, remove } from "./ordered.ts"
 
-/** The records and events of one workspace: a table for each kind of record, and the feed. */
+/** The records and events of one workspace. */
 export class Workspace {
-  readonly id: Ids.WorkspaceId
   readonly feed: Feed
-  private readonly tables = new Map<string, Table>()
+  /** The records by the name of their kind. */
+  readonly tables = new Map<string, Table>()
 
-  constructor(id: Ids.WorkspaceId, feed = new Feed()) {
-    this.id = id
+  constructor(feed = new Feed()) {
     this.feed = feed
   }
 
-  copy(): Workspace {
-    const copy = new Workspace(this.id, this.feed.copy())
-    for (const [kind, table] of this.tables) copy.tables.set(kind, table.copy())
-    return copy
-  }
-
   get isEmpty(): boolean {
-    return this.feed.size === 0 && [...this.tables.values()].every(({ size }) => size === 0)
+    return this.feed.events.length === 0 && [...this.tables.values()].every(({ entries }) => entries.size === 0)
   }
 
   /** The records of a kind, for reading: an empty table if there are none. */
@@ -28,11 +21,8 @@ export class Workspace {
   }
 
   write(record: Change.StoredRecord): void {
-    let table = this.tables.get(record.kind)
-    if (table === undefined) {
-      table = new Table()
-      this.tables.set(record.kind, table)
-    }
+    const table = this.table(record.kind)
+    this.tables.set(record.kind, table)
     table.write(record)
   }
 
@@ -40,7 +30,7 @@ export class Workspace {
   eraseRecords(kind: string, createdBefore: number, limit: number): Storage.Erased["records"] {
     const ids = this.table(kind).eraseOlder(createdBefore, limit)
     const erased = new Map([[kind, ids.length]])
-    const withChildren = kinds.byName(kind).erases_children ? [...this.tables] : []
+    const withChildren = kinds.byName(kind).erases_children ? this.tables : []
     for (const [child, table] of withChildren) {
       const children = ids.reduce((count, id) => count + table.eraseChildren(id), 0)
       erased.set(child, (erased.get(child) ?? 0) + children)
@@ -57,13 +47,9 @@ export class Workspace {
 
   /** Erases the records that do not survive a reset. */
   eraseForReset(): Storage.Erased["records"] {
-    const erased = new Map<string, number>()
-    for (const [kind, table] of this.tables) {
-      if (kinds.byName(kind).survives_reset) continue
-      erased.set(kind, table.size)
-      this.tables.delete(kind)
-    }
-    return counts(erased)
+    const gone = [...this.tables].filter(([kind]) => !kinds.byName(kind).survives_reset)
+    for (const [kind] of gone) this.tables.delete(kind)
+    return counts(new Map(gone.map(([kind, { entries }]) => [kind, entries.size])))
   }
 }
 
@@ -79,34 +65,14 @@ interface Entry {
 
 const none: ReadonlyArray<never> = []
 
-/** The fields of the newest version that a list is sorted by. */
-type Key<Field extends keyof Change.StoredRecord> = { readonly newest: Pick<Change.StoredRecord, Field> }
-
-const byId: Compare<Key<"id">> = (first, second) => compareText(first.newest.id, second.newest.id)
-
-const byAge: Compare<Key<"created_at" | "id">> = (first, second) =>
-  first.newest.created_at - second.newest.created_at || byId(first, second)
-
 /** The records of one kind in one workspace. */
 class Table {
-  private readonly entries = new Map<string, Entry>()
-  /** Created when a list is first read in id order, because most kinds are never listed and many ids are random. */
-  private ids: SortedList<Key<"id">, Entry> | null = null
-  private readonly ages = new SortedList<Key<"created_at" | "id">, Entry>(byAge)
-  /** The records of each parent. */
-  private readonly children = new Map<string, SortedList<Key<"id">, Entry>>()
-  /** The records about each id. */
-  private readonly byAbout = new Map<string, SortedList<Key<"id">, Entry>>()
-
-  get size(): number {
-    return this.entries.size
-  }
-
-  copy(): Table {
-    const copy = new Table()
-    for (const { newest, older } of this.entries.values()) copy.add({ newest, older })
-    return copy
-  }
+  /** By id. */
+  readonly entries = new Map<string, Entry>()
+  /** All ids, sorted. Null until a list is read, because most kinds are never listed, and after an erasure. */
+  private ids: Array<string> | null = null
+  /** The sorted ids of the records that belong to an id or are about it. */
+  private readonly linked = new Map<string, Array<string>>()
 
   /** The number of the newest version; 0 if there is no record. */
   version(id: string): number {
@@ -121,18 +87,20 @@ class Table {
 
   /** Stores a version. The caller has checked that it follows the stored one. */
   write(record: Change.StoredRecord): void {
-    const entry = this.entries.get(record.id)
+    const { id, kind } = record
+    const entry = this.entries.get(id)
     if (entry === undefined) {
-      this.add({ newest: record, older: none })
+      this.entries.set(id, { newest: record, older: none })
+      if (this.ids !== null) insert(this.ids, id, compareText)
+      this.link(record)
       return
     }
     const { newest, older } = entry
-    const moves =
-      newest.created_at !== record.created_at || newest.parent !== record.parent || !areSame(newest.about, record.about)
-    if (moves) this.remove(entry)
-    if (kinds.byName(record.kind).keeps_history) entry.older = [...older, newest]
+    if (kinds.byName(kind).keeps_history) entry.older = [...older, newest]
     entry.newest = record
-    if (moves) this.add(entry)
+    if (newest.parent === record.parent && areSame(newest.about, record.about)) return
+    this.unlink(newest)
+    this.link(record)
   }
 
   /** Replaces the body of a version if it is still the one that was read. */
@@ -148,107 +116,103 @@ class Table {
   }
 
   page(query: Page.RecordQuery): Page.RecordPage {
+    const { after, limit, order } = query
+    const ids = this.idsFor(query)
+    const step = order === "oldest" ? 1 : -1
     const records: Array<Change.StoredRecord> = []
-    let scanned = 0
-    let last = query.after
-    for (const { newest } of this.inOrder(query)) {
-      if (scanned === Page.pageScanRecords) return { records, next: last }
-      scanned += 1
-      if (matches(newest, query)) {
-        if (records.length === query.limit) return { records, next: records.at(-1)?.id ?? query.after }
-        records.push(newest)
+    let at = startOf(ids, query)
+    let last = after
+    for (let scanned = 0; scanned < Page.pageScanRecords; scanned++) {
+      const id = ids[at]
+      const record = id === undefined ? undefined : this.get(id)
+      if (record === undefined) return { records, next: null }
+      if (matches(record, query)) {
+        if (records.length === limit) return { records, next: records.at(-1)?.id ?? after }
+        records.push(record)
       }
-      last = newest.id
+      last = record.id
+      at += step
     }
-    return { records, next: null }
+    return { records, next: ids[at] === undefined ? null : last }
   }
 
   /** Erases the oldest records that were created before a time, and returns their ids. */
   eraseOlder(createdBefore: number, limit: number): ReadonlyArray<string> {
-    const old: Array<Entry> = []
-    for (const entry of this.ages.upwards()) {
-      if (old.length >= limit || entry.newest.created_at >= createdBefore) break
-      old.push(entry)
-    }
-    for (const entry of old) this.remove(entry)
-    return old.map(({ newest }) => newest.id)
+    const old: Array<Change.StoredRecord> = []
+    for (const { newest } of this.entries.values()) if (newest.created_at < createdBefore) old.push(newest)
+    old.sort((first, second) => first.created_at - second.created_at || compareText(first.id, second.id))
+    const ids = old.slice(0, limit).map(({ id }) => id)
+    for (const id of ids) this.erase(id)
+    return ids
   }
 
   /** Erases the records of a parent, and returns how many there were. */
   eraseChildren(parent: string): number {
-    const entries = [...listed(this.children, parent).upwards()]
-    for (const entry of entries) this.remove(entry)
-    return entries.length
+    const ids = this.childrenOf(parent)
+    for (const id of ids) this.erase(id)
+    return ids.length
   }
 
   /** Erases the older versions of the records of a parent, and returns how many there were. */
   eraseOlderVersions(parent: string): number {
     let erased = 0
-    for (const entry of listed(this.children, parent).upwards()) {
+    for (const id of this.childrenOf(parent)) {
+      const entry = this.entries.get(id)
+      if (entry === undefined) continue
       erased += entry.older.length
       entry.older = none
     }
     return erased
   }
 
-  private inOrder({ about: [about] = [], after, order, parent }: Page.RecordQuery): Iterable<Entry> {
-    const from = after === null ? null : { newest: { id: after } }
-    const ids = this.listOf(about, parent)
-    return order === "oldest" ? ids.upwards(from) : ids.downwards(from)
+  private childrenOf(parent: string): ReadonlyArray<string> {
+    return (this.linked.get(parent) ?? none).filter((id) => this.get(id)?.parent === parent)
   }
 
-  /** The shortest list that has all records about an id, or of a parent. */
-  private listOf(about: string | undefined, parent: string | undefined): SortedList<Key<"id">, Entry> {
-    if (about !== undefined) return listed(this.byAbout, about)
-    return parent === undefined ? this.sortedIds() : listed(this.children, parent)
+  /** The shortest list that has every record that a query can match. */
+  private idsFor({ about: [about] = [], parent }: Page.RecordQuery): ReadonlyArray<string> {
+    const link = about ?? parent
+    if (link !== undefined) return this.linked.get(link) ?? none
+    this.ids ??= [...this.entries.keys()].sort()
+    return this.ids
   }
 
-  private sortedIds(): SortedList<Key<"id">, Entry> {
-    if (this.ids !== null) return this.ids
-    const ids = new SortedList<Key<"id">, Entry>(byId)
-    for (const entry of this.entries.values()) ids.insert(entry)
-    this.ids = ids
-    return ids
+  private erase(id: string): void {
+    const record = this.get(id)
+    if (record === undefined) return
+    this.entries.delete(id)
+    this.ids = null
+    this.unlink(record)
   }
 
-  private add(entry: Entry): void {
-    this.entries.set(entry.newest.id, entry)
-    this.ids?.insert(entry)
-    this.ages.insert(entry)
-    const { about, parent } = entry.newest
-    if (parent !== null) insert(this.children, parent, entry)
-    for (const id of about) insert(this.byAbout, id, entry)
+  private link(record: Change.StoredRecord): void {
+    for (const link of linksOf(record)) {
+      const ids = this.linked.get(link)
+      if (ids === undefined) this.linked.set(link, [record.id])
+      else insert(ids, record.id, compareText)
+    }
   }
 
-  private remove(entry: Entry): void {
-    this.entries.delete(entry.newest.id)
-    this.ids?.remove(entry)
-    this.ages.remove(entry)
-    const { about, parent } = entry.newest
-    if (parent !== null) remove(this.children, parent, entry)
-    for (const id of about) remove(this.byAbout, id, entry)
+  private unlink(record: Change.StoredRecord): void {
+    for (const link of linksOf(record)) {
+      const ids = this.linked.get(link) ?? []
+      remove(ids, record.id, compareText)
+      if (ids.length === 0) this.linked.delete(link)
+    }
   }
 }
 
-/** Lists of records by an id. */
-type Lists = Map<string, SortedList<Key<"id">, Entry>>
-
-const listed = (lists: Lists, id: string): SortedList<Key<"id">, Entry> => lists.get(id) ?? new SortedList(byId)
-
-const insert = (lists: Lists, id: string, entry: Entry): void => {
-  let list = lists.get(id)
-  if (list === undefined) {
-    list = new SortedList(byId)
-    lists.set(id, list)
-  }
-  list.insert(entry)
+/** The index of the first id of a page. */
+const startOf = (ids: ReadonlyArray<string>, { after, order }: Page.RecordQuery): number => {
+  if (after === null) return order === "oldest" ? 0 : ids.length - 1
+  const at = indexFrom(ids, after, compareText)
+  if (order === "newest") return at - 1
+  return ids[at] === after ? at + 1 : at
 }
 
-const remove = (lists: Lists, id: string, entry: Entry): void => {
-  const list = listed(lists, id)
-  list.remove(entry)
-  if (list.first === undefined) lists.delete(id)
-}
+/** The ids that a record belongs to or is about. */
+const linksOf = ({ about, parent }: Change.StoredRecord): ReadonlyArray<string> =>
+  parent === null || about.includes(parent) ? about : [parent, ...about]
 
 const areSame = (some: ReadonlyArray<string>, others: ReadonlyArray<string>): boolean =>
   some.length === others.length && some.every((id, index) => id === others[index])
@@ -263,73 +227,42 @@ const matches = (record: Change.StoredRecord, query: Page.RecordQuery): boolean 
   (query.created_before === undefined || record.created_at < query.created_before) &&
   (query.updated_since === undefined || record.updated_at >= query.updated_since)
 
-const numbered = ({ id, occurred_at, about, body }: Change.NewEvent, number: number): Change.StoredEvent => ({
-  number,
-  id,
-  occurred_at,
-  about,
-  body
-})
+const byNumber: Compare<{ readonly number: number }> = (first, second) => first.number - second.number
 
-const byNumber: Compare<number> = (first, second) => first - second
+/** The events of one workspace. */
+export class Feed {
+  /** In the order of their numbers, without the erased ones. */
+  readonly events: Array<Change.StoredEvent> = []
+  /** The number of the newest event that was erased; 0 if none was. */
+  erased_through: number
+  /** The events about each id, in the same order. */
+  private readonly byAbout = new Map<string, Array<Change.StoredEvent>>()
 
-/** The events of one workspace, numbered from 1. */
-class Feed {
-  /** Without the erased ones: the first has the number `erased_through + 1`. */
-  private readonly events: Array<Change.NewEvent>
-  private erased_through: number
-  /** The numbers of the events about each id, in order. */
-  private readonly byAbout = new Map<string, Array<number>>()
-
-  constructor(events: ReadonlyArray<Change.NewEvent> = [], erasedThrough = 0) {
-    this.events = []
+  constructor(erasedThrough = 0) {
     this.erased_through = erasedThrough
-    for (const event of events) this.append(event)
   }
 
-  get size(): number {
-    return this.events.length
-  }
-
-  copy(): Feed {
-    return new Feed(this.events, this.erased_through)
-  }
-
-  append(event: Change.NewEvent): void {
+  /** Rule 3, feed order: each event gets the next number. */
+  append({ about, body, id, occurred_at }: Change.NewEvent): void {
+    const event = { number: this.last + 1, id, occurred_at, about, body }
     this.events.push(event)
-    for (const id of event.about) {
-      const numbers = this.byAbout.get(id)
-      if (numbers === undefined) this.byAbout.set(id, [this.last])
-      else numbers.push(this.last)
+    for (const one of about) {
+      const events = this.byAbout.get(one)
+      if (events === undefined) this.byAbout.set(one, [event])
+      else events.push(event)
     }
   }
 
   read({ about = [], after, limit }: Page.FeedQuery): Page.FeedPage {
-    const events = about.length === 0 ? this.eventsAfter(after, limit) : this.eventsAbout(about, after, limit)
+    const [first] = about
+    const all = first === undefined ? this.events : (this.byAbout.get(first) ?? none)
+    const events: Array<Change.StoredEvent> = []
+    for (let at = indexFrom(all, { number: after + 1 }, byNumber); at < all.length && events.length < limit; at++) {
+      const event = all[at]
+      if (event !== undefined && about.every((id) => event.about.includes(id))) events.push(event)
+    }
     const reached = (events.length === limit ? events.at(-1)?.number : undefined) ?? this.last
     return { events, reached: Math.max(after, reached), erased_through: this.erased_through }
-  }
-
-  private eventsAfter(after: number, limit: number): ReadonlyArray<Change.StoredEvent> {
-    const start = Math.max(after - this.erased_through, 0)
-    const firstNumber = this.erased_through + start + 1
-    return this.events.slice(start, start + limit).map((event, index) => numbered(event, firstNumber + index))
-  }
-
-  private eventsAbout(ids: ReadonlyArray<string>, after: number, limit: number): ReadonlyArray<Change.StoredEvent> {
-    const numbers = this.byAbout.get(ids[0] ?? "") ?? []
-    const found: Array<Change.StoredEvent> = []
-    for (let at = indexFrom(numbers, after + 1, byNumber); at < numbers.length && found.length < limit; at++) {
-      const number = numbers[at] ?? 0
-      const event = this.events[number - this.erased_through - 1]
-      if (event !== undefined && ids.every((id) => event.about.includes(id))) found.push(numbered(event, number))
-    }
-    return found
-  }
-
-  /** The number of the newest event, or of the newest erased one. */
-  private get last(): number {
-    return this.erased_through + this.events.length
   }
 
   /** Erases from the front, up to the first event that did not occur before a time. Returns how many. */
@@ -340,16 +273,21 @@ class Feed {
 
   /** Erases every event and returns how many. Later events continue the numbers. */
   eraseAll(): number {
-    return this.eraseFirst(this.size)
+    return this.eraseFirst(this.events.length)
+  }
+
+  /** The number of the newest event, or of the newest erased one. */
+  private get last(): number {
+    return this.erased_through + this.events.length
   }
 
   private eraseFirst(count: number): number {
     const erased = this.events.splice(0, count)
     this.erased_through += erased.length
     for (const id of new Set(erased.flatMap(({ about }) => about))) {
-      const numbers = this.byAbout.get(id) ?? []
-      numbers.splice(0, indexFrom(numbers, this.erased_through + 1, byNumber))
-      if (numbers.length === 0) this.byAbout.delete(id)
+      const events = this.byAbout.get(id) ?? []
+      events.splice(0, indexFrom(events, { number: this.erased_through + 1 }, byNumber))
+      if (events.length === 0) this.byAbout.delete(id)
     }
     return erased.length
   }

@@ -1,0 +1,77 @@
+/*
+ * Ordered arrays: sorted ones, and heaps. No two items of an array are equal in its order.
+ *
+ * Inserting into a sorted array moves the items behind the place: 2 ns for each. Most items arrive in order, so they
+ * are appended. Jobs are due in any order, so they wait in heaps.
+ */
+
+/** Negative if the first comes before the second, positive if it comes after it, zero if they are equal. */
+export type Compare<Key> = (first: Key, second: Key) => number
+
+/** The order of texts by their code units. */
+export const compareText: Compare<string> = (first, second) => (first === second ? 0 : first < second ? -1 : 1)
+
+/** The index of the first item that does not come before a key; the length if all do. */
+export const indexFrom = <Key, Item extends Key>(
+  items: ReadonlyArray<Item>,
+  key: Key,
+  compare: Compare<Key>
+): number => {
+  let low = 0
+  let high = items.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const item = items[middle]
+    if (item !== undefined && compare(item, key) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Inserts an item at its place. */
+export const insert = <Key, Item extends Key>(items: Array<Item>, item: Item, compare: Compare<Key>): void => {
+  const last = items.at(-1)
+  // Most items arrive in order.
+  if (last === undefined || compare(last, item) < 0) items.push(item)
+  else items.splice(indexFrom(items, item, compare), 0, item)
+}
+
+/** Removes the item that is equal to a key, if there is one. */
+export const remove = <Key, Item extends Key>(items: Array<Item>, key: Key, compare: Compare<Key>): void => {
+  const at = indexFrom(items, key, compare)
+  const item = items[at]
+  if (item !== undefined && compare(item, key) === 0) items.splice(at, 1)
+}
+
+/** Adds an item to a heap: an array in which no item comes before its parent, the item at half its index. */
+export const push = <Item>(heap: Array<Item>, item: Item, compare: Compare<Item>): void => {
+  let at = heap.length
+  heap.push(item)
+  while (at > 0) {
+    const above = (at - 1) >> 1
+    const parent = heap[above]
+    if (parent === undefined || compare(parent, item) < 0) break
+    heap[at] = parent
+    heap[above] = item
+    at = above
+  }
+}
+
+/** Removes the first item of a heap. */
+export const pop = <Item>(heap: Array<Item>, compare: Compare<Item>): Item | undefined => {
+  const [first] = heap
+  const last = heap.pop()
+  if (last === undefined || heap.length === 0) return first
+  let at = 0
+  while (true) {
+    const left = heap[2 * at + 1]
+    const right = heap[2 * at + 2]
+    const isRight = left !== undefined && right !== undefined && compare(right, left) < 0
+    const child = isRight ? right : left
+    if (child === undefined || compare(last, child) < 0) break
+    heap[at] = child
+    at = 2 * at + (isRight ? 2 : 1)
+  }
+  heap[at] = last
+  return first
+}
