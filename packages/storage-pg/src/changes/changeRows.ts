@@ -4,7 +4,7 @@ import * as Columns from "../rows/Columns.ts"
 import { jobColumns, leaseColumns, rowOfJob } from "../rows/jobs.ts"
 import { recordColumns } from "../rows/records.ts"
 
-/** Counted from 1, like PostgreSQL arrays. */
+/** A position, counted from 1 as in PostgreSQL arrays. */
 const place = Columns.int4(Schema.Int)
 const ofChange = { change: place, workspace: place }
 const ofNumbered = { ...ofChange, place }
@@ -18,23 +18,23 @@ const eventColumns = {
 }
 
 /**
- * The rows of changes that are sent together. `change` is the position of the row's change, and `workspace` that of its
- * workspace.
+ * The columns of the rows for changes that are sent together. `change` is the position of the change that a row belongs
+ * to, and `workspace` the position of its workspace.
  */
 export const changeColumns = {
   /** The workspaces, in locking order, and how many new events and jobs each gets. */
   workspaces: { id: leaseColumns.workspace_id, events: Columns.int4(Schema.Int), jobs: Columns.int4(Schema.Int) },
-  /** Clocks that move. */
+  /** The clocks that move. */
   clocks: { ...ofChange, offset_ms: Columns.int8(Schema.Int) },
-  /** The times before which no ordered job may be due, except those that the change finishes. */
+  /** The times before which no ordered job may be due, except the jobs that the change finishes. */
   none_due: { ...ofChange, before: Columns.int8(Schema.Int) },
   finishes: { ...ofChange, number: leaseColumns.number, lease: leaseColumns.lease },
   /** Which changes expect which of the expected records. */
   expects: { change: place, record: place },
-  /** The expected records without duplicates, because most changes expect the same ones. */
+  /** The expected records without duplicates, because most changes expect the same records. */
   expected: { workspace: place, kind: recordColumns.kind, id: recordColumns.id, version: recordColumns.version },
   writes: { ...ofChange, keeps_history: Columns.bool(Schema.NullOr(Schema.Boolean)), ...recordColumns },
-  /** New events and jobs. `place` counts within a workspace. */
+  /** New events and jobs. `place` is a row's position within its workspace. */
   events: { ...ofNumbered, ...eventColumns },
   jobs: { ...ofNumbered, ...jobColumns }
 }
@@ -42,7 +42,7 @@ export const changeColumns = {
 type ChangeColumns = typeof changeColumns
 type RowOf<Kind extends keyof ChangeColumns> = Columns.Row<ChangeColumns[Kind]>
 
-/** The rows of several changes, by kind. */
+/** The rows for several changes, by kind. */
 export type ChangeRows = { readonly [Kind in keyof ChangeColumns]: ReadonlyArray<RowOf<Kind>> }
 
 const workspacesOf = ({ workspace_id, finishes }: Change.Change) => [
@@ -50,7 +50,10 @@ const workspacesOf = ({ workspace_id, finishes }: Change.Change) => [
   ...finishes.map((lease) => lease.workspace_id)
 ]
 
-/** The version for a second write of a record in one change. It matches no version that could be stored. */
+/**
+ * The expected version for a second write of the same record in one change. It equals no stored version, so the write
+ * is refused.
+ */
 const followsNothing = 0
 
 const versionsOf = ({ writes }: Change.Change): ReadonlyArray<number> => {
@@ -110,7 +113,7 @@ export const rowsOf = (changes: ReadonlyArray<Change.Change>): ChangeRows => {
   return { workspaces, clocks, none_due, finishes, expects, expected, writes, events, jobs }
 }
 
-// Field by field, because a record may compute some of its fields on access.
+// Copies field by field, because a record may compute some of its fields on access.
 const rowOfWrite = (
   record: Change.StoredRecord,
   { change, workspace }: Pick<RowOf<"writes">, "change" | "workspace">,

@@ -5,7 +5,7 @@ import { rowSchema, rowsReader } from "../rows/Columns.ts"
 import * as DatabaseFunction from "../rows/DatabaseFunction.ts"
 import { type ChangeRows, changeColumns, rowsOf } from "./changeRows.ts"
 
-/** The result of a change. */
+/** The result of storing one change. */
 export type CommitResult = Exit.Exit<void, Storage.VersionConflict | Storage.LeaseLost | Storage.StorageUnavailable>
 
 const commit = DatabaseFunction.make("commit_1", {}, changeColumns)
@@ -13,7 +13,7 @@ const commit = DatabaseFunction.make("commit_1", {}, changeColumns)
 /** Stores changes, each completely or not at all, and returns a row for each refused change. */
 export const { statement } = commit
 
-/** The parameters of the statement. */
+/** The parameters of `statement`. */
 export const parameters = (changes: ReadonlyArray<Change.Change>) => commit.parameters({}, rowsOf(changes))
 
 const refusalColumns = {
@@ -21,7 +21,8 @@ const refusalColumns = {
   /** Why the change is refused. */
   reason: Columns.text(Schema.Literals(["lease", "passed", "expectation", "write"])),
   /**
-   * The position of the first refused row among the finishes, bounds (`none_due`), expects or writes of all changes.
+   * The position of the first refused row among the finishes, bounds (`none_due`), expected records or writes of all
+   * changes.
    */
   place: Columns.int4(Schema.Int)
 }

@@ -1,4 +1,4 @@
--- The record of migrations. Every migration begins with this, so it must be safe to repeat.
+-- The table that records migrations. Every migration begins with this, so it must be safe to repeat.
 create schema if not exists quotewire;
 
 create table if not exists quotewire.migration (

@@ -1,13 +1,14 @@
--- What a place (a database schema) records about its cell. The first move creates this table at both places. Hosts read
--- it when they start and when a statement does not find its tables.
+-- What a place (a schema in a database) records about its cell. The first move creates this table at both places. Hosts
+-- read it when they start, and when a statement does not find its tables.
 create schema if not exists quotewire;
 
 -- One row. `state` is
--- - `live`: the cell is here;
--- - `leaving`: it is still here but is being copied to another place;
--- - `held`: its tables are briefly renamed. If the move is not decided by `held_until`, the cell is here again;
--- - `left`: it is at the other place of the same `move_id`;
--- - `arriving`: it is being copied here. It is here as soon as the other place says `left`.
+-- - `live`: the cell is here.
+-- - `leaving`: the cell is still here but is being copied to another place.
+-- - `held`: the cell's tables are renamed for a moment. If the move is not decided by `held_until`, the cell is here
+--   again.
+-- - `left`: the cell is at the other place of the same `move_id`.
+-- - `arriving`: the cell is being copied here. It is here as soon as the other place says `left`.
 create table if not exists quotewire.place (
   only_one boolean primary key default true constraint place_only_one_row check (only_one),
   state text not null
@@ -16,12 +17,12 @@ create table if not exists quotewire.place (
   epoch integer not null,
   -- The current move; null if there is none.
   move_id text,
-  -- The last replicated mark.
+  -- The last mark that was replicated to this place.
   mark text,
   held_until timestamptz
 );
 
--- Replicated like the other tables: when a row has arrived, everything before it has arrived.
+-- Replicated like the other tables. When a row has arrived, everything before it has arrived too.
 create table if not exists quotewire.move_mark (
   id text primary key
 );

@@ -1,7 +1,8 @@
--- Leases up to `most` due jobs of all workspaces until `at + lease_ms`: urgent ones first, then by due time. Returns a
--- row for each, or one row without a job; every row contains the due time of the next job that this claim did not take.
+-- Leases up to `most` due jobs from all workspaces until `at + lease_ms`: urgent jobs first, then by due time. Returns
+-- a row for each job, or one row without a job. Every row also contains the due time of the next job that this claim
+-- did not take.
 --
--- Never waits: skips lanes and jobs that another session has locked.
+-- Never waits: lanes and jobs that another session has locked are skipped.
 create function quotewire.claim_1(at bigint, lease_ms bigint, most integer, kinds text[])
 returns table (
   workspace_id text, number bigint, kind text, due_at bigint, lane text, max_leased integer, urgent boolean,
@@ -21,7 +22,7 @@ begin
     return next;
     return;
   end if;
-  -- Bounded, so that a claim stays short if many leases have expired. The next claims end the others.
+  -- Has a limit, so that a claim stays short even if many leases have expired. The next claims end the other leases.
   select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from (
     select l.workspace_id, l.name from quotewire.lane l
     where l.lease_ends_at <= at order by l.lease_ends_at limit 1000 for update skip locked
@@ -30,7 +31,7 @@ begin
     perform quotewire.end_leases_1(at, lanes_workspace, lanes_name);
   end if;
 
-  -- Each of these lanes has a job to lease, unless it is of an unknown kind.
+  -- Each of these lanes has a job to lease, unless the job is of an unknown kind.
   with urgent as (
     select l.workspace_id, l.name from quotewire.lane l
     where l.urgent and l.ready_at <= at order by l.ready_at limit most for update skip locked
@@ -49,8 +50,8 @@ begin
   from quotewire.claimed_jobs_1(leased.jobs_workspace, leased.jobs_number) c;
 end $$;
 
--- Returns when the next job of all workspaces is due, or the next lease of a lane ends, whichever is first; null if
--- there is neither. Ignores jobs just leased until `ends_at` and the leases of their lanes.
+-- Returns when the next job of any workspace is due or the next lease of a lane ends, whichever is first; null if there
+-- is neither. Ignores the jobs that were just leased until `ends_at`, and the leases of their lanes.
 --
 -- Reads only the first entries of four indexes.
 create function quotewire.next_due_1(

@@ -1,11 +1,11 @@
--- What `claim_1` and `claim_ordered_1` share. A claim leases due jobs: nobody else gets them until the lease ends or they
--- are released. It takes only jobs of `kinds`, those that the program knows. Others wait for a newer program, and
--- ordered jobs wait behind them.
+-- The functions that `claim_1` and `claim_ordered_1` share. A claim leases due jobs: nobody else gets them until the
+-- lease ends or is released. It takes only jobs whose kind is one of `kinds`, which the calling program knows. Other
+-- jobs wait for a newer program, and ordered jobs wait behind them.
 --
 -- Nothing else calls these functions, so they are planned and run with the settings of those two.
 
--- Ends the expired leases in lanes, so that their jobs wait again. The previous holder of such a job can still finish
--- it until it is claimed again. The caller holds the locks of the lanes.
+-- Ends the expired leases in these lanes, so that their jobs wait again. The previous holder of such a job can still
+-- finish it until the job is claimed again. The caller must hold the locks of the lanes.
 create function quotewire.end_leases_1(at bigint, lanes_workspace text[], lanes_name text[]) returns void
 language plpgsql as $$
 begin
@@ -15,13 +15,13 @@ begin
   perform quotewire.refresh_lanes_1(lanes_workspace, lanes_name);
 end $$;
 
--- Leases up to `most` jobs that are due at `at`: from the given lanes, whose locks the caller holds, and if requested
--- also jobs without a lane. Returns the jobs, urgent ones first, then by due time, and the lanes that they came from.
--- `next_due_at` is when the lease of another job in these lanes ends or, if one of them is now full, when its
--- next job can be claimed, whichever is first.
+-- Leases up to `most` jobs that are due at `at`: from the given lanes, whose locks the caller must hold, and if
+-- requested also jobs without a lane. Returns the jobs, urgent jobs first, then by due time, and the lanes that they
+-- came from. `next_due_at` is the earlier of two times: when the lease of another job in these lanes ends and, if one
+-- of the lanes is now full, when its next job can be claimed.
 --
--- A lane leases no more jobs than its limit allows. The ordered lane leases only the jobs with its earliest due time or,
--- with `ahead_ms`, all that become due within that time, and none behind a job of an unknown kind.
+-- A lane leases no more jobs than its limit allows. The ordered lane leases only the jobs with its earliest due time
+-- or, with `ahead_ms`, all that become due within that time. It leases no job behind a job of an unknown kind.
 create function quotewire.lease_jobs_1(
   at bigint, ends_at bigint, most integer, kinds text[], lanes_workspace text[], lanes_name text[],
   with_jobs_without_lane boolean, ahead_ms bigint, out jobs_workspace text[], out jobs_number bigint[],
@@ -101,7 +101,7 @@ begin
   );
 end $$;
 
--- Returns the stored jobs of a claim in order; one row of nulls if there are none.
+-- Returns the stored jobs of a claim in order, or one row of nulls if there are none.
 create function quotewire.claimed_jobs_1(jobs_workspace text[], jobs_number bigint[])
 returns table (
   workspace_id text, number bigint, kind text, due_at bigint, lane text, max_leased integer, urgent boolean,

@@ -1,15 +1,15 @@
--- Stores changes, each completely or not at all. Returns the refused ones: the place of the change, the reason, and the
--- place of the first refused row among the rows of its kind. Places count from 1.
+-- Stores changes, each completely or not at all. Returns a row for each refused change: the change's position, the
+-- reason, and the position of the first refused row among the rows of its kind. Positions count from 1.
 --
--- Each kind of row is passed as arrays, one for each column: `writes_kind` and `writes_id` have the kind and the id of
--- each write. `unnest` makes rows of them again. A null array is a column of nulls. An array of lists is not possible if
--- their lengths differ, so each list in `..._labels` and `..._about` is a text with one entry per line.
+-- Each kind of row is passed as arrays, one for each column: `writes_kind` and `writes_id` contain the kind and the ID
+-- of each write. `unnest` turns them into rows again. A null array stands for a column of nulls. PostgreSQL has no arrays
+-- of lists with different lengths, so each list in `..._labels` and `..._about` is a text with one entry per line.
 --
--- Three columns hold the place of another row: `change` that of the change, `workspace` that of a row of `workspaces`,
--- and `expects_record` that of a row of `expected`, which has each expected record once. `events_place` and
--- `jobs_place` count the new events and jobs within a workspace.
+-- Three columns contain a position: `change` the position of the row's change, `workspace` a position in `workspaces`,
+-- and `expects_record` a position in `expected`, which lists each expected record once. `events_place` and `jobs_place`
+-- number the new events and jobs within a workspace.
 --
--- The steps in order, each with the kinds of row that it uses. `refuses` names the reason.
+-- The steps, in order, with the kinds of rows that each uses. After `refuses` comes the reason that is returned.
 --
 -- step                  rows                      what it does
 -- --------------------  ------------------------  -------------------------------------------------------------------
@@ -27,9 +27,10 @@
 -- delete                finishes                  deletes from `job`
 -- refresh_lanes_1       jobs, finishes, clocks    updates `lane`; then empty lanes are deleted
 --
--- Locks come first, always in the same order: workspaces, lanes, jobs. Later statements see only what the locks
--- protect, so a check still holds when the change is written. The caller guarantees that no two changes of a call write
--- the same record, finish the same job or move the same clock, and that none expects what an earlier one writes.
+-- Locks are taken first, always in the same order: workspaces, lanes, jobs. Later statements see only what the locks
+-- protect, so the result of a check still holds when the change is written. The caller guarantees that no two changes of
+-- a call write the same record, finish the same job or move the same clock, and that no change expects what an earlier
+-- one writes.
 create function quotewire.commit_1(
   workspaces_id text[], workspaces_events integer[], workspaces_jobs integer[],
   clocks_change integer[], clocks_workspace integer[], clocks_offset_ms bigint[],
@@ -48,11 +49,11 @@ create function quotewire.commit_1(
 ) returns table (change integer, reason text, place integer)
 language plpgsql as $$
 declare
-  -- For each workspace, the numbers of the last event and job before this call, and the offset of its clock.
+  -- For each workspace, the numbers of the last event and the last job before this call, and the offset of its clock.
   locked record; last_events bigint[]; last_jobs bigint[]; offsets_ms bigint[];
   -- The lanes to refresh at the end.
   lanes_workspace text[]; lanes_name text[];
-  -- The places of refused rows, and their changes.
+  -- The positions of refused rows, by reason.
   lost_leases integer[]; passed integer[]; unmet_expectations integer[]; stale_writes integer[];
   refused integer[] := '{}';
 begin
@@ -104,7 +105,8 @@ begin
     from quotewire.give_numbers_back_1(
       refused, workspaces_id, events_change, events_workspace, jobs_change, jobs_workspace
     ) g;
-    -- `lock_lanes_1` has counted on new jobs that are now not added, so the lanes of all new jobs are refreshed.
+    -- `lock_lanes_1` assumed that all new jobs would be added. Some are not, so the lanes of all new jobs are
+    -- refreshed.
     select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from (
       select * from unnest(lanes_workspace, lanes_name) n (workspace_id, name)
       union

@@ -1,8 +1,9 @@
--- The steps of `commit_1`, in the order of its calls; `commit.sql` lists them. Nothing else calls them, so they are
--- planned and run with its settings. Their arrays are those of `commit_1`; `refused` holds the changes refused so far.
+-- The steps of `commit_1`, in the order in which it calls them; `commit.sql` lists them. Nothing else calls them, so
+-- they are planned and run with its settings. Their array parameters are those of `commit_1`. `refused` contains the
+-- positions of the changes that were refused so far.
 
--- Locks workspaces in the given order and counts their new events and jobs. Returns for each workspace the numbers of
--- its last event and job before the new ones, and how far its clock is ahead of real time.
+-- Locks workspaces in the given order and adds the new events and jobs to their counters. Returns for each workspace
+-- the numbers of its last event and last job before the new ones, and how far its clock is ahead of real time.
 create function quotewire.lock_workspaces_1(
   workspaces_id text[], workspaces_events integer[], workspaces_jobs integer[],
   out last_events bigint[], out last_jobs bigint[], out offsets_ms bigint[]
@@ -28,8 +29,8 @@ begin
   end loop;
 end $$;
 
--- Creates the lanes of new jobs, and locks the lanes of new and finished jobs, and all lanes of workspaces whose clocks
--- move. Returns the lanes that must be refreshed; null if there are none.
+-- Creates the lanes of new jobs. Locks the lanes of new and finished jobs, and all lanes of workspaces whose clocks
+-- move. Returns the lanes that must be refreshed later; null if there are none.
 create function quotewire.lock_lanes_1(
   workspaces_id text[], offsets_ms bigint[], jobs_workspace integer[], jobs_due_at bigint[], jobs_lane text[],
   jobs_max_leased integer[], jobs_urgent boolean[], finishes_workspace integer[], finishes_number bigint[],
@@ -39,8 +40,8 @@ declare
   refresh_all constant boolean := finishes_workspace <> '{}' or clocks_workspace <> '{}';
 begin
   if jobs_lane <> '{}' then
-    -- A new job can only make the lane's `ready_at` earlier. If the lane was full or its limit changes, the new value
-    -- is not known here: it becomes null, and the lane is refreshed.
+    -- A new job can only make the lane's `ready_at` earlier. If the lane was full, or its limit changes, the new value
+    -- is not known here. It then becomes null, and the lane is refreshed later.
     with entered as (
       insert into quotewire.lane as l (workspace_id, name, max_leased, urgent, ready_at)
       select workspaces_id[j.workspace], j.lane, max(j.max_leased), bool_or(j.urgent),
@@ -74,8 +75,8 @@ begin
   end if;
 end $$;
 
--- Locks the finished jobs. Returns the places of those that can no longer be finished, because another host has claimed
--- the job or it no longer exists.
+-- Locks the finished jobs. Returns the positions of the jobs that can no longer be finished, because another host has
+-- claimed the job or the job no longer exists.
 create function quotewire.lost_leases_1(
   workspaces_id text[], finishes_workspace integer[], finishes_number bigint[], finishes_lease integer[]
 ) returns integer[]
@@ -93,9 +94,9 @@ begin
   return array(select place from generate_subscripts(finishes_workspace, 1) place where place <> all (held));
 end $$;
 
--- Returns the places of the violated bounds: an ordered job is due before the bound, and the bound's change does not
--- finish it. The job is either stored or added by an earlier change of this call. Waiting and leased jobs are looked up
--- separately, because each have their own index.
+-- Returns the positions of violated bounds. A bound is violated if an ordered job is due before it and the bound's
+-- change does not finish that job. The job may be stored already or be added by an earlier change of this call. Waiting
+-- and leased jobs are looked up separately, because each have an index of their own.
 create function quotewire.passed_1(
   workspaces_id text[], none_due_change integer[], none_due_workspace integer[], none_due_before bigint[],
   finishes_change integer[], finishes_number bigint[], jobs_change integer[], jobs_workspace integer[],
@@ -127,8 +128,8 @@ begin
   );
 end $$;
 
--- Returns the places of the expectations that are not met, because the record now has a different version. Does not
--- check refused changes.
+-- Returns the positions of expectations that are not met, because the record now has a different version. Refused
+-- changes are not checked.
 create function quotewire.unmet_expectations_1(
   refused integer[], workspaces_id text[], expects_change integer[], expects_record integer[],
   expected_workspace integer[], expected_kind text[], expected_id text[], expected_version integer[]
@@ -151,7 +152,7 @@ begin
   );
 end $$;
 
--- Adds the changes of these rows to the refused changes.
+-- Adds the changes to which these rows belong to the refused changes.
 create function quotewire.refuse_1(refused integer[], rows_change integer[], places integer[]) returns integer[]
 language plpgsql as $$
 begin
@@ -161,8 +162,8 @@ begin
   return refused || array(select rows_change[p.place] from unnest(places) p (place));
 end $$;
 
--- Writes records, except those of refused changes. Returns the places of the writes that do not follow the stored
--- version; their changes are not written at all.
+-- Writes records, except those of refused changes. Returns the positions of writes that do not follow the stored
+-- version. The changes of these writes are not written at all.
 create function quotewire.write_records_1(
   refused integer[], workspaces_id text[], writes_change integer[], writes_workspace integer[],
   writes_keeps_history boolean[], writes_kind text[], writes_id text[], writes_version integer[], writes_parent text[],
@@ -172,8 +173,9 @@ create function quotewire.write_records_1(
 language plpgsql as $$
 declare
   only_first_versions constant boolean := 1 = all (writes_version);
-  -- First versions alone are inserted unchecked. If a key is taken, nothing is inserted, and the second pass checks.
-  -- Checking them first costs a start 15 % more of the server's CPU time.
+  -- If there are only first versions, they are inserted without a check. If a key is then taken, nothing is inserted,
+  -- and the second pass checks. Checking them first would cost 15% more of the server's CPU time for starting a quote
+  -- request.
   checks boolean := not only_first_versions;
   stale integer[] := '{}';
 begin
@@ -207,7 +209,7 @@ begin
       exit;
     exception when unique_violation then
       if checks then
-        -- Two writes of one record in a call.
+        -- The call writes the same record twice.
         raise;
       end if;
       checks := true;
@@ -238,8 +240,8 @@ begin
   return stale;
 end $$;
 
--- Removes the new events and jobs of refused changes from the counters, so that numbers have no gaps. Returns the
--- places of the remaining events and jobs in their workspaces. Other sessions have not seen the counters yet.
+-- Subtracts the new events and jobs of refused changes from the counters, so that numbers have no gaps. Returns the
+-- positions of the remaining events and jobs within their workspaces. Other sessions have not seen the counters yet.
 create function quotewire.give_numbers_back_1(
   refused integer[], workspaces_id text[], events_change integer[], events_workspace integer[], jobs_change integer[],
   jobs_workspace integer[], out events_place integer[], out jobs_place integer[]
@@ -267,8 +269,8 @@ begin
   );
 end $$;
 
--- Moves the clocks of workspaces, and with them the due times of jobs without a lane; lanes are refreshed later. Skips
--- refused changes. Returns how far the clock of each workspace is now ahead.
+-- Moves the clocks of workspaces, and the due times of their jobs without a lane. Lanes are refreshed later. Refused
+-- changes are skipped. Returns how far each workspace's clock is now ahead.
 create function quotewire.move_clocks_1(
   refused integer[], workspaces_id text[], offsets_ms bigint[], clocks_change integer[], clocks_workspace integer[],
   clocks_offset_ms bigint[]

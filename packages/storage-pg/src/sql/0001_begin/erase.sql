@@ -30,8 +30,9 @@ begin
   select e.kind, count(*) from erased e group by e.kind;
 end $$;
 
--- Erases up to `most` records of a kind that belong to a parent, with all their versions, or up to `most` of only their
--- older versions. Returns how many. The order does not matter: the caller repeats until none is left.
+-- Erases up to `most` records of a kind that belong to a parent, with all their versions. Can erase only up to `most`
+-- of their older versions instead. Returns how many were erased. The order does not matter, because the caller repeats
+-- this until nothing is left.
 create function quotewire.erase_children_1(
   of_workspace text, of_kind text, of_parent text, only_older boolean, most integer
 ) returns bigint
@@ -66,8 +67,8 @@ begin
   return erased;
 end $$;
 
--- Erases up to `most` events from the beginning of a feed, stopping at the first that occurred at `before` or later.
--- Returns how many. The workspace records up to which number its feed is erased.
+-- Erases up to `most` events from the beginning of a feed. Stops at the first event that occurred at `before` or later.
+-- Returns how many were erased. The workspace records the number up to which its feed is erased.
 create function quotewire.erase_events_1(of_workspace text, before bigint, most integer) returns bigint
 language plpgsql as $$
 declare
@@ -89,10 +90,10 @@ begin
   return last - first;
 end $$;
 
--- Erases all data of a workspace except the records of some kinds, in one transaction, so that the erasure is atomic.
+-- Erases all data of a workspace, except the records of some kinds, in one transaction, so that the erasure is atomic.
 -- Keeps the workspace's clock and counters, so that numbers continue. Returns how many records of each kind, events and
--- jobs it erased. Each expected record must have the expected version; 0 means that it must not exist. Otherwise erases
--- nothing and returns one row: the kind and the id of the first record with a different version.
+-- jobs were erased. Each expected record must have the expected version; 0 means that the record must not exist. If one
+-- has a different version, erases nothing and returns one row with the kind and ID of the first such record.
 create function quotewire.erase_workspace_1(
   of_workspace text, surviving text[], expected_kind text[], expected_id text[], expected_version integer[]
 ) returns table (what text, kind text, id text, count bigint)

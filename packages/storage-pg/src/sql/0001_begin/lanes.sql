@@ -1,7 +1,8 @@
--- The name of the lane that runs a workspace's ordered jobs one at a time. The planner replaces it with its value.
+-- The name of the lane in which a workspace's ordered jobs run one at a time. The planner replaces calls with the
+-- value.
 create function quotewire.ordered_lane_1() returns text immutable language sql as $$ select 'ordered' $$;
 
--- Computes `ready_at` and `lease_ends_at` of lanes from their jobs. The caller holds the locks of the lanes.
+-- Computes `ready_at` and `lease_ends_at` of lanes from their jobs. The caller must hold the locks of the lanes.
 create function quotewire.refresh_lanes_1(lanes_workspace text[], lanes_name text[]) returns void
 language plpgsql as $$
 begin

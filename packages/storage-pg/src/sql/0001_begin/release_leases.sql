@@ -1,4 +1,4 @@
--- Releases leases early; due times do not change. Lost leases are ignored.
+-- Releases leases early. Due times do not change. Lost leases are ignored.
 create function quotewire.release_1(leases_workspace_id text[], leases_number bigint[], leases_lease integer[])
 returns void
 language plpgsql as $$

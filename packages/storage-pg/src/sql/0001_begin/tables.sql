@@ -1,22 +1,22 @@
 -- The tables.
 --
--- Every primary key begins with the workspace, and statements that serve a call join tables only on it. Text columns
--- have the collation "C" (byte order), so that every server sorts ids the same way. The indexes for claims span all
--- workspaces of the schema and begin with a time.
+-- Every primary key begins with the workspace, and statements that serve a call join tables only on the workspace. Text
+-- columns have the collation "C" (byte order), so that every server sorts IDs the same way. The indexes for claims span
+-- all workspaces of the schema and begin with a time.
 --
--- Times are in milliseconds. `created_at`, `updated_at`, `expires_at`, `occurred_at` and `due_at` are workspace time;
--- all others are real time. Workspace time is real time plus the workspace's `clock_offset_ms`.
+-- Times are in milliseconds. `created_at`, `updated_at`, `expires_at`, `occurred_at` and `due_at` are in workspace
+-- time; all others are in real time. Workspace time is real time plus the workspace's `clock_offset_ms`.
 --
--- Every CHECK has a name, which the log shows when a row violates it.
+-- Every CHECK has a name, which the server's log shows when a row violates the CHECK.
 --
--- Function names end with a number: a migration that changes a function's parameters or result adds the next number,
--- and older hosts keep using the old function.
+-- Function names end with a number. A migration that changes a function's parameters or result adds a function with the
+-- next number, and older hosts keep using the old function.
 
 -- One row for each workspace: its lock, clock and counters.
 create table quotewire.workspace (
   workspace_id text collate "C" primary key,
   clock_offset_ms bigint not null default 0,
-  -- The number of the newest event, and of the newest erased event.
+  -- The numbers of the newest event and of the newest erased event.
   last_event bigint not null default 0,
   erased_through bigint not null default 0,
   -- The number of the newest job.
@@ -35,7 +35,7 @@ create table quotewire.record (
   status text collate "C",
   line text collate "C",
   labels text[] collate "C" not null,
-  -- The ids of the resources that the record is about. The indexes find only the first two.
+  -- The IDs of the resources that the record is about. The indexes find only the first two.
   about text[] collate "C" not null,
   created_at bigint not null,
   updated_at bigint not null,
@@ -49,8 +49,8 @@ create table quotewire.record (
 
 create index record_parent on quotewire.record (workspace_id, parent, kind, id) where parent is not null;
 
--- The condition is always true. It restricts this index to queries that compare `created_at`: otherwise, on an empty
--- table, the planner would choose it for lookups by key and keep that plan.
+-- The condition is always true. It restricts this index to queries that compare `created_at`. Otherwise, while the
+-- table is empty, the planner would choose the index for lookups by key, and keep that plan.
 create index record_age on quotewire.record (workspace_id, kind, created_at) where created_at is not null;
 
 create index record_about on quotewire.record (workspace_id, (about[1]), kind, id) where about[1] is not null;
@@ -63,13 +63,13 @@ create table quotewire.older_version (
   primary key (workspace_id, kind, id, version)
 );
 
--- The feed. Events of a workspace are numbered in commit order, without gaps.
+-- The event feed. A workspace's events are numbered in commit order, without gaps.
 create table quotewire.event (
   workspace_id text collate "C" not null,
   number bigint not null,
   id text collate "C" not null,
   occurred_at bigint not null,
-  -- The ids of the resources that the event is about. The indexes find only the first two.
+  -- The IDs of the resources that the event is about. The indexes find only the first two.
   about text[] collate "C" not null,
   body text not null,
   primary key (workspace_id, number),
@@ -81,21 +81,22 @@ create index event_about on quotewire.event (workspace_id, (about[1]), number) w
 
 create index event_about_second on quotewire.event (workspace_id, (about[2]), number) where about[2] is not null;
 
--- Jobs that are due now or later. A job without a lane is claimed by its `ready_at`. A job in a lane is claimed through its
--- lane, and its own `ready_at` is not used.
+-- Jobs that are due now or later. A job without a lane is claimed by its own `ready_at`. A job in a lane is claimed
+-- through its lane, and its own `ready_at` is not used.
 create table quotewire.job (
   workspace_id text collate "C" not null,
   number bigint not null,
   kind text collate "C" not null,
   due_at bigint not null,
   ready_at bigint not null,
-  -- The lane "ordered" runs a workspace's ordered jobs one at a time (`ordered_lane_1`).
+  -- In the lane named "ordered", a workspace's ordered jobs run one at a time (`ordered_lane_1`).
   lane text collate "C",
-  -- Counts claims. Only the newest claim can finish the job.
+  -- Counts the claims of the job. Only the latest claim can finish the job.
   lease integer not null default 0,
-  -- Counts claims whose lease ended before the job was finished.
+  -- Counts the claims whose lease ended before the job was finished.
   expired_leases integer not null default 0,
-  -- Whether the newest claim can still finish the job: until it is released or claimed again, even after the lease has ended.
+  -- Whether the latest claim can still finish the job. It can until the job is released or claimed again, even after
+  -- the lease has ended.
   held boolean not null default false,
   leased_until bigint,
   payload text not null,
@@ -114,15 +115,15 @@ create index job_waiting on quotewire.job (workspace_id, lane, due_at, number)
 create index job_leased on quotewire.job (workspace_id, lane, leased_until)
   where lane is not null and leased_until is not null;
 
--- Lanes, derived from their jobs (`refresh_lanes_1`).
+-- Lanes. Their columns are derived from their jobs (`refresh_lanes_1`).
 create table quotewire.lane (
   workspace_id text collate "C" not null,
   name text collate "C" not null,
   max_leased integer not null,
   urgent boolean not null,
-  -- When its next job can be claimed; null if none is waiting or the lane is full.
+  -- When the lane's next job can be claimed; null if no job is waiting or the lane is full.
   ready_at bigint,
-  -- When its first lease ends; null if no job is leased.
+  -- When the lane's first lease ends; null if no job is leased.
   lease_ends_at bigint,
   primary key (workspace_id, name),
   constraint lane_max_leased_positive check (max_leased > 0),
@@ -135,7 +136,7 @@ create index lane_ready on quotewire.lane (ready_at) where not urgent and ready_
 
 create index lane_lease_ends on quotewire.lane (lease_ends_at) where lease_ends_at is not null;
 
--- Counts shared by hosts, each for one time window.
+-- Counts that all hosts share. Each row counts for one time window.
 create table quotewire.tally (
   workspace_id text collate "C" not null,
   name text collate "C" not null,

@@ -1,5 +1,5 @@
--- Adds to counts and returns their totals in the given order. Each count may be named only once. If the window of a
--- count has ended by `at`, nothing is stored, and its total is the added amount.
+-- Adds to counts and returns their totals in the given order. Each count may be named only once. If a count's window
+-- has ended by `at`, nothing is stored, and its total is the added amount.
 --
 -- The commit does not wait for the disk, because counts only enforce limits. A crash may lose the last half second.
 create function quotewire.tally_1(
@@ -17,7 +17,7 @@ begin
   ), counted as (
     insert into quotewire.tally as t (workspace_id, name, window_start, window_ms, total)
     select g.workspace_id, g.name, g.window_start, g.window_ms, g.added from given g
-    -- Sorted, so that two hosts adding to the same counts never deadlock.
+    -- Sorted, so that two hosts that add to the same counts never deadlock.
     where g.added <> 0 and g.window_start + g.window_ms > at order by 1, 2, 3, 4
     on conflict (workspace_id, name, window_start, window_ms) do update set total = t.total + excluded.total
     returning t.*

@@ -1,9 +1,9 @@
--- Distributes the schema: all its tables on one server, together with its functions. Changes only what is not
--- distributed yet, so it is safe to repeat after every migration.
+-- Distributes the schema: all its tables on one server, and its functions with them. Changes only what is not
+-- distributed yet, so it can be repeated safely after every migration.
 select citus_schema_distribute('quotewire')
 where not exists (select from pg_dist_schema s where s.schemaid = 'quotewire'::regnamespace);
 
--- Citus cannot plan most statements of the functions without their values.
+-- Citus can plan most of the functions' statements only with the values of their parameters.
 do $$
 declare
   f record;
@@ -16,7 +16,7 @@ begin
   end loop;
 end $$;
 
--- Function calls run on the server with the tables.
+-- Function calls run on the server that has the tables.
 select create_distributed_function(p.oid::regprocedure, colocate_with => 'quotewire.workspace') from pg_proc p
 where p.pronamespace = 'quotewire'::regnamespace and not exists (
   select from pg_dist_object o

@@ -1,4 +1,5 @@
--- The server process that runs this statement. Servers do not start at the same microsecond, so a place has one name.
+-- Returns the server process that runs this statement. `place` contains the server's start time: no two servers start
+-- in the same microsecond, so each has a unique name.
 select
   pg_backend_pid() as pid,
   quote_ident(current_user) as role,

@@ -1,5 +1,5 @@
--- The jobs that are due at $1 and could be claimed, by kind; at most $2 are counted. Reads at most the first $2 entries
--- of each index: jobs without a lane, urgent lanes, other lanes, and the waiting jobs of a lane.
+-- The jobs that are due at $1 and could be claimed, by kind. At most $2 jobs are counted. Reads at most the first $2
+-- entries of each index: jobs without a lane, urgent lanes, other lanes, and the waiting jobs of a lane.
 select kind, count(*)::integer as due, min(due_at) as oldest_due_at from (
   (
     select j.kind, j.ready_at as due_at from quotewire.job j

@@ -1,4 +1,5 @@
--- The part of feed.sql that finds the events about all ids $4. Each half uses its index, for the first of the ids.
+-- The part of feed.sql that finds the events about all of the IDs $4. Each half uses its own index, for the first of
+-- the IDs.
 select * from (
   (
     select * from quotewire.event e

@@ -1,4 +1,4 @@
--- The first $3 jobs of lane $2 by due time, waiting and leased. Each half uses its index.
+-- The first $3 jobs of lane $2 by due time, both waiting and leased. Each half uses its own index.
 select kind, due_at, lease, payload from (
   (
     select j.kind, j.due_at, j.number, j.lease, j.payload from quotewire.job j

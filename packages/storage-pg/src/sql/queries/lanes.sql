@@ -1,4 +1,5 @@
--- The first $2 jobs of all lanes by due time, waiting and leased, the ordered ones included. Each part uses its index.
+-- The first $2 jobs of all lanes by due time, both waiting and leased, including ordered jobs. Each part uses its own
+-- index.
 select kind, due_at, lease, payload from quotewire.lane l cross join lateral (
   (
     select j.kind, j.due_at, j.number, j.lease, j.payload from quotewire.job j

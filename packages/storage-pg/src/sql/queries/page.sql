@@ -1,5 +1,5 @@
--- Up to $12 records of a page. Looks at the first :page_scan_records records after $3 that :scan finds, in id order, and
--- returns those that match. There are variants for each order and for each way to scan.
+-- Up to $12 records of a page. Looks at the first :page_scan_records records after $3 that :scan finds, in ID order,
+-- and returns those that match the filters. There are variants for each order and for each way to scan.
 select :record_columns from (
   :scan
 ) looked_at

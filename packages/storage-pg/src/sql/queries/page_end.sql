@@ -1,4 +1,5 @@
--- The id of the last record that a page may scan, and the next id if it exists. The variables are those of page.sql.
+-- The ID of the last record that a page may scan, and the ID after it, if there is one. The variables are those of
+-- page.sql.
 select id from (
   :scan
 ) looked_at

@@ -1,5 +1,5 @@
--- The processes that are connected to this database, each by the name of its connections. Connections of other roles,
--- whose times this role may not see, are left out.
+-- The processes that are connected to this database, by the application name of their connections. Connections of other
+-- roles are left out if this role may not see their times.
 select application_name as name, (extract(epoch from min(backend_start)) * 1000)::bigint as since
 from pg_stat_activity
 where datname = current_database() and starts_with(application_name, 'quotewire ') and backend_start is not null

@@ -1,6 +1,6 @@
--- Replaces the bodies of versions that have not changed since they were read, and returns how many. Locks the workspace
--- first, as every writer does. A version that becomes an older one while this waits for the lock is not found and stays
--- unchanged.
+-- Replaces the bodies of versions that have not changed since they were read, and returns how many were replaced. Locks
+-- the workspace first, as every writer does. A version that becomes an older version while this waits for the lock is
+-- not found and stays unchanged.
 with locked as materialized (
   select 1 from quotewire.workspace where workspace_id = $1 for update
 ), wanted as materialized (

@@ -1,4 +1,5 @@
--- The part of page.sql that finds the records about the first of the ids $5, of one parent if $4 names it. Each half uses its index.
+-- The part of page.sql that finds the records about the first of the IDs $5. If $4 names a parent, only that parent's
+-- records. Each half uses its own index.
 select * from (
   (
     select * from quotewire.record

@@ -1,4 +1,4 @@
--- Up to $2 workspaces after an id that have data.
+-- Up to $2 workspaces that have data, after an ID.
 select workspace_id from quotewire.workspace w
 where workspace_id > $1 and (
   exists (select from quotewire.record r where r.workspace_id = w.workspace_id)

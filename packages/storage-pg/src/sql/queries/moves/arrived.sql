@@ -1,4 +1,4 @@
--- Whether the mark $1, and therefore everything before it, has arrived. The commit makes it durable.
+-- Checks whether mark $1, and therefore everything before it, has arrived. The commit makes the answer durable.
 update quotewire.place set mark = $1
 where state = 'arriving' and exists (select from quotewire.move_mark m where m.id = $1)
 returning mark;

@@ -1,4 +1,4 @@
--- The replication slots of moves from this database, and how much of the log each retains.
+-- The replication slots of moves from this database, and how much WAL each slot retains.
 select s.slot_name as name, s.active as is_active,
   coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), s.restart_lsn), 0)::bigint as kept_bytes
 from pg_replication_slots s

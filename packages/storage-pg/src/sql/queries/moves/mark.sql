@@ -1,2 +1,2 @@
--- The mark of a cell that is held.
+-- The mark of a held cell.
 select mark from quotewire.place where state = 'held';

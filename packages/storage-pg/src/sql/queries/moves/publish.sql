@@ -1,4 +1,4 @@
--- Publishes the tables of the cell.
+-- Publishes the cell's tables.
 do $$
 declare
   tables text;

@@ -1,4 +1,4 @@
--- The capabilities of the old database.
+-- Facts about the old database that are checked before a move.
 select current_setting('server_version_num')::integer as version,
   current_setting('wal_level') as wal_level,
   pg_is_in_recovery() as is_standby,

@@ -1,7 +1,9 @@
--- Subscribes to the address in the `move.source` setting, without starting to copy. Reraises a failure from here,
--- because the server would log the failed statement with the password in the address. `others` does not include a
--- cancelled query. By default, a subscription's workers commit asynchronously, so a crash could lose the record of a
--- table's copy long after its slot is gone. Local commits leave only a short moment in which that can happen
+-- Subscribes to the database whose address is in the `move.source` setting, without starting to copy. Catches a failure
+-- and raises a new one, because the server would log the failed statement with the password in the address. `others`
+-- does not include a cancelled query, so that is named too.
+--
+-- By default, a subscription's workers commit asynchronously, so a crash could lose the record of a table's copy long
+-- after the table's slot is gone. With local commits, there is only a short moment in which that can happen
 -- (`missing_slots`).
 do $$
 begin
@@ -10,7 +12,7 @@ begin
     current_setting('move.source')
   );
 exception when query_canceled or others then
-  -- Only the message about a malformed address quotes from it.
+  -- Replaces the message about a malformed address, because it quotes from the address. Other messages do not.
   raise exception using errcode = sqlstate,
     message = case when sqlstate = '42601' then 'the address of the old database is malformed' else sqlerrm end;
 end $$;

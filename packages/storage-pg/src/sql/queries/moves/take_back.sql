@@ -1,5 +1,5 @@
--- Takes back the cell of a decided move whose new database is lost. The epoch becomes higher than that of the new database,
--- so that the cell stays here even if the new database reappears. The id of the move stays until its replication is
+-- Takes back the cell of a decided move whose new database is lost. The epoch becomes higher than the new database's,
+-- so that the cell stays here even if the new database reappears. The move's ID stays until its replication objects are
 -- removed.
 do $$
 begin

@@ -1,4 +1,4 @@
--- The capabilities and the content of the new database.
+-- Facts about the new database that are checked before a move.
 select current_setting('server_version_num')::integer as version,
   pg_is_in_recovery() as is_standby,
   current_setting('max_logical_replication_workers')::integer as workers,
