@@ -1,24 +1,29 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import type { Plugin } from "rolldown"
 
 /*
- * Puts the SQL of the built `packages/storage-pg` into a JavaScript module, so that the package also runs when it is
- * bundled into a single file. Sources and their tests read the `.sql` files directly. The build runs this script after
- * the compiler.
+ * A plugin of the bundler that puts the SQL of `packages/storage-pg` into its bundle, so that the package also runs
+ * when a program bundles it into a single file. Sources and their tests read the `.sql` files directly.
  */
 
-const storage = new URL("../packages/storage-pg/", import.meta.url)
-const sql = new URL("src/sql/", storage)
+const sql = new URL("../packages/storage-pg/src/sql/", import.meta.url)
 
-const texts = Object.fromEntries(
-  readdirSync(fileURLToPath(sql), { recursive: true, encoding: "utf8" })
-    .map((path) => path.replaceAll("\\", "/"))
-    .filter((path) => path.endsWith(".sql"))
-    .sort()
-    .map((path) => [path, readFileSync(new URL(path, sql), "utf8")])
-)
+const texts = () =>
+  Object.fromEntries(
+    readdirSync(fileURLToPath(sql), { recursive: true, encoding: "utf8" })
+      .map((path) => path.replaceAll("\\", "/"))
+      .filter((path) => path.endsWith(".sql"))
+      .sort()
+      .map((path) => [path, readFileSync(new URL(path, sql), "utf8")])
+  )
 
-writeFileSync(
-  new URL("dist/sql/read.js", storage),
-  `const texts = ${JSON.stringify(texts, null, 2)};\n/** Reads a file of SQL. */\nexport const read = (path) => texts[path];\n`
-)
+/** Replaces the module that reads SQL files with one that contains them. */
+export const inlineSql: Plugin = {
+  name: "SQL",
+  load: {
+    filter: { id: /storage-pg[\\/]dist[\\/]sql[\\/]read\.js$/ },
+    handler: () =>
+      `const texts = ${JSON.stringify(texts(), null, 2)};\n/** Reads a file of SQL. */\nexport const read = (path) => texts[path];\n`
+  }
+}

@@ -1,6 +1,7 @@
 // The `quotewire` command does the same on startup.
 import "effect/schema/SchemaJITCompiler/enable"
 import { once } from "node:events"
+import { readFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { Session } from "node:inspector"
 import { setTimeout } from "node:timers/promises"
@@ -22,30 +23,44 @@ import { Effect, Layer, ManagedRuntime } from "effect"
 /** How long to wait for the follow-up work of a journey, such as writing the request log, in milliseconds. */
 const settleMs = 700
 
+/** Finds the module that a place in a bundle comes from, such as `core/quoting/Quote`. A comment precedes each module. */
+const modulesOf = (bundle: URL): ((offset: number) => string | undefined) => {
+  const comments = readFileSync(bundle, "utf8").matchAll(/^\/\/ packages\/([\w-]+)\/dist\/(.*)\.js$/gm)
+  const places = Array.from(comments, ({ index, 1: name, 2: path }) => ({ index, module: `${name}/${path}` }))
+  return (offset) => places.findLast(({ index }) => index <= offset)?.module
+}
+
 /**
  * Creates a function that returns the package files in which a function ran since the last call, such as
  * `core/quoting/Quote`.
  */
 const coverage = () => {
+  const bundles = new Map<string, ReturnType<typeof modulesOf>>()
   const session = new Session()
   session.connect()
   session.post("Profiler.enable")
   session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false })
   return (): ReadonlyArray<string> => {
-    const files: Array<string> = []
+    const files = new Set<string>()
     // The callback runs synchronously, because the session belongs to this thread.
     session.post("Profiler.takePreciseCoverage", (failed, taken) => {
       if (failed !== null) throw failed
       for (const { url, functions } of taken.result) {
-        const [, name, path] = url.match(/packages\/([\w-]+)\/dist\/(.*)\.js$/) ?? []
-        const ran = functions.some(({ functionName, ranges: [range] }) => {
-          const isModule = functionName === "" && range?.startOffset === 0
-          return !isModule && (range?.count ?? 0) > 0
-        })
-        if (name !== undefined && ran) files.push(`${name}/${path}`)
+        if (!/packages\/[\w-]+\/dist\/bundle\//.test(url)) continue
+        const moduleAt = bundles.get(url) ?? modulesOf(new URL(url))
+        bundles.set(url, moduleAt)
+        for (const {
+          functionName,
+          ranges: [range]
+        } of functions) {
+          const isWholeBundle = functionName === "" && range?.startOffset === 0
+          const ran = !isWholeBundle && (range?.count ?? 0) > 0
+          const module = range && ran ? moduleAt(range.startOffset) : undefined
+          if (module !== undefined) files.add(module)
+        }
       }
     })
-    return files.sort()
+    return [...files].sort()
   }
 }
 

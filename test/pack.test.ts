@@ -64,26 +64,17 @@ const build = (): void => {
     }
     symlinkSync(join(tree, folder), join(tree, "node_modules/@quotewire", name))
   }
-  for (const script of ["effectModules.ts", "fieldComments.ts", "inlineSql.ts", "console.ts", "vendor.ts"])
+  for (const script of readdirSync(join(root, "scripts")).filter((path) => path.endsWith(".ts")))
     cpSync(join(root, "scripts", script), join(tree, "scripts", script))
   tsc(tree, "-b")
-  run(tree, process.execPath, "scripts/console.ts")
-  compiled = builtFiles()
-  run(tree, process.execPath, "scripts/effectModules.ts")
-  run(tree, process.execPath, "scripts/fieldComments.ts")
-  run(tree, process.execPath, "scripts/inlineSql.ts")
-  run(tree, process.execPath, "scripts/vendor.ts")
+  for (const script of ["console.ts", "bundle.ts", "fieldComments.ts", "vendor.ts"])
+    run(tree, process.execPath, join("scripts", script))
 }
 
-/** The JavaScript of all packages as emitted by the compiler. */
-let compiled: ReadonlyMap<string, string> = new Map()
-
-/** The JavaScript of all packages in the working tree, by path. */
-const builtFiles = (): ReadonlyMap<string, string> => {
+/** The bundles of all packages in the working tree, by path. */
+const bundles = (): ReadonlyMap<string, string> => {
   const paths = packages.flatMap((name) =>
-    readdirSync(join(tree, "packages", name, "dist"), { recursive: true, encoding: "utf8" })
-      .filter((path) => path.endsWith(".js"))
-      .map((path) => join("packages", name, "dist", path))
+    readdirSync(join(tree, "packages", name, "dist/bundle")).map((path) => join("packages", name, "dist/bundle", path))
   )
   return new Map(paths.map((path) => [path, readFileSync(join(tree, path), "utf8")]))
 }
@@ -91,8 +82,8 @@ const builtFiles = (): ReadonlyMap<string, string> => {
 /** What the build downloads into `packages/http` once. */
 const vendored = ["vendor/scalar/standalone.js", "vendor/scalar/version.json"]
 
-/** What the build bundles into `packages/http`. */
-const bundled = ["dist/console/console.js", "dist/console/console.css"]
+/** The console that the build puts into `packages/http`. */
+const ofConsole = ["dist/console/console.js", "dist/console/console.css"]
 
 /** Packs a package, unpacks it beside the program and returns its files. */
 const install = (name: string): ReadonlyArray<string> => {
@@ -120,24 +111,19 @@ afterAll(() => rmSync(temporary, { recursive: true, force: true }))
 
 const specifiers = packages.flatMap(entryPoints)
 
-/** The lists of Effect modules that the build adds. */
-const lists = /(?:^|\/)dist\/(?:testing\/)?(?:effect|platform-node|sql-pg)\.js$/
-
 describe("a published package", () => {
   it.each(packages)("%s contains what it needs and nothing else", (name) => {
     const held = files.get(name) ?? []
     const wanted = ["LICENSE", "package.json"]
     if (existsSync(join(root, "packages", name, "README.md"))) wanted.push("README.md")
     if (name === "cli") wanted.push(...templates.map((template) => `templates/${template}`))
-    if (name === "http") wanted.push("vendor/scalar/LICENSE", ...vendored, ...bundled)
-    for (const { path } of sources(`packages/${name}/src`, ".json", ".ts")) {
+    if (name === "http") wanted.push("vendor/scalar/LICENSE", ...vendored, ...ofConsole)
+    for (const { path } of sources(`packages/${name}/src`, ".ts")) {
       // Bundled into one page.
       if (path.includes("/views/card/")) continue
-      const out = path.replace(`packages/${name}/src/`, "dist/")
-      if (out.endsWith(".json")) wanted.push(out)
-      else wanted.push(out.replace(/\.ts$/, ".js"), out.replace(/\.ts$/, ".d.ts"))
+      wanted.push(path.replace(`packages/${name}/src/`, "dist/").replace(/\.ts$/, ".d.ts"))
     }
-    wanted.push(...held.filter((path) => lists.test(path)))
+    wanted.push(...held.filter((path) => /^dist\/bundle\/[\w-]+\.js$/.test(path)))
     for (const program of Object.values(manifest(`packages/${name}`).bin ?? {})) wanted.push(program.replace("./", ""))
     assert.sameMembers([...held], wanted)
   })
@@ -200,23 +186,13 @@ describe("the build", () => {
   const index = /^(?:import|export)\b[^"]*"(?:effect|@effect\/[a-z-]+)(?:\/[a-z-]+)?"/m
 
   it("imports Effect's modules and no Effect index", () => {
-    for (const [path, text] of builtFiles()) assert.notMatch(text, index, path)
+    for (const [path, text] of bundles()) assert.notMatch(text, index, path)
   })
 
-  it("changes only the import paths of Effect names, and where SQL is stored", () => {
-    const withoutPlace = (text: string) => text.replaceAll(/^(import \{[^}]+\} from) ".*";$/gm, "$1")
-    const built = new Map([...builtFiles()].filter(([path]) => !lists.test(path)))
-    assert.sameMembers([...built.keys()], [...compiled.keys()])
-    built.delete("packages/storage-pg/dist/sql/read.js")
-    for (const [path, text] of built)
-      assert.strictEqual(withoutPlace(text), withoutPlace(compiled.get(path) ?? ""), path)
-  })
-
-  it("changes nothing when it runs again", () => {
-    const before = builtFiles()
-    run(tree, process.execPath, "scripts/effectModules.ts")
-    const changed = [...builtFiles()].filter(([path, text]) => text !== before.get(path)).map(([path]) => path)
-    assert.deepStrictEqual(changed, [])
+  it("makes the same bundles when it runs again", () => {
+    const before = bundles()
+    run(tree, process.execPath, "scripts/bundle.ts")
+    assert.deepStrictEqual(bundles(), before)
   })
 })
 
@@ -328,6 +304,8 @@ describe("a program on published packages", () => {
   })
 
   it("can run the command", () => {
+    for (const path of Object.values(manifest("packages/cli").bin ?? {}))
+      assert.match(read(join("packages/cli", path)).text, /^#!\/usr\/bin\/env node\n/, path)
     const program = join(app, "node_modules/@quotewire/cli", manifest("packages/cli").bin?.quotewire ?? "")
     assert.isTrue(dirname(program).startsWith(app))
     assert.include(node(program, "--version"), manifest("packages/cli").version ?? "no version")

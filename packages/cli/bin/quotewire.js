@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // Use only syntax that old versions of Node understand, so that they can print this message.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
 if (major < 22 || (major === 22 && minor < 19)) {
@@ -6,7 +7,7 @@ if (major < 22 || (major === 22 && minor < 19)) {
 }
 if (process.argv.length === 3 && process.argv[2] === "--version") {
   // Prints the version without loading the command, which would take six times as long.
-  const { version } = await import("../dist/version.js")
+  const { version } = await import("../dist/bundle/version.js")
   process.stdout.write(`quotewire v${version}\n`)
 } else {
   const { createRequire, enableCompileCache } = await import("node:module")
@@ -16,7 +17,7 @@ if (process.argv.length === 3 && process.argv[2] === "--version") {
   const cache = XDG_CACHE_HOME || (HOME && `${HOME}/.cache`)
   if (NODE_COMPILE_CACHE === undefined && cache) enableCompileCache(`${cache}/quotewire`)
   try {
-    await import("../dist/main.js")
+    await import("../dist/bundle/main.js")
   } catch (error) {
     // Package managers can be told to ignore peer dependencies. Then a version of Effect may be installed that lacks
     // modules.

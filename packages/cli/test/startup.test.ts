@@ -28,13 +28,12 @@ const loadedBy = (...args: ReadonlyArray<string>): ReadonlyArray<string> =>
     .split("\n")
     .filter((url) => url.startsWith("file:"))
 
-const service =
-  /\/(?:storage-(?:pg|memory)|core\/dist\/(?:quoting|webhooks\/deliveries|lines|carriers)|undici|jose|pg)\//
+const service = /\/(?:storage-(?:pg|memory)|core\/dist\/bundle\/index\.js|undici|jose|pg)(?:\/|$)/
 
 describe("a process", () => {
   it("does not load the service, its hosts or its storages if it only forwards to a host", () => {
     const loaded = loadedBy("mcp", "--base-url", "http://127.0.0.1:1")
-    assert.isTrue(loaded.some((url) => url.endsWith("/mcp/dist/serving/Bridge.js")))
+    assert.isTrue(loaded.some((url) => url.endsWith("/mcp/dist/bundle/stdio.js")))
     assert.deepStrictEqual(
       loaded.filter((url) => service.test(url)),
       []
@@ -43,20 +42,14 @@ describe("a process", () => {
 
   it("loads the service and its storage if it serves an agent itself, so this test can detect them", () => {
     const loaded = loadedBy("mcp").flatMap((url) => service.exec(url)?.[0] ?? [])
-    assert.includeMembers(loaded, [
-      "/storage-memory/",
-      "/core/dist/quoting/",
-      "/core/dist/lines/",
-      "/jose/",
-      "/undici/"
-    ])
+    assert.includeMembers(loaded, ["/storage-memory/", "/core/dist/bundle/index.js", "/jose/", "/undici/"])
   })
 
   it("loads nothing else to print the version", () => {
     const loaded = loadedBy("--version").filter((url) => !url.endsWith("/cli/bin/quotewire.js"))
     assert.deepStrictEqual(
       loaded.map((url) => url.replace(/^.*\/packages/, "")),
-      ["/cli/dist/version.js"]
+      ["/cli/dist/bundle/version.js"]
     )
   })
 })

@@ -22,6 +22,11 @@ const int8: PgTypes.Codec<number | bigint> = {
   decode: ({ buffer, byteOffset }) => Result.succeed(Number(new DataView(buffer, byteOffset, bytes).getBigInt64(0)))
 }
 
+const registry = (): PgTypes.Registry => {
+  const types = PgTypes.makeRegistry()
+  types.register(OID.int8, int8, { arrayOid: OID.int8Array })
+  return types
+}
+
 /** The type codecs of connections. They read `bigint` columns as numbers. */
-export const wireTypes: PgTypes.Registry = PgTypes.makeRegistry()
-wireTypes.register(OID.int8, int8, { arrayOid: OID.int8Array })
+export const wireTypes: PgTypes.Registry = registry()

@@ -5,7 +5,7 @@ const folder = new URL("../../src/sql/", import.meta.url)
 /**
  * Reads a file of this folder.
  *
- * In a built package, `scripts/inlineSql.ts` has put the texts of all files into this module, so that a bundle needs no
- * other files.
+ * The published package contains the texts of all files instead (`scripts/inlineSql.ts`), so that a program that is
+ * bundled into one file needs no others.
  */
 export const read = (path: string): string => readFileSync(new URL(path, folder), "utf8")
