@@ -4,40 +4,43 @@ import { type Compare, compareText, insert, pop, push, remove } from "./ordered.
 /** A time that never comes. */
 const never = Number.POSITIVE_INFINITY
 
-/** A job that is not finished. */
+/** A job that is not finished yet. */
 interface StoredJob {
   readonly lane: Lane
   readonly number: number
   readonly kind: Job.JobKind
-  /** In workspace time, so that moving the workspace's clock changes no job. */
+  /** When the job is due, in workspace time, so that moving the workspace's clock does not change its jobs. */
   readonly due_at: number
   readonly payload: string
-  /** How many times it has been claimed. */
+  /** How many times the job was claimed. */
   lease: number
   expired_leases: number
-  /** In real time. Changes only while the job is not leased. */
+  /** When the job's lease ends, in real time. Changes only while the job is not leased. */
   lease_ends_at: number
 }
 
-/** Jobs of one workspace that are claimed by the same rule: its ordered jobs, those of a named lane, or all others. */
+/**
+ * A group of one workspace's jobs that are claimed by the same rule: its ordered jobs, the jobs of a named lane, or all
+ * other jobs.
+ */
 interface Lane {
   readonly workspace: WorkspaceJobs
   readonly queue: Job.JobQueue
-  /** A heap by due time. */
+  /** A heap, in the order in which the jobs are due. */
   readonly waiting: Array<StoredJob>
   readonly leased: Set<StoredJob>
-  /** The number of its first job. */
+  /** The number of the lane's first job. It orders lanes that are ready at the same time. */
   readonly number: number
-  /** When its next job can be claimed, in real time. Only `refresh` changes it. */
+  /** When the lane's next job can be claimed, in real time. Only `refresh` changes this. */
   ready_at: number
 }
 
-/** The jobs of one workspace, and its clock. */
+/** The jobs of one workspace, and the workspace's clock. */
 interface WorkspaceJobs {
   readonly id: Ids.WorkspaceId
   /** Workspace time minus real time. */
   clock_offset_ms: number
-  /** By `keyOf`. No lane is empty. */
+  /** The lanes by their key (`keyOf`). None of them is empty. */
   readonly lanes: Map<string, Lane>
 }
 
@@ -51,14 +54,14 @@ const byLeaseEnd: Compare<StoredJob> = (first, second) =>
 
 const byReadyTime: Compare<Lane> = (first, second) => first.ready_at - second.ready_at || first.number - second.number
 
-/** When a job is due, in real time. Rule 4 (clock): jobs are due in workspace time. */
+/** When a job is due, in real time. By rule 4 (clock), `due_at` is in workspace time. */
 const dueAt = ({ due_at, lane: { workspace } }: StoredJob): number => due_at - workspace.clock_offset_ms
 
-/** Whether no more jobs can be claimed until some of the leased ones are done. */
+/** Whether no more jobs can be claimed until some of the leased jobs are done. */
 const isFull = ({ leased, queue: { lane, ordered } }: Lane): boolean =>
   ordered ? leased.size > 0 : lane !== undefined && leased.size >= lane.limit
 
-/** When the next waiting job of a lane can be claimed, in real time. */
+/** When the lane's next waiting job can be claimed, in real time. */
 const readyAt = (lane: Lane): number => {
   const [first] = lane.waiting
   if (first === undefined) return never
@@ -72,15 +75,18 @@ const jobsOf = ({ lanes }: WorkspaceJobs): ReadonlyArray<StoredJob> =>
 /**
  * The jobs of all workspaces.
  *
- * Jobs wait in the lanes of their workspace by workspace time, and lanes wait by real time. So a claim looks only at
- * lanes with due jobs, and moving a workspace's clock moves its lanes instead of its jobs.
+ * Within a workspace, jobs wait in lanes, ordered by workspace time. Lanes are ordered by real time. So a claim looks
+ * only at lanes with due jobs, and moving a workspace's clock moves its lanes instead of its jobs.
  */
 export class JobQueue {
   private readonly workspaces = new Map<Ids.WorkspaceId, WorkspaceJobs>()
-  /** Lanes with waiting jobs: the urgent ones, which are claimed first, and the others. */
+  /**
+   * The lanes from which a job can be claimed now or later, sorted by when: the urgent lanes, which are claimed first,
+   * and the others.
+   */
   private readonly ready: readonly [urgent: Array<Lane>, others: Array<Lane>] = [[], []]
   private readonly leased: Array<StoredJob> = []
-  /** Jobs that were claimed and not released, by number. They can still be finished after their lease has ended. */
+  /** The jobs that were claimed and not released, by number. They can still be finished after their lease has ended. */
   private readonly held = new Map<number, StoredJob>()
   private last_number = 0
 
@@ -102,12 +108,14 @@ export class JobQueue {
     }
   }
 
-  /** Rule 2 (leases): whether this is the job's latest claim, neither finished nor released. */
+  /**
+   * Whether the lease belongs to the job's latest claim, and the job is neither finished nor released (rule 2, leases).
+   */
   holds(lease: Job.Lease): boolean {
     return this.find(lease) !== undefined
   }
 
-  /** Removes a finished job. Ignores a lost lease. */
+  /** Removes a finished job. A lost lease is ignored. */
   finish(lease: Job.Lease): void {
     const job = this.find(lease)
     if (job === undefined) return
@@ -116,7 +124,7 @@ export class JobQueue {
     if (leased.delete(job)) {
       remove(this.leased, job, byLeaseEnd)
     } else {
-      // Rare: its lease has ended. A sorted array is a heap.
+      // A finished job is waiting only if its lease has ended, which is rare. A sorted array is a valid heap.
       waiting.splice(waiting.indexOf(job), 1)
       waiting.sort(byDueTime)
     }
@@ -124,7 +132,7 @@ export class JobQueue {
     if (leased.size === 0 && waiting.length === 0) workspace.lanes.delete(keyOf(queue))
   }
 
-  /** Makes jobs claimable again. Ignores lost leases. */
+  /** Makes jobs claimable again. Lost leases are ignored. */
   release(leases: ReadonlyArray<Job.Lease>): void {
     for (const lease of leases) {
       const job = this.find(lease)
@@ -140,7 +148,7 @@ export class JobQueue {
     for (const lane of workspace.lanes.values()) this.refresh(lane)
   }
 
-  /** Whether an ordered job of a workspace is due before a workspace time, except those that are finished. */
+  /** Whether a workspace has an ordered job that is due before a workspace time. Jobs in `finished` do not count. */
   hasOrderedBefore(workspaceId: Ids.WorkspaceId, dueBefore: number, finished: ReadonlyArray<Job.Lease>): boolean {
     const lane = this.orderedLane(workspaceId)
     if (lane === undefined) return false
@@ -149,7 +157,9 @@ export class JobQueue {
     return lane.waiting.some(isOpen) || [...lane.leased].some(isOpen)
   }
 
-  /** Leases due jobs: from the lanes of all workspaces, one after another, or only the ordered jobs of one workspace. */
+  /**
+   * Leases due jobs: from the lanes of all workspaces, one after another, or only the ordered jobs of one workspace.
+   */
   claim(query: Storage.ClaimQuery): Storage.JobClaim {
     const { ahead_ms = 0, limit, now, workspace_id } = query
     for (let job = this.leased[0]; job !== undefined && job.lease_ends_at <= now; job = this.leased[0]) {
@@ -171,7 +181,7 @@ export class JobQueue {
     return { jobs: jobs.map(claimed), next_due_at: orNull(earliest(later)), busy: (ordered?.leased.size ?? 0) > 0 }
   }
 
-  /** Erases the jobs of a workspace, waiting and leased, and returns how many. Keeps the clock. */
+  /** Erases a workspace's jobs, both waiting and leased, and returns how many there were. The clock stays. */
   erase(workspaceId: Ids.WorkspaceId): number {
     const workspace = this.workspace(workspaceId)
     const jobs = jobsOf(workspace)
@@ -190,7 +200,7 @@ export class JobQueue {
     return this.workspace(workspaceId).lanes.size > 0
   }
 
-  /** The first jobs of a named lane, or of all named lanes together with the ordered jobs, by due time. */
+  /** The first jobs by due time: the jobs of a named lane, or those of all named lanes and the ordered jobs. */
   list({ lane: name, limit, workspace_id }: Storage.LaneQuery): ReadonlyArray<Storage.LaneJob> {
     return [...this.workspace(workspace_id).lanes.values()]
       .filter(({ queue: { lane, ordered } }) =>
@@ -212,7 +222,7 @@ export class JobQueue {
     })).sort((one, other) => compareText(one.kind, other.kind))
   }
 
-  /** Jobs that are due by a real time and could be claimed: at most so many. */
+  /** The jobs that are due at or before `now`, in real time, and could be claimed. Returns at most `limit`. */
   private due(now: number, limit: number): ReadonlyArray<StoredJob> {
     const due: Array<StoredJob> = []
     for (const lane of this.ready.flat()) {
@@ -226,8 +236,8 @@ export class JobQueue {
   }
 
   /**
-   * Leases the first jobs of a lane: of ordered ones those with the earliest due time, or all that are due within
-   * `ahead_ms`; of any other lane one, because a job of another lane may be due next.
+   * Leases the first jobs of a lane. From an ordered lane, these are all jobs with the earliest due time, or all that
+   * are due within `ahead_ms`. From any other lane, it is one job, because the next due job may be in a different lane.
    */
   private lease(lane: Lane, { ahead_ms, lease_ms, now }: Storage.ClaimQuery, limit: number): ReadonlyArray<StoredJob> {
     const { leased, queue, waiting } = lane
@@ -257,7 +267,7 @@ export class JobQueue {
     this.refresh(job.lane)
   }
 
-  /** Moves a lane to its place after its jobs or its workspace's clock have changed. */
+  /** Sorts a lane in again after its jobs or its workspace's clock have changed. */
   private refresh(lane: Lane): void {
     const lanes = this.ready[lane.queue.lane?.urgent === true ? 0 : 1]
     const ready_at = readyAt(lane)
@@ -272,7 +282,7 @@ export class JobQueue {
     return job?.lease === lease && job.lane.workspace.id === workspace_id ? job : undefined
   }
 
-  /** The jobs of a workspace, for reading: no lanes if nothing is stored for it. */
+  /** A workspace's jobs, for reading only. If nothing is stored for the workspace, it has no lanes. */
   private workspace(id: Ids.WorkspaceId): WorkspaceJobs {
     return this.workspaces.get(id) ?? { id, clock_offset_ms: 0, lanes: new Map() }
   }
@@ -287,7 +297,7 @@ export class JobQueue {
     return this.workspace(workspaceId).lanes.get(keyOf({ ordered: true }))
   }
 
-  /** The lane that a job is added to. */
+  /** Finds or creates the lane that a job is added to. */
   private laneFor(workspaceId: Ids.WorkspaceId, queue: Job.JobQueue): Lane {
     const workspace = this.workspaceFor(workspaceId)
     const key = keyOf(queue)
@@ -303,20 +313,20 @@ export class JobQueue {
     return lane
   }
 
-  // The rest serves only tests.
+  // Only tests use what follows.
 
-  /** Whether no job is leased, and none is due at this real time. */
+  /** Whether no job is leased and none is due at this real time. */
   isIdle(now: number): boolean {
     return this.leased.length === 0 && this.due(now, 1).length === 0
   }
 
-  /** When the next waiting job of a workspace is due, in real time; null if none is waiting. */
+  /** When a workspace's next waiting job is due, in real time; null if no job is waiting. */
   nextDueAt(workspaceId: Ids.WorkspaceId): number | null {
     const lanes = [...this.workspace(workspaceId).lanes.values()]
     return orNull(earliest(lanes.flatMap(({ waiting }) => waiting.slice(0, 1).map(dueAt))))
   }
 
-  /** A queue with the same jobs in the same order, none of them leased, and the same clocks. */
+  /** Creates a queue that has the same clocks and the same jobs in the same order. None of its jobs is leased. */
   copy(): JobQueue {
     const copy = new JobQueue()
     for (const workspace of this.workspaces.values()) {

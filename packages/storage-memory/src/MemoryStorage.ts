@@ -50,7 +50,7 @@ const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
 /**
  * Everything that is stored.
  *
- * Its methods are synchronous, so nothing else runs in between: they need no locks, and every change is atomic.
+ * The methods are synchronous, so nothing else runs in between. They need no locks, and every change is atomic.
  */
 class Store {
   readonly jobs: JobQueue
@@ -65,11 +65,11 @@ class Store {
   /**
    * Stores a change, or returns why it is refused. Every rule is checked before anything is written.
    *
-   * The port has four rules. Rules 1 (versions) and 2 (leases) can refuse a change. Rules 3 (feed order) and 4 (clock)
-   * say how it is written: see `Feed.append` and `dueAt`.
+   * The storage port has four rules. A change that breaks rule 1 (versions) or 2 (leases) is refused. Rules 3 (feed
+   * order) and 4 (clock) say how a change is written: see `Feed.append` and `dueAt`.
    */
   commit(change: Change.Change): Storage.LeaseLost | Storage.VersionConflict | null {
-    // Leases first: a caller that has lost one drops the result and need not decide again.
+    // Leases are checked first: a caller that has lost a lease drops its result and need not decide again.
     const refusal =
       this.lostLease(change) ?? this.passedJob(change) ?? this.changedRecord(change) ?? this.wrongVersion(change)
     if (refusal !== undefined) return refusal
@@ -85,7 +85,7 @@ class Store {
     return null
   }
 
-  /** A workspace for reading: an empty one if nothing is stored for it. */
+  /** A workspace, for reading only. If nothing is stored for it, it is empty. */
   workspace(id: Ids.WorkspaceId): Workspace {
     return this.workspaces.get(id) ?? new Workspace()
   }
@@ -113,13 +113,13 @@ class Store {
     }
   }
 
-  /** Replaces the bodies that have not changed since they were read, and returns how many. */
+  /** Replaces bodies that have not changed since they were read, and returns how many were replaced. */
   rewrite(workspaceId: Ids.WorkspaceId, rewrites: ReadonlyArray<Storage.Rewrite>): number {
     const workspace = this.workspace(workspaceId)
     return rewrites.filter((rewrite) => workspace.table(rewrite.kind).rewrite(rewrite)).length
   }
 
-  /** The workspaces that have data: ids after the given one, in order. */
+  /** The workspaces that have data, in ID order, after the given ID. */
   workspaceIds(after: Ids.WorkspaceId | null, limit: number): ReadonlyArray<Ids.WorkspaceId> {
     const ids = [...this.workspaces].flatMap(([id, { isEmpty }]) => (isEmpty && !this.jobs.hasJobs(id) ? [] : [id]))
     return ids
@@ -128,7 +128,7 @@ class Store {
       .slice(0, limit)
   }
 
-  /** A store with the same content, in which no job is leased. */
+  /** Creates a store with the same content, in which no job is leased. */
   copy(): Store {
     const copy = new Store(this.jobs.copy(), structuredClone(this.counts))
     for (const [id, { feed, tables }] of this.workspaces) {
@@ -142,26 +142,29 @@ class Store {
     return copy
   }
 
-  /** Rule 2: the first job that the change finishes without holding its lease. */
+  /** Rule 2: the refusal for the first job that the change finishes without holding the job's lease. */
   private lostLease({ finishes }: Change.Change): Storage.LeaseLost | undefined {
     const lost = finishes.find((lease) => !this.jobs.holds(lease))
     return lost && new Storage.LeaseLost({ lease: lost })
   }
 
-  /** Rule 4: the workspace, if the change runs jobs ahead of the clock and would skip one. */
+  /** Rule 4: the refusal if the change runs jobs ahead of the clock and would overtake an ordered job. */
   private passedJob({ finishes, none_due_before, workspace_id }: Change.Change): Storage.VersionConflict | undefined {
     const isPassed = none_due_before !== null && this.jobs.hasOrderedBefore(workspace_id, none_due_before, finishes)
     return isPassed ? new Storage.VersionConflict({ kind: "workspace", id: workspace_id }) : undefined
   }
 
-  /** Rule 1: the first record that does not have its expected version. */
+  /** Rule 1: the refusal for the first record that does not have its expected version. */
   private changedRecord({ expects, workspace_id }: Pick<Change.Change, "expects" | "workspace_id">) {
     const workspace = this.workspace(workspace_id)
     const changed = expects.find(({ kind, id, version }) => workspace.table(kind).version(id) !== version)
     return changed && new Storage.VersionConflict({ kind: changed.kind, id: changed.id })
   }
 
-  /** Rule 1: the first write that does not follow the stored version. A second write of the same record never does. */
+  /**
+   * Rule 1: the refusal for the first write that does not follow the stored version. A second write of the same record
+   * never follows it.
+   */
   private wrongVersion({ workspace_id, writes }: Change.Change): Storage.VersionConflict | undefined {
     const workspace = this.workspace(workspace_id)
     const written = new Set<string>()
@@ -175,7 +178,7 @@ class Store {
   }
 }
 
-/** Counts that workspaces share, by the end of their windows, so that expired ones are dropped together. */
+/** Counts that workspaces share, by the end of their time windows, so that expired counts are dropped together. */
 type Counts = Map<number, Map<string, number>>
 
 /** Adds to counts, and returns their totals. */
@@ -186,7 +189,7 @@ const addCounts = (byEnd: Counts, now: number, tallies: ReadonlyArray<Storage.Ta
     if (end <= now) return added
     const counts = byEnd.get(end) ?? new Map<string, number>()
     byEnd.set(end, counts)
-    // Windows of different lengths can end together.
+    // The key contains the length of the window, because windows of different lengths can end together.
     const key = `${workspace_id} ${window_ms} ${name}`
     const total = (counts.get(key) ?? 0) + added
     counts.set(key, total)
@@ -194,23 +197,23 @@ const addCounts = (byEnd: Counts, now: number, tallies: ReadonlyArray<Storage.Ta
   })
 }
 
-// The rest serves only tests.
+// Only tests use what follows.
 
 /** A storage that can be copied, so that many tests start from the same data. */
 export interface Copyable {
   readonly layer: Layer.Layer<Storage.Storage>
   /**
-   * A copy of the current content. Changes to either do not affect the other; currently leased jobs are due again in
-   * the copy.
+   * Copies the current content. Later changes to either storage do not affect the other. Jobs that are leased now are
+   * due again in the copy.
    */
   readonly copy: () => Copyable
-  /** Whether no job is leased, and none is due at this real time, in milliseconds. */
+  /** Whether no job is leased and none is due at this real time, in milliseconds. */
   readonly isIdle: (now: number) => boolean
-  /** When the next job of a workspace is due, in milliseconds of real time; null if none is waiting. */
+  /** When a workspace's next job is due, in milliseconds of real time; null if no job is waiting. */
   readonly nextDueAt: (workspace_id: Ids.WorkspaceId) => number | null
 }
 
-/** An empty storage that can be copied. Unlike `layer`, its layer always holds the same data. */
+/** Creates an empty storage that can be copied. Unlike `layer`, its layer provides the same data each time. */
 export const copyable = (): Copyable => copyableOf(new Store())
 
 const copyableOf = (store: Store): Copyable => ({

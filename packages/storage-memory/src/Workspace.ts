@@ -15,7 +15,7 @@ export class Workspace {
     return this.feed.events.length === 0 && [...this.tables.values()].every(({ entries }) => entries.size === 0)
   }
 
-  /** The records of a kind, for reading: an empty table if there are none. */
+  /** The records of a kind, for reading only; an empty table if there are none. */
   table(kind: string): Table {
     return this.tables.get(kind) ?? new Table()
   }
@@ -26,7 +26,7 @@ export class Workspace {
     table.write(record)
   }
 
-  /** Erases the oldest records of a kind, with their children if the kind says so. */
+  /** Erases the oldest records of a kind, and their children if the kind requires it. */
   eraseRecords(kind: string, createdBefore: number, limit: number): Storage.Erased["records"] {
     const ids = this.table(kind).eraseOlder(createdBefore, limit)
     const erased = new Map([[kind, ids.length]])
@@ -38,14 +38,14 @@ export class Workspace {
     return counts(erased)
   }
 
-  /** Erases the records of a kind that belong to a parent, or only their older versions. */
+  /** Erases the records of a kind that belong to a parent, or only the older versions of these records. */
   eraseChildren(kind: string, parent: string, versions: "all" | "older"): Storage.Erased["records"] {
     const table = this.table(kind)
     const count = versions === "all" ? table.eraseChildren(parent) : table.eraseOlderVersions(parent)
     return counts(new Map([[kind, count]]))
   }
 
-  /** Erases the records that do not survive a reset. */
+  /** Erases the records that a reset does not keep. */
   eraseForReset(): Storage.Erased["records"] {
     const gone = [...this.tables].filter(([kind]) => !kinds.byName(kind).survives_reset)
     for (const [kind] of gone) this.tables.delete(kind)
@@ -56,10 +56,10 @@ export class Workspace {
 const counts = (erased: ReadonlyMap<string, number>): Storage.Erased["records"] =>
   Object.fromEntries([...erased].filter(([, count]) => count > 0))
 
-/** One record. */
+/** A record and its versions. */
 interface Entry {
   newest: Change.StoredRecord
-  /** Older versions, if the kind keeps them and they have not been erased. */
+  /** The older versions, if the kind keeps them and they have not been erased. */
   older: ReadonlyArray<Change.StoredRecord>
 }
 
@@ -67,14 +67,14 @@ const none: ReadonlyArray<never> = []
 
 /** The records of one kind in one workspace. */
 class Table {
-  /** By id. */
+  /** The records by their IDs. */
   readonly entries = new Map<string, Entry>()
-  /** All ids, sorted. Null until a list is read, because most kinds are never listed, and after an erasure. */
+  /** All IDs, sorted. Null until a list is read, because most kinds are never listed, and after an erasure. */
   private ids: Array<string> | null = null
-  /** The sorted ids of the records that belong to an id or are about it. */
+  /** For each ID, the sorted IDs of the records that belong to it or are about it. */
   private readonly linked = new Map<string, Array<string>>()
 
-  /** The number of the newest version; 0 if there is no record. */
+  /** The number of a record's newest version; 0 if the record does not exist. */
   version(id: string): number {
     return this.entries.get(id)?.newest.version ?? 0
   }
@@ -85,7 +85,7 @@ class Table {
     return entry.older.find((older) => older.version === version)
   }
 
-  /** Stores a version. The caller has checked that it follows the stored one. */
+  /** Stores a version. The caller must have checked that it follows the stored version. */
   write(record: Change.StoredRecord): void {
     const { id, kind } = record
     const entry = this.entries.get(id)
@@ -103,12 +103,12 @@ class Table {
     this.link(record)
   }
 
-  /** Replaces the body of a version if it is still the one that was read. */
+  /** Replaces the body of a version if the body has not changed since it was read. */
   rewrite({ before, body, id, version }: Omit<Storage.Rewrite, "kind">): boolean {
     const entry = this.entries.get(id)
     const record = this.get(id, version)
     if (entry === undefined || record === undefined || record.body !== before) return false
-    // `Change.record` reads field by field, because a copy by spreading loses what a record computes.
+    // `Change.record` copies field by field. Spreading would lose the fields that a record computes.
     const rewritten = { ...Change.record(record), body }
     if (record === entry.newest) entry.newest = rewritten
     else entry.older = entry.older.map((older) => (older === record ? rewritten : older))
@@ -136,7 +136,7 @@ class Table {
     return { records, next: ids[at] === undefined ? null : last }
   }
 
-  /** Erases the oldest records that were created before a time, and returns their ids. */
+  /** Erases the oldest records that were created before a time, and returns their IDs. */
   eraseOlder(createdBefore: number, limit: number): ReadonlyArray<string> {
     const old: Array<Change.StoredRecord> = []
     for (const { newest } of this.entries.values()) if (newest.created_at < createdBefore) old.push(newest)
@@ -146,14 +146,14 @@ class Table {
     return ids
   }
 
-  /** Erases the records of a parent, and returns how many there were. */
+  /** Erases a parent's records, and returns how many there were. */
   eraseChildren(parent: string): number {
     const ids = this.childrenOf(parent)
     for (const id of ids) this.erase(id)
     return ids.length
   }
 
-  /** Erases the older versions of the records of a parent, and returns how many there were. */
+  /** Erases the older versions of a parent's records, and returns how many there were. */
   eraseOlderVersions(parent: string): number {
     let erased = 0
     for (const id of this.childrenOf(parent)) {
@@ -169,7 +169,7 @@ class Table {
     return (this.linked.get(parent) ?? none).filter((id) => this.get(id)?.parent === parent)
   }
 
-  /** The shortest list that has every record that a query can match. */
+  /** The shortest list that contains the ID of every record that can match the query. */
   private idsFor({ about: [about] = [], parent }: Page.RecordQuery): ReadonlyArray<string> {
     const link = about ?? parent
     if (link !== undefined) return this.linked.get(link) ?? none
@@ -202,7 +202,7 @@ class Table {
   }
 }
 
-/** The index of the first id of a page. */
+/** The index of a page's first ID. */
 const startOf = (ids: ReadonlyArray<string>, { after, order }: Page.RecordQuery): number => {
   if (after === null) return order === "oldest" ? 0 : ids.length - 1
   const at = indexFrom(ids, after, compareText)
@@ -210,7 +210,7 @@ const startOf = (ids: ReadonlyArray<string>, { after, order }: Page.RecordQuery)
   return ids[at] === after ? at + 1 : at
 }
 
-/** The ids that a record belongs to or is about. */
+/** The IDs that a record belongs to or is about. */
 const linksOf = ({ about, parent }: Change.StoredRecord): ReadonlyArray<string> =>
   parent === null || about.includes(parent) ? about : [parent, ...about]
 
@@ -231,18 +231,18 @@ const byNumber: Compare<{ readonly number: number }> = (first, second) => first.
 
 /** The events of one workspace. */
 export class Feed {
-  /** In the order of their numbers, without the erased ones. */
+  /** The events that have not been erased, in the order of their numbers. */
   readonly events: Array<Change.StoredEvent> = []
-  /** The number of the newest event that was erased; 0 if none was. */
+  /** The number of the newest event that was erased; 0 if none was erased. */
   erased_through: number
-  /** The events about each id, in the same order. */
+  /** The events about each ID, in the order of their numbers. */
   private readonly byAbout = new Map<string, Array<Change.StoredEvent>>()
 
   constructor(erasedThrough = 0) {
     this.erased_through = erasedThrough
   }
 
-  /** Rule 3, feed order: each event gets the next number. */
+  /** Appends an event with the next number (rule 3, feed order). */
   append({ about, body, id, occurred_at }: Change.NewEvent): void {
     const event = { number: this.last + 1, id, occurred_at, about, body }
     this.events.push(event)
@@ -265,18 +265,21 @@ export class Feed {
     return { events, reached: Math.max(after, reached), erased_through: this.erased_through }
   }
 
-  /** Erases from the front, up to the first event that did not occur before a time. Returns how many. */
+  /**
+   * Erases events from the beginning, up to the first event that did not occur before a time. Returns how many were
+   * erased.
+   */
   eraseBefore(occurredBefore: number, limit: number): number {
     const kept = this.events.slice(0, limit).findIndex(({ occurred_at }) => occurred_at >= occurredBefore)
     return this.eraseFirst(kept < 0 ? limit : kept)
   }
 
-  /** Erases every event and returns how many. Later events continue the numbers. */
+  /** Erases every event and returns how many there were. Later events continue the numbers. */
   eraseAll(): number {
     return this.eraseFirst(this.events.length)
   }
 
-  /** The number of the newest event, or of the newest erased one. */
+  /** The number of the newest event, even if it was erased. */
   private get last(): number {
     return this.erased_through + this.events.length
   }

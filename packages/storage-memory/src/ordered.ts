@@ -1,17 +1,21 @@
 /*
- * Ordered arrays: sorted ones, and heaps. No two items of an array are equal in its order.
+ * Functions for ordered arrays, which are either sorted arrays or heaps. No two items in an array are equal in its
+ * order.
  *
- * Inserting into a sorted array moves the items behind the place: 2 ns for each. Most items arrive in order, so they
- * are appended. Jobs are due in any order, so they wait in heaps.
+ * Inserting an item into a sorted array moves the items behind it, which takes 2 ns for each. Most items arrive in
+ * order, so they are appended. Jobs become due in any order, so they wait in heaps.
  */
 
-/** Negative if the first comes before the second, positive if it comes after it, zero if they are equal. */
+/**
+ * Compares two keys. The result is negative if the first comes before the second, positive if it comes after it, and
+ * zero if they are equal.
+ */
 export type Compare<Key> = (first: Key, second: Key) => number
 
-/** The order of texts by their code units. */
+/** Orders strings by their code units. */
 export const compareText: Compare<string> = (first, second) => (first === second ? 0 : first < second ? -1 : 1)
 
-/** The index of the first item that does not come before a key; the length if all do. */
+/** The index of the first item that does not come before a key; the array's length if all items come before it. */
 export const indexFrom = <Key, Item extends Key>(
   items: ReadonlyArray<Item>,
   key: Key,
@@ -28,22 +32,22 @@ export const indexFrom = <Key, Item extends Key>(
   return low
 }
 
-/** Inserts an item at its place. */
+/** Inserts an item into a sorted array. */
 export const insert = <Key, Item extends Key>(items: Array<Item>, item: Item, compare: Compare<Key>): void => {
   const last = items.at(-1)
-  // Most items arrive in order.
+  // Most items arrive in order, so they go to the end.
   if (last === undefined || compare(last, item) < 0) items.push(item)
   else items.splice(indexFrom(items, item, compare), 0, item)
 }
 
-/** Removes the item that is equal to a key, if there is one. */
+/** Removes the item that is equal to a key from a sorted array, if there is one. */
 export const remove = <Key, Item extends Key>(items: Array<Item>, key: Key, compare: Compare<Key>): void => {
   const at = indexFrom(items, key, compare)
   const item = items[at]
   if (item !== undefined && compare(item, key) === 0) items.splice(at, 1)
 }
 
-/** Adds an item to a heap: an array in which no item comes before its parent, the item at half its index. */
+/** Adds an item to a heap, an array in which no item comes before its parent. */
 export const push = <Item>(heap: Array<Item>, item: Item, compare: Compare<Item>): void => {
   let at = heap.length
   heap.push(item)
