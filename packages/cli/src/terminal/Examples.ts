@@ -122,7 +122,7 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   ],
   "recoveries start": [
     {
-      command: "quotewire recoveries start sub_01m84v0ff8nrk5ty5ppekmrp7v --per-minute 120",
+      command: "quotewire recoveries start sub_01m84v0ff8nrk5ty5ppekmrp7v --per-minute 30",
       description: "Resend failed deliveries of your own subscription"
     },
     {
