@@ -224,7 +224,7 @@ describe("modules of the core", () => {
     )
   })
 
-  it("that are services meet in changes and jobs, not in each other", () => {
+  it("that are services interact through changes and jobs, and depend on each other only as listed", () => {
     // What every service may use: ports, and services that know nothing about quoting except calls to carriers.
     const ground = [
       "wire/Ids access/Seal access/Workspaces calls/Revision carriers/Carrier",

@@ -273,7 +273,7 @@ describe("an answer after ten minutes", () => {
     assert.lengthOf(saidOf(world.warnings, id), 2)
   })
 
-  it("changes nothing as a callback, and is recorded", async () => {
+  it("changes nothing if it arrives as a callback, and is recorded", async () => {
     await using world = await practise(callbacksAt)
     world.carrier.turn("late")
     const id = await world.start()

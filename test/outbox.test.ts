@@ -71,7 +71,7 @@ describe.each(recipes)("the recipe with $name", ({ load }) => {
       assert.deepStrictEqual(await stored(), [1, 1])
     }))
 
-  it("marks nothing if the handler fails, so that the next delivery is handled", () =>
+  it("does not mark the event if the handler fails, so that the next delivery is handled", () =>
     withRecipe(async ({ handle }, stored) => {
       assert.isDefined(
         await handle(failing).then(

@@ -215,7 +215,7 @@ describe("a package's dependencies", () => {
     assert.deepStrictEqual(running, [])
   })
 
-  it("are few: only what is needed at run time, without packages that only render a page", () => {
+  it("are only those needed at run time, without packages that only render a page", () => {
     const others = [...installed("cli").keys()].filter(
       (place) => place.startsWith("node_modules/") && !place.startsWith("node_modules/@quotewire/")
     )

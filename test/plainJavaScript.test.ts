@@ -90,7 +90,7 @@ const errorOf = async (call: () => unknown): Promise<Error> => {
 afterAll(() => service.close())
 
 describe("a function that is called from JavaScript", () => {
-  it.each(rows)("$name names itself if it does not get an object", async ({ call, name }) => {
+  it.each(rows)("$name rejects a value that is not an object, and names itself", async ({ call, name }) => {
     for (const json of ["null", '"secret"', "5"]) {
       const error = await errorOf(() => call(unknownTo(json)))
       assert.notStrictEqual(error.name, "TypeError", json)
@@ -101,7 +101,7 @@ describe("a function that is called from JavaScript", () => {
   })
 
   it.each(rows.filter(({ lacks }) => lacks !== undefined))(
-    "$name names the field that an empty object lacks",
+    "$name rejects an empty object, and names a missing field",
     async ({ call, lacks = "" }) => {
       const error = await errorOf(() => call(unknownTo("{}")))
       assert.notStrictEqual(error.name, "TypeError")
@@ -110,7 +110,7 @@ describe("a function that is called from JavaScript", () => {
   )
 
   it.each<readonly [string, () => unknown, RegExp]>([
-    ["a handler's options", () => nodeHandler(service, unknownTo("null")), /^The options of a handler must be/],
+    ["a handler's options", () => nodeHandler(service, unknownTo("null")), /^The handler options must be/],
     [
       "an authorization that was not made by one of its functions",
       () =>

@@ -59,7 +59,7 @@ const programs = (folder: string, lines: Readonly<Record<"postgres" | "initdb" |
 const failing = "echo 'no space left' >&2; exit 1"
 
 describe("PostgreSQL for tests and benchmarks", () => {
-  it.live.runIf(userInfo().uid === 0)("runs for root in folders that others cannot enter", () =>
+  it.live.runIf(userInfo().uid === 0)("runs from folders that only root can enter, if root starts it", () =>
     Effect.gen(function* () {
       const folder = yield* privateFolder
       const installed = binariesFolder()

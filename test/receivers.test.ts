@@ -236,7 +236,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("on a host,", (i
     return { ...receiver, ...subscription, host, keys, service, id: String(body.id), delivered }
   })
 
-  it.effect.each(receivers)("$name ends with the service's data", ({ serve }) =>
+  it.effect.each(receivers)("$name ends up with the same data as the service", ({ serve }) =>
     Effect.gen(function* () {
       const { host, keys, delivered, attempts, inbox, state } = yield* subscribed(serve)
       const id = yield* quoted(keys)

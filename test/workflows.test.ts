@@ -185,7 +185,7 @@ describe("the tests in CI", () => {
 describe("a release in CI", () => {
   const workflow = workflowOf("release.yml")
 
-  it("starts with a version's tag", () => assert.deepStrictEqual(workflow.on, { push: { tags: ["v*"] } }))
+  it("is started by a version's tag", () => assert.deepStrictEqual(workflow.on, { push: { tags: ["v*"] } }))
 
   it("publishes only after all checks and the image scan", () => {
     const publishing = Object.keys(workflow.jobs).filter((job) =>

@@ -40,7 +40,7 @@ const signersOf = Effect.fnUntraced(function* (sent: ReadonlyArray<Sent>, secret
 describe("a subscription that is edited on host A while host B delivers", () => {
   const endpoint = { isUp: true }
   testWebhooks(
-    "uses the new url and secret immediately, even for a retry, and however warm host B's caches are",
+    "uses the new url and secret immediately, even for a retry, and even if host B has cached the old ones",
     (endpoints) =>
       Effect.gen(function* () {
         const there = yield* anotherHost({ webhooks: endpoints.layer })

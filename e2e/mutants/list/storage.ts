@@ -78,7 +78,7 @@ const ofPostgres = inPackage("storage-pg")({
       name: "SQL: a refused change leaves a gap in the feed",
       from: "set last_event = w.last_event - n.events,",
       to: "set last_event = w.last_event,",
-      found_by: test(postgres, "writes nothing of a refused change")
+      found_by: test(postgres, "writes nothing from a refused change")
     },
     {
       name: "SQL: a clock moves without its jobs",

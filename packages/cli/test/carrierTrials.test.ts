@@ -76,7 +76,7 @@ describe("carriers test", () => {
     })
   )
 
-  it.live("fails and names the broken rule, also as JSON", () =>
+  it.live("fails and names the broken rule, as text and as JSON", () =>
     Effect.gen(function* () {
       const careless = ["carriers", "test", module, "--carrier", "naic:99999"]
       const told = yield* run(careless)

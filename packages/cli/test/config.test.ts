@@ -252,7 +252,7 @@ describe("a configuration file that cannot be used", () => {
     })
   )
 
-  it.live("stops every command that uses it before the command looks for its database", () =>
+  it.live("stops every command that uses it before the command connects to its database", () =>
     Effect.gen(function* () {
       const cwd = yield* folder({ "quotewire.config.ts": "export default 1" })
       const env = {
@@ -371,7 +371,7 @@ describe("quotewire serve with a configuration file", () => {
     ({ url }) => ({ QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: randomBytes(32).toString("base64") })
   )
 
-  it.live("asks its carriers in live, and causes no warning about missing carriers for keys or readiness", () =>
+  it.live("asks its carriers in live, so neither a new key nor readiness warns about missing carriers", () =>
     Effect.gen(function* () {
       const env = yield* database
       const cwd = yield* folder(withAcme)

@@ -148,7 +148,7 @@ describe("quotewire dev", () => {
   )
 
   it.live(
-    "after SIGTERM, answers a request whose rest still arrives, and exits even if another request never completes",
+    "after SIGTERM, answers a request that is still arriving, and exits even if another request never completes",
     () =>
       Effect.gen(function* () {
         const started = yield* host(["dev", "--port", "0", "--json"])
@@ -312,7 +312,7 @@ describe("quotewire", () => {
   )
 
   it.live.each([{ args: [] }, { args: ["keys"] }])(
-    "prints its help as a usage error without a command: $args",
+    "prints its help, and fails with a usage error, if no command is given: $args",
     ({ args }) =>
       Effect.gen(function* () {
         const { code, stdout } = yield* run(args)

@@ -44,7 +44,7 @@ describe("quotewire login", () => {
     })
   )
 
-  it.live("saves keys of every kind, and lists their purposes without the keys", () =>
+  it.live("saves keys of every kind, and lists their kinds without the keys", () =>
     Effect.gen(function* () {
       const { address, env, keys } = yield* fresh
       yield* runInProcess(["login", "--base-url", address], env, keys.server)

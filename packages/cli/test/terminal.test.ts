@@ -89,7 +89,7 @@ describe("an error", () => {
     })
   )
 
-  it.effect("is printed in color, wherever it is detected", () =>
+  it.effect("is printed in color, whether the arguments are wrong or the command fails", () =>
     Effect.gen(function* () {
       const env = { FORCE_COLOR: "1" }
       const wrong = yield* runInProcess(["profiles", "lsit"], env)

@@ -36,7 +36,7 @@ describe("a console link", () => {
     })
   )
 
-  it.live("is not used up by a wrong code or a page from another site", () =>
+  it.live("stays valid after a wrong code, or a request from another site's page", () =>
     Effect.gen(function* () {
       const { code, signIn, url } = yield* host
       for (const wrong of ["", "x", `${code}x`, code.slice(1)]) {

@@ -60,7 +60,7 @@ describe("embedding in a server", () => {
     { base_url: "https://host.example", docs_url: "https://host.example/docs?secret" },
     { base_url: "https://host.example", cors_origins: ["https://shop.example/secret"] },
     { base_url: "https://host.example", cors_origins: ["https://shop.example\r\nsecret: a"] }
-  ])("names an address that it cannot use, without repeating it: %j", (addresses) =>
+  ])("names the setting whose address it cannot use, without repeating the address: %j", (addresses) =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(Http.handler({ operations, ...addresses }))
       const [name = ""] = Object.keys(addresses).slice(-1)

@@ -82,7 +82,7 @@ describe("a host's metrics", () => {
   )
 
   itMeasures(
-    "show what the process uses, and are on no other path",
+    "include the process's resource usage, and are served on no other path",
     Effect.gen(function* () {
       const { host, base_url } = yield* measured
       const samples = yield* scrape(base_url)

@@ -98,7 +98,7 @@ describe("the API reference page", () => {
     })
   )
 
-  it.live("is not resent to a caller that has it", () =>
+  it.live("is not resent to a caller that has it cached", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       for (const path of ["/docs", "/openapi.json"]) {

@@ -95,7 +95,7 @@ describe("a JSON-RPC batch", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("spends the cost of each of its calls", () =>
+  it.effect("counts the cost of each of its calls", () =>
     Effect.gen(function* () {
       const start = { ...toolsCall("start_quote_request", { line: "renters" }), id: 1 }
       const codesOf = (length: number) =>

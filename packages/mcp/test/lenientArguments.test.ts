@@ -55,7 +55,7 @@ describe("null", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("for a required argument means that it is missing, and does not make an unknown argument known", () =>
+  it.effect("for a required argument means that it is missing, and for an unknown argument is still refused", () =>
     Effect.gen(function* () {
       const refused = yield* call("get_quote_request", { id: null, text: null })
       assert.sameMembers([...wrongOf(refused)], ["id: This field is required.", "text: This field is not known."])

@@ -176,7 +176,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("can stay in place until the cutover, and leaves nothing behind", () =>
+  it.effect("can have its move undone until the cutover, and the move leaves nothing behind", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable

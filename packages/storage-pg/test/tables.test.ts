@@ -71,7 +71,7 @@ layer(storage)("the tables", (it) => {
     })
   )
 
-  it.effect("have no CHECK constraint that this test leaves out", () =>
+  it.effect("have no CHECK constraint that this test does not cover", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const rows = yield* Effect.promise(() =>

@@ -256,7 +256,7 @@ describe("quotewire requests", () => {
     })
   )
 
-  it.live("omits the feed reads of listen, and shows those of other programs", () =>
+  it.live("omits the feed reads that quotewire listen makes, and shows other programs' feed reads", () =>
     Effect.gen(function* () {
       const { client, env, startOne } = yield* host
       const { url } = yield* receiver(200)
@@ -270,7 +270,7 @@ describe("quotewire requests", () => {
     })
   )
 
-  it.live("names the settings that an id needs", () =>
+  it.live("names the settings that each kind of id needs", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const stored = yield* runInProcess(["requests", "show", `qreq_${"0".repeat(26)}`], env)

@@ -95,7 +95,7 @@ describe("quotewire listen", () => {
     })
   )
 
-  it.live("forwards the requested types from the oldest event on, and finally says where to resume", () =>
+  it.live("forwards the requested types from the oldest event onward, and says at the end where to resume", () =>
     Effect.gen(function* () {
       const { client, env, startOne } = yield* host
       const { id } = yield* startOne

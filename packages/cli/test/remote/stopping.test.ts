@@ -28,7 +28,7 @@ describe("a command that prints until it is stopped", () => {
     })
   )
 
-  it.live("exits quietly when nobody reads its output", () =>
+  it.live("exits quietly when its output is closed", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       yield* startOne
@@ -67,7 +67,7 @@ describe("quotewire completions", () => {
 })
 
 describe("a misspelled command", () => {
-  it.live("is answered with the closest command", () =>
+  it.live("gets the closest command as a suggestion", () =>
     Effect.gen(function* () {
       for (const [typed, meant] of [
         [["lissten"], "listen"],

@@ -72,7 +72,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "for a key counts requests that match no operation, and the log shows which ones it refused",
+    "for a key counts requests that match no operation, and the request log shows which requests were refused",
     Effect.gen(function* () {
       const { keys, call } = yield* World
       const credentials = { key: keys.live.server, read_handle: null, address: "127.0.0.1", keyless: false }

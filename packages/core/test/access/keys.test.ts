@@ -35,7 +35,7 @@ describe("an API key", () => {
     assert.strictEqual(key.slice(-6), written)
   })
 
-  it("is malformed if any character is mistyped, missing or doubled, or two neighbors are swapped", () => {
+  it("is malformed if any character is mistyped, missing or doubled, or two adjacent characters are swapped", () => {
     const key = write("live", "platform", bytes(3))
     for (let i = 0; i < key.length; i++) {
       const typo = key.charAt(i) === "x" ? "y" : "x"

@@ -139,7 +139,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "names the day if both the minute and the day are exhausted",
+    "names the limit per day if both the minute's and the day's limits are reached",
     Effect.gen(function* () {
       const { refused } = yield* exhaust(Effect.suspend(() => start()))
       assert.strictEqual(refused.retry_after_seconds, 12 * 3_600)

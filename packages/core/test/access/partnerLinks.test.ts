@@ -221,7 +221,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "created by an operator works only for what it names, in that operator's organizations",
+    "created by an operator works only for the named resource, in that operator's organizations",
     Effect.gen(function* () {
       const { organization } = yield* World
       const { id } = yield* start()

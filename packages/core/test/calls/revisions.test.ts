@@ -100,7 +100,7 @@ describe("a call in an older revision", () => {
   )
 
   testInWorld(
-    "finds its revision in the capabilities",
+    "gets capabilities that name its revision",
     Effect.gen(function* () {
       const read = (revision: AskedRevision) => ask(operations.getCapabilities, revision, { body: { line: "pet" } })
       assert.strictEqual((yield* read(inOlder)).body.capabilities.revision, older)

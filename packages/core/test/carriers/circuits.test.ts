@@ -70,7 +70,7 @@ describe("a circuit change", () => {
 
   const registry = new Map()
   testInWorld(
-    "is measured by carrier, line and environment",
+    "is counted by carrier, line and environment",
     Effect.provideService(
       Effect.gen(function* () {
         const labels = "carrier=ailing line=renters environment=live"
@@ -99,7 +99,7 @@ describe("a circuit change", () => {
   )
 
   testInWorld(
-    "appears in the timelines of the requests that caused it and of those that were not asked because of it",
+    "appears in the timelines of the requests that caused it and of the requests whose ask it prevented",
     Effect.gen(function* () {
       yield* work
       const harmless = yield* startMany(19)

@@ -255,7 +255,7 @@ describe("a secret that a carrier repeats", () => {
     )
   }
 
-  it.effect("is not shown by an operator's ask", () =>
+  it.effect("is not shown when an operator asks the carrier", () =>
     Effect.gen(function* () {
       const acme = defineCarrier({
         id: "naic:12345",

@@ -239,7 +239,7 @@ describe("a callback with the carrier's own reference", () => {
   {
     const scripted = callingBack("calls")
     testInWorld(
-      "leaves few records if its reference is unknown, however many callbacks arrive, and none after an hour",
+      "creates few records if its reference is unknown, however many callbacks arrive, and no records remain after an hour",
       Effect.gen(function* () {
         yield* Effect.forkScoped((yield* Retention).forever)
         const storage = yield* Storage

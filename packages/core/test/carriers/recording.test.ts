@@ -262,7 +262,7 @@ describe("the span of a call to an adapter", () => {
 
 describe("the HTTP client that a host has set", () => {
   testRecorded(
-    "is also used by jobs that run in other fibers",
+    "is used even by jobs that run in other fibers",
     Effect.gen(function* () {
       yield* start({})
       // The request waits for the carrier, which is asked as soon as jobs run.

@@ -59,7 +59,9 @@ describe("a program that embeds the service", () => {
     await quotewire.consume("billing", nothing)()
   })
 
-  test("gets an error for values that only JavaScript allows, by name and without the value", async ({ quotewire }) => {
+  test("gets an error that names each option with a value that only JavaScript allows, without the value", async ({
+    quotewire
+  }) => {
     const nothing = () => undefined
     const wrong: ReadonlyArray<readonly [ReadonlyArray<unknown>, RegExp]> = [
       [["billing"], /^The consumer billing needs a function as its handler\.$/],

@@ -13,7 +13,7 @@ const codeOf = (call: Promise<unknown>): Promise<unknown> =>
   )
 
 describe("operators in an embedding program", () => {
-  it("do everything under a name that appears in the audit log", async () => {
+  it("act under a name that appears in the audit log", async () => {
     const quotewire = opened()
     const desk = quotewire.operators.as({ name: "Support desk" })
     const { id } = await desk.create_organization({ name: "Acme" })
@@ -80,7 +80,7 @@ describe("operators in an embedding program", () => {
     await limited.close()
   })
 
-  it("have the default limit if the service's limits do not include theirs", async () => {
+  it("have the default limit if the service's limits set no limit for operators", async () => {
     const { operator: _, ...limits } = standardLimits
     const quotewire = embed({ storage: MemoryStorage.layer, limits })
     const desk = quotewire.operators.as({ name: "Desk" })

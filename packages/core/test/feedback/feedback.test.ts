@@ -101,7 +101,7 @@ describe("a report", () => {
   )
 
   testInWorld(
-    "is measured in characters, even outside the Basic Multilingual Plane, and searched to its end",
+    "is measured in characters, including those outside the Basic Multilingual Plane, and is searched completely",
     Effect.gen(function* () {
       const wide = "\u{1f600}"
       yield* send({ summary: wide.repeat(200), actual: wide.repeat(2_000) })

@@ -201,7 +201,7 @@ const mended = (line: StandardLineName, input: unknown): unknown => {
 }
 
 describe.each(lineNames)("the facts of %s", (line) => {
-  it("are accepted or rejected alike by the decoder, the first served schema and the current one", () => {
+  it("are accepted or rejected in the same way by the decoder, the first served schema and the current schema", () => {
     const check = checker(decoders[line])
     const before = stock(first[line])
     const now = stock(lineNamed(line).facts_schema)

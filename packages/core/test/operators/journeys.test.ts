@@ -121,7 +121,7 @@ describe("an operator", () => {
   )
 
   testInWorld(
-    "erases a person in their own organization only, and records who asked",
+    "erases a person's data only in their own organization, and records who requested this",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const other = yield* stranger
@@ -142,7 +142,7 @@ describe("an operator", () => {
   )
 
   testInWorld(
-    "revokes a key of their own organization only",
+    "revokes keys only in their own organization",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const other = yield* stranger

@@ -69,7 +69,7 @@ const inSteps = (count: number, seconds: number) =>
 
 describe("time in a sandbox", () => {
   it.effect(
-    "makes one advance of an hour equal to sixty advances of a minute, even with everything running concurrently",
+    "has the same effect in one advance of an hour as in sixty advances of a minute, even with everything running concurrently",
     () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(beginning)
@@ -81,7 +81,7 @@ describe("time in a sandbox", () => {
       })
   )
 
-  it.effect("makes passing real time equal to an advance", () =>
+  it.effect("has the same effect whether it passes in real time or in an advance", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const advanced = yield* telling(everything(advance(700)))
@@ -151,7 +151,7 @@ describe("time in a sandbox", () => {
   )
 
   testInWorld(
-    "makes an advance wait for another runner's work",
+    "does not pass in an advance before another runner's work is done",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({ line: "personal_auto" })

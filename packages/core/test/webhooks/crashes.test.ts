@@ -250,7 +250,7 @@ const pageOf = (id: string, limit: number, cursor?: string | null) =>
 describe("an endless commit conflict", () => {
   const conflict = { isEndless: false }
   testWebhooks(
-    "ends a reset with an internal error, and does not block it forever",
+    "ends a reset with an internal error instead of blocking the reset forever",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()

@@ -8,10 +8,18 @@ export const dueWork: ReadonlyArray<Case> = [
   rule(
     "claims a job when it is due, and not earlier",
     Effect.fnUntraced(function* (storage) {
-      expectSame("nothing", yield* storage.claim(Sample.claimAt(10)), { jobs: [], next_due_at: null, busy: false })
+      expectSame("a claim without jobs", yield* storage.claim(Sample.claimAt(10)), {
+        jobs: [],
+        next_due_at: null,
+        busy: false
+      })
       yield* storage.commit(Sample.change({ jobs: [Sample.job(50)] }))
-      expectSame("too early", yield* storage.claim(Sample.claimAt(49)), { jobs: [], next_due_at: 50, busy: false })
-      expectSame("in time", Sample.dueTimes((yield* storage.claim(Sample.claimAt(50))).jobs), [50])
+      expectSame("a claim before the job is due", yield* storage.claim(Sample.claimAt(49)), {
+        jobs: [],
+        next_due_at: 50,
+        busy: false
+      })
+      expectSame("a claim when the job is due", Sample.dueTimes((yield* storage.claim(Sample.claimAt(50))).jobs), [50])
     })
   ),
   rule(
@@ -19,10 +27,10 @@ export const dueWork: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [50, 10, 40, 20, 60, 30].map((due) => Sample.job(due)) }))
       const first = yield* storage.claim(Sample.claimAt(100, { limit: 4 }))
-      expectSame("the first", Sample.dueTimes(first.jobs), [10, 20, 30, 40])
-      expectSame("when to look again", first.next_due_at, 50)
+      expectSame("the first claim", Sample.dueTimes(first.jobs), [10, 20, 30, 40])
+      expectSame("next_due_at", first.next_due_at, 50)
       const second = yield* storage.claim(Sample.claimAt(100, { limit: 4 }))
-      expectSame("the rest", Sample.dueTimes(second.jobs), [50, 60])
+      expectSame("the second claim", Sample.dueTimes(second.jobs), [50, 60])
     })
   ),
   rule(
@@ -34,11 +42,11 @@ export const dueWork: ReadonlyArray<Case> = [
         yield* storage.commit(Sample.change({ workspace_id, jobs: [30, 40].map((due) => Sample.job(due)) }))
       }
       const first = yield* storage.claim(Sample.claimAt(100, { limit: 7 }))
-      expectSame("as many as the limit", first.jobs.length, 7)
-      expectTrue("more are due", first.next_due_at !== null && first.next_due_at <= 100)
+      expectSame("how many jobs the first claim returns", first.jobs.length, 7)
+      expectTrue("next_due_at says that more jobs are due", first.next_due_at !== null && first.next_due_at <= 100)
       const second = yield* storage.claim(Sample.claimAt(100))
       const claimed = [...first.jobs, ...second.jobs]
-      expectSame("all together", Sample.inOrder(claimed), [10, 20, 30, 30, 30, 30, 40, 40, 40, 40])
+      expectSame("the jobs of both claims", Sample.inOrder(claimed), [10, 20, 30, 30, 30, 30, 40, 40, 40, 40])
     })
   ),
   rule(
@@ -48,7 +56,7 @@ export const dueWork: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ jobs: [Sample.job(10)] }))
       let isClaimed = false
       for (let now = 20; !isClaimed; now++) {
-        expectTrue("it does not wait forever behind later ones", now < 100)
+        expectTrue("the job is claimed before 80 rounds of later jobs", now < 100)
         for (const workspace_id of others) {
           yield* storage.commit(Sample.change({ workspace_id, jobs: [Sample.job(now)] }))
         }
@@ -64,14 +72,18 @@ export const dueWork: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [Sample.timer(10)] }))
       const here = (now: number) => storage.claim(Sample.claimAt(now, { workspace_id: Sample.home }))
       const claim = yield* here(50)
-      expectSame("its timers", Sample.dueTimes(claim.jobs), [25])
-      expectSame("leased by this claim", claim.busy, true)
-      expectSame("leased by the claim before", (yield* here(51)).busy, true)
+      expectSame("the workspace's ordered jobs", Sample.dueTimes(claim.jobs), [25])
+      expectSame("busy after this claim's lease", claim.busy, true)
+      expectSame("busy after the previous claim's lease", (yield* here(51)).busy, true)
       for (const job of claim.jobs) yield* storage.commit(Sample.change({ finishes: [job] }))
-      expectSame("nothing is leased", yield* here(52), { jobs: [], next_due_at: 90, busy: false })
+      expectSame("a claim when no job is leased", yield* here(52), { jobs: [], next_due_at: 90, busy: false })
       const empty = yield* storage.claim(Sample.claimAt(50, { workspace_id: Sample.workspace(3) }))
-      expectSame("an unknown workspace", empty, { jobs: [], next_due_at: null, busy: false })
-      expectSame("all the rest", Sample.inOrder((yield* storage.claim(Sample.claimAt(53))).jobs), [10, 20])
+      expectSame("a claim for an unknown workspace", empty, { jobs: [], next_due_at: null, busy: false })
+      expectSame(
+        "a claim for all workspaces",
+        Sample.inOrder((yield* storage.claim(Sample.claimAt(53))).jobs),
+        [10, 20]
+      )
     })
   ),
   rule(
@@ -81,8 +93,8 @@ export const dueWork: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ jobs: [Sample.job(20), Sample.job(10)] }))
       const { jobs } = yield* storage.claim(Sample.claimAt(100))
       const byNumber = [...jobs].sort((first, second) => first.number - second.number)
-      expectSame("by number", Sample.dueTimes(byNumber), [40, 30, 20, 10])
-      expectTrue("each has its own number", new Set(jobs.map(({ number }) => number)).size === 4)
+      expectSame("the due times in the order of the job numbers", Sample.dueTimes(byNumber), [40, 30, 20, 10])
+      expectTrue("each job has its own number", new Set(jobs.map(({ number }) => number)).size === 4)
     })
   ),
   rule(
@@ -91,12 +103,12 @@ export const dueWork: ReadonlyArray<Case> = [
       const next = (now: number, limit: number) =>
         Effect.map(storage.claim(Sample.claimAt(now, { limit })), ({ next_due_at }) => next_due_at)
       yield* storage.commit(Sample.change({ jobs: [10, 20, 5_000].map((due) => Sample.job(due)) }))
-      expectSame("one is overdue", yield* next(100, 1), 20)
-      expectSame("one is leased until 1100", yield* next(200, 2), 1_100)
-      expectSame("two are leased", yield* next(300, 1), 1_100)
+      expectSame("next_due_at while a job is overdue", yield* next(100, 1), 20)
+      expectSame("next_due_at while a job is leased until 1100", yield* next(200, 2), 1_100)
+      expectSame("next_due_at while two jobs are leased", yield* next(300, 1), 1_100)
       const last = yield* storage.claim(Sample.claimAt(5_000))
-      expectSame("all at once", Sample.dueTimes(last.jobs), [10, 20, 5_000])
-      expectSame("none is left", last.next_due_at, null)
+      expectSame("a claim of all jobs", Sample.dueTimes(last.jobs), [10, 20, 5_000])
+      expectSame("next_due_at when no job is left", last.next_due_at, null)
     })
   ),
   rule(
@@ -105,14 +117,14 @@ export const dueWork: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ clock_offset_ms: 1_000 }))
       yield* storage.commit(Sample.change({ jobs: [Sample.job(5_000), Sample.job(5_500)] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [Sample.job(4_100)] }))
-      expectSame("too early", yield* storage.claim(Sample.claimAt(3_999)), {
+      expectSame("a claim before the jobs are due", yield* storage.claim(Sample.claimAt(3_999)), {
         jobs: [],
         next_due_at: 4_000,
         busy: false
       })
       const claim = yield* storage.claim(Sample.claimAt(4_100))
-      expectSame("due in real time", Sample.inOrder(claim.jobs), [4_100, 5_000])
-      expectSame("in real time", claim.next_due_at, 4_500)
+      expectSame("the jobs that are due in real time", Sample.inOrder(claim.jobs), [4_100, 5_000])
+      expectSame("next_due_at in real time", claim.next_due_at, 4_500)
     })
   ),
   rule(
@@ -127,7 +139,7 @@ export const dueWork: ReadonlyArray<Case> = [
       expectSame("backwards", yield* next, 5_000)
       yield* storage.commit(Sample.change({ clock_offset_ms: 5_500 }))
       const home = yield* storage.claim(Sample.claimAt(1_500))
-      expectSame("everything that is due now", Sample.dueTimes(home.jobs), [5_000, 6_000, 7_000])
+      expectSame("the jobs that are due after the clock moved", Sample.dueTimes(home.jobs), [5_000, 6_000, 7_000])
       expectSame("elsewhere", home.next_due_at, 5_000)
     })
   ),
@@ -137,7 +149,7 @@ export const dueWork: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ jobs: [Sample.job(10), Sample.job(20)] }))
       const { jobs } = yield* storage.claim(Sample.claimAt(20))
       yield* storage.commit(Sample.change({ clock_offset_ms: 500_000 }))
-      expectSame("still leased", yield* storage.claim(Sample.claimAt(1_019)), {
+      expectSame("a claim during the lease", yield* storage.claim(Sample.claimAt(1_019)), {
         jobs: [],
         next_due_at: 1_020,
         busy: false
@@ -145,8 +157,12 @@ export const dueWork: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ clock_offset_ms: -5_000 }))
       yield* storage.release(jobs.map(Sample.leaseOf))
       const early = yield* storage.claim(Sample.claimAt(5_009))
-      expectSame("released under another clock", early, { jobs: [], next_due_at: 5_010, busy: false })
-      expectSame("due again", Sample.dueTimes((yield* storage.claim(Sample.claimAt(5_020))).jobs), [10, 20])
+      expectSame("a job that was released after the clock moved", early, { jobs: [], next_due_at: 5_010, busy: false })
+      expectSame(
+        "the released job when it is due again",
+        Sample.dueTimes((yield* storage.claim(Sample.claimAt(5_020))).jobs),
+        [10, 20]
+      )
     })
   )
 ]

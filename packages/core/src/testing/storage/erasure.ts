@@ -66,7 +66,7 @@ export const erasure: ReadonlyArray<Case> = [
       }
       yield* storage.release(before.jobs.map(Sample.leaseOf))
       for (const job of after.jobs) yield* storage.commit(Sample.change({ finishes: [Sample.leaseOf(job)] }))
-      expectSame("nothing was written", yield* requests(storage), [])
+      expectSame("the records, because nothing was written", yield* requests(storage), [])
     })
   ),
   rule(
@@ -80,7 +80,7 @@ export const erasure: ReadonlyArray<Case> = [
         const refused = yield* expectRefusal(storage.erase({ ...eraseHome, expects }), "VersionConflict")
         const changed = expects.at(-1)
         const conflict = refused._tag === "VersionConflict" ? [refused.kind, refused.id] : []
-        expectSame("what has changed", conflict, [changed?.kind, changed?.id])
+        expectSame("the record that has changed", conflict, [changed?.kind, changed?.id])
       }
       expectSame("the request is there", yield* requests(storage), [id])
       expectSame("the events are there", (yield* storage.feed(Sample.feedOf())).events.length, 1)
@@ -111,7 +111,7 @@ export const erasure: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ clock_offset_ms: 1_000 }))
       yield* storage.erase(eraseHome)
       yield* storage.commit(Sample.change({ jobs: [Sample.job(5_000), Sample.timer(5_500)] }))
-      expectSame("when to look", (yield* storage.claim(Sample.claimAt(0))).next_due_at, 4_000)
+      expectSame("next_due_at", (yield* storage.claim(Sample.claimAt(0))).next_due_at, 4_000)
     })
   ),
   rule(
@@ -120,8 +120,8 @@ export const erasure: ReadonlyArray<Case> = [
       for (const place of [3, 1, 2]) {
         yield* storage.commit(Sample.change({ writes: [Sample.request(place, { created_at: 10 })] }))
       }
-      expectSame("how many", (yield* eraseRequests(storage, 11, 2)).records, { quote_request: 2 })
-      expectSame("who is left", yield* requests(storage), [Sample.requestId(3)])
+      expectSame("how many records were erased", (yield* eraseRequests(storage, 11, 2)).records, { quote_request: 2 })
+      expectSame("the remaining records", yield* requests(storage), [Sample.requestId(3)])
     })
   ),
   rule(
@@ -131,13 +131,17 @@ export const erasure: ReadonlyArray<Case> = [
       yield* storage.commit(
         Sample.change({ writes: [...writes, Sample.request(1, { kind: "idempotency_record", created_at: 1 })] })
       )
-      expectSame("too early", yield* eraseRequests(storage, 10), { records: {}, events: 0, jobs: 0 })
+      expectSame("an erasure with an earlier limit", yield* eraseRequests(storage, 10), {
+        records: {},
+        events: 0,
+        jobs: 0
+      })
       expectSame("two", (yield* eraseRequests(storage, 40, 2)).records, { quote_request: 2 })
-      expectSame("the others", yield* requests(storage), [1, 3].map(Sample.requestId))
+      expectSame("the remaining records", yield* requests(storage), [1, 3].map(Sample.requestId))
       expectSame("one", (yield* eraseRequests(storage, 40, 2)).records, { quote_request: 1 })
-      expectSame("the last", yield* requests(storage), [Sample.requestId(1)])
+      expectSame("the remaining record", yield* requests(storage), [Sample.requestId(1)])
       expectSame(
-        "of another kind",
+        "records of another kind",
         (yield* storage.page(Sample.pageOf({ kind: "idempotency_record" }))).records.length,
         1
       )
@@ -267,9 +271,13 @@ export const erasure: ReadonlyArray<Case> = [
         page.erased_through,
         ...page.events.map(({ number }) => number)
       ])
-      expectSame("too early", yield* eraseEvents(storage, 10), { records: {}, events: 0, jobs: 0 })
+      expectSame("an erasure with an earlier limit", yield* eraseEvents(storage, 10), {
+        records: {},
+        events: 0,
+        jobs: 0
+      })
       expectSame("one", (yield* eraseEvents(storage, 30, 1)).events, 1)
-      expectSame("after one", yield* left, [1, 2, 3, 4, 5])
+      expectSame("the events left after one erasure", yield* left, [1, 2, 3, 4, 5])
       expectSame("one more, up to the third", (yield* eraseEvents(storage, 30)).events, 1)
       expectSame("after two", yield* left, [2, 3, 4, 5])
       expectSame("the rest", (yield* eraseEvents(storage, 100)).events, 3)
@@ -307,7 +315,11 @@ export const erasure: ReadonlyArray<Case> = [
         ...[1, 2, 3, 4, 5].map(Sample.workspace)
       ])
       expectSame("the first", yield* storage.workspaces(null, 2), [directoryWorkspace, Sample.workspace(1)])
-      expectSame("after one", yield* storage.workspaces(Sample.workspace(2), 2), [3, 4].map(Sample.workspace))
+      expectSame(
+        "a page after the first workspace",
+        yield* storage.workspaces(Sample.workspace(2), 2),
+        [3, 4].map(Sample.workspace)
+      )
       expectSame("the end", yield* storage.workspaces(Sample.workspace(5), 2), [])
       yield* storage.ready
       expectTrue("a read creates no workspace", !(yield* storage.workspaces(null, 10)).includes(Sample.workspace(9)))

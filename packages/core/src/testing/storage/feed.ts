@@ -92,21 +92,21 @@ export const feed: ReadonlyArray<Case> = [
       yield* storage.commit(
         Sample.change({ workspace_id: Sample.elsewhere, events: [Sample.event(1, 1_000, ["q", "t"])] })
       )
-      expectSame("in the first place", yield* read({ about: ["q"] }), [8, 1, 4])
-      expectSame("in both places", yield* read({ about: ["r"] }), [8, 1, 2, 4, 6, 7])
-      expectSame("all of two", yield* read({ about: ["q", "r"] }), [8, 1, 4])
-      expectSame("all of two, in the other order", yield* read({ about: ["s", "r"] }), [8, 7])
-      expectSame("never together", yield* read({ about: ["q", "s"] }), [8])
-      expectSame("of nothing in particular", yield* read({ about: [] }), [8, ...Sample.range(1, 8)])
-      expectSame("only elsewhere", yield* read({ about: ["t"] }), [8])
+      expectSame("one subject, in the first position", yield* read({ about: ["q"] }), [8, 1, 4])
+      expectSame("one subject, in either position", yield* read({ about: ["r"] }), [8, 1, 2, 4, 6, 7])
+      expectSame("two subjects", yield* read({ about: ["q", "r"] }), [8, 1, 4])
+      expectSame("two subjects in the other order", yield* read({ about: ["s", "r"] }), [8, 7])
+      expectSame("two subjects that no event has together", yield* read({ about: ["q", "s"] }), [8])
+      expectSame("no subject filter", yield* read({ about: [] }), [8, ...Sample.range(1, 8)])
+      expectSame("a subject that only another workspace has", yield* read({ about: ["t"] }), [8])
       expectSame("a full page", yield* read({ about: ["r"], limit: 2 }), [2, 1, 2])
-      expectSame("the next", yield* read({ about: ["r"], limit: 2, after: 2 }), [6, 4, 6])
-      expectSame("the last", yield* read({ about: ["r"], limit: 2, after: 6 }), [8, 7])
+      expectSame("the next page", yield* read({ about: ["r"], limit: 2, after: 2 }), [6, 4, 6])
+      expectSame("the last page", yield* read({ about: ["r"], limit: 2, after: 6 }), [8, 7])
       expectSame("after the end", yield* read({ about: ["r"], after: 9 }), [9])
-      expectSame("only how far it goes", yield* read({ about: ["r"], limit: 0 }), [8])
-      expectSame("the same, of everything", yield* read({ limit: 0 }), [8])
+      expectSame("how far a search with limit 0 reaches", yield* read({ about: ["r"], limit: 0 }), [8])
+      expectSame("how far a page with limit 0 reaches", yield* read({ limit: 0 }), [8])
       const found = yield* storage.feed(Sample.feedOf({ about: ["p"] }))
-      expectSame("as written", found.events, [{ ...Sample.event(6, 1_005, ["p", "r"]), number: 6 }])
+      expectSame("the event as written", found.events, [{ ...Sample.event(6, 1_005, ["p", "r"]), number: 6 }])
     })
   ),
   rule(
@@ -120,11 +120,11 @@ export const feed: ReadonlyArray<Case> = [
       const add = (place: number) => storage.commit(Sample.change({ events: [Sample.event(place, place, ["q", "r"])] }))
       for (const place of [1, 2, 3]) yield* add(place)
       yield* storage.erase({ what: "events", workspace_id: Sample.home, occurred_before: 3, limit: 9 })
-      expectSame("after some", yield* read, { found: [3], reached: 3, erased_through: 2 })
+      expectSame("after some events were erased", yield* read, { found: [3], reached: 3, erased_through: 2 })
       yield* storage.erase({ what: "workspace", workspace_id: Sample.home })
-      expectSame("after all", yield* read, { found: [], reached: 3, erased_through: 3 })
+      expectSame("after all events were erased", yield* read, { found: [], reached: 3, erased_through: 3 })
       yield* add(4)
-      expectSame("a later one", yield* read, { found: [4], reached: 4, erased_through: 3 })
+      expectSame("after a later event", yield* read, { found: [4], reached: 4, erased_through: 3 })
     })
   ),
   rule(
@@ -158,7 +158,7 @@ export const feed: ReadonlyArray<Case> = [
         expectSame("the numbers", numbers(seen), Sample.range(1, total))
         expectSame("the feed", seen, feeds[0])
         expectTrue(
-          "events of one change are adjacent, in the order of the change",
+          "a change's events are adjacent and in order",
           seen.every(({ id, body }, place) => id.endsWith("b") || seen[place + 1]?.body === body)
         )
       }

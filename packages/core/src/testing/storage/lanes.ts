@@ -27,20 +27,20 @@ export const lanes: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [40, 10, 30, 20].map((due) => inLane(due)) }))
       const first = yield* storage.claim(Sample.claimAt(100))
-      expectSame("as many as the limit", Sample.dueTimes(first.jobs), [10, 20])
+      expectSame("the jobs of the first claim", Sample.dueTimes(first.jobs), [10, 20])
       expectSame("the lane", first.jobs[0]?.lane, { name: "lane", limit: 2, urgent: false })
-      expectSame("when to look again", first.next_due_at, 1_100)
-      expectSame("the lane is full", yield* storage.claim(Sample.claimAt(200)), {
+      expectSame("next_due_at", first.next_due_at, 1_100)
+      expectSame("a claim while the lane is full", yield* storage.claim(Sample.claimAt(200)), {
         jobs: [],
         next_due_at: 1_100,
         busy: false
       })
       yield* finish(storage, first.jobs[1])
       const second = yield* claimed(storage, 200)
-      expectSame("one is finished", Sample.dueTimes(second), [30])
+      expectSame("a claim after one job is finished", Sample.dueTimes(second), [30])
       yield* finish(storage, first.jobs[0])
       yield* finish(storage, second[0])
-      expectSame("all are finished", Sample.dueTimes(yield* claimed(storage, 300)), [40])
+      expectSame("a claim after all leased jobs are finished", Sample.dueTimes(yield* claimed(storage, 300)), [40])
     })
   ),
   rule(
@@ -54,27 +54,27 @@ export const lanes: ReadonlyArray<Case> = [
       const others = [inLane(5, "other"), Sample.job(6), Sample.timer(7)]
       yield* storage.commit(Sample.change({ jobs: [...[40, 10, 30, 20].map((due) => inLane(due)), ...others] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [inLane(1)] }))
-      expectSame("its jobs", yield* listed(), [10, 20, 30, 40])
+      expectSame("the lane's jobs", yield* listed(), [10, 20, 30, 40])
       const ofAll = (limit: number) =>
         Effect.map(storage.lane({ workspace_id: Sample.home, limit }), (jobs) => jobs.map(({ due_at }) => due_at))
-      expectSame("those of all lanes, and the ordered ones", yield* ofAll(100), [5, 7, 10, 20, 30, 40])
-      expectSame("the first of them", yield* ofAll(2), [5, 7])
+      expectSame("the jobs of all lanes, and the ordered jobs", yield* ofAll(100), [5, 7, 10, 20, 30, 40])
+      expectSame("the first jobs of all lanes", yield* ofAll(2), [5, 7])
       const [job] = yield* storage.lane({ workspace_id: Sample.home, lane: "lane", limit: 1 })
       expectSame("a job", job, { kind: "deliver", due_at: 10, lease: 0, payload: `{"due":10}` })
       const { jobs: leased } = yield* storage.claim(Sample.claimAt(12))
-      expectSame("leased ones, too", yield* listed({ limit: 3 }), [10, 20, 30])
-      expectSame("also of all lanes", yield* ofAll(4), [5, 7, 10, 20])
+      expectSame("the lane's jobs, including leased jobs", yield* listed({ limit: 3 }), [10, 20, 30])
+      expectSame("the jobs of all lanes, including leased jobs", yield* ofAll(4), [5, 7, 10, 20])
       const leases = Effect.map(storage.lane({ workspace_id: Sample.home, lane: "lane", limit: 2 }), (first) =>
         first.map(({ lease }) => lease)
       )
-      expectSame("how often each was claimed", yield* leases, [1, 0])
+      expectSame("how often each job was claimed", yield* leases, [1, 0])
       yield* finish(
         storage,
         leased.find(({ due_at, lane }) => due_at === 10 && lane?.name === "lane")
       )
-      expectSame("without a finished one", yield* listed(), [20, 30, 40])
+      expectSame("the lane's jobs after one is finished", yield* listed(), [20, 30, 40])
       yield* storage.release((yield* storage.claim(Sample.claimAt(22))).jobs.map(Sample.leaseOf))
-      expectSame("a claim counts after its release", yield* leases, [1, 0])
+      expectSame("how often each job was claimed, including released claims", yield* leases, [1, 0])
     })
   ),
   rule(
@@ -84,7 +84,7 @@ export const lanes: ReadonlyArray<Case> = [
       if (backlog === undefined) return
       const counted = (now: number, limit = 100) =>
         Effect.map(backlog({ now, limit }), (kinds) => kinds.map((of) => [of.kind, of.due, of.oldest_due_at]))
-      expectSame("nothing", yield* counted(1_000), [])
+      expectSame("the count without jobs", yield* counted(1_000), [])
       const jobs = [
         ...[10, 20, 30].map((due) => inLane(due)),
         Sample.job(5, { kind: "collect" }),
@@ -95,23 +95,27 @@ export const lanes: ReadonlyArray<Case> = [
       yield* storage.commit(
         Sample.change({ workspace_id: Sample.elsewhere, jobs: [inLane(2_000)], clock_offset_ms: 1_990 })
       )
-      expectSame("nothing is due", yield* counted(4), [])
+      expectSame("the count before any job is due", yield* counted(4), [])
       const waiting = [
         ["close_request", 1, 7],
         ["collect", 2, 5],
         ["deliver", 3, 10]
       ]
-      expectSame("what is due, whatever the clock of its workspace", yield* counted(25), waiting)
+      expectSame("the count of due jobs, whatever their workspace's clock", yield* counted(25), waiting)
       const some = yield* counted(9, 1)
       expectSame(
-        "at most as many as wanted",
+        "the count up to a limit of 1",
         some.reduce((sum, [, many]) => sum + Number(many), 0),
         1
       )
       const claim = yield* storage.claim(Sample.claimAt(25))
-      expectSame("all are leased", [claim.jobs.length, yield* counted(25)], [6, []])
+      expectSame(
+        "the claimed jobs, and the count while all are leased",
+        [claim.jobs.length, yield* counted(25)],
+        [6, []]
+      )
       yield* storage.release(claim.jobs.map(Sample.leaseOf))
-      expectSame("they are released", yield* counted(25), waiting)
+      expectSame("the count after the jobs are released", yield* counted(25), waiting)
     })
   ),
   rule(
@@ -119,9 +123,9 @@ export const lanes: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30, 40].map((due) => inLane(due, "wide", 3)) }))
       const first = yield* storage.claim(Sample.claimAt(100, { limit: 1 }))
-      expectSame("one", [...Sample.dueTimes(first.jobs), first.next_due_at], [10, 20])
-      expectSame("the rest of the room", Sample.dueTimes(yield* claimed(storage, 100)), [20, 30])
-      expectSame("no room", yield* claimed(storage, 100), [])
+      expectSame("the first claim", [...Sample.dueTimes(first.jobs), first.next_due_at], [10, 20])
+      expectSame("a claim that fills the lane", Sample.dueTimes(yield* claimed(storage, 100)), [20, 30])
+      expectSame("a claim while the lane is full", yield* claimed(storage, 100), [])
     })
   ),
   rule(
@@ -130,16 +134,16 @@ export const lanes: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((due) => inLane(due)) }))
       const [first] = yield* claimed(storage, 100, 1)
       const [second] = yield* claimed(storage, 600, 1)
-      expectSame("the lane is full", yield* claimed(storage, 1_099), [])
+      expectSame("a claim while the lane is full", yield* claimed(storage, 1_099), [])
       const again = yield* claimed(storage, 1_100)
       expectSame(
-        "the one whose lease has ended",
+        "the job whose lease has expired",
         again,
         first === undefined ? [] : [{ ...first, lease: 2, expired_leases: 1 }]
       )
       expectSame("the lane is full again", yield* claimed(storage, 1_599), [])
-      expectSame("the other one", Sample.dueTimes(yield* claimed(storage, 1_600)), [20])
-      expectTrue("its lease is lost", second !== undefined)
+      expectSame("the other job", Sample.dueTimes(yield* claimed(storage, 1_600)), [20])
+      expectTrue("the expired lease is lost", second !== undefined)
     })
   ),
   rule(
@@ -161,7 +165,7 @@ export const lanes: ReadonlyArray<Case> = [
       yield* storage.release(jobs.map(Sample.leaseOf))
       const again = yield* claimed(storage, 100)
       expectSame(
-        "both come again",
+        "both released jobs",
         again,
         jobs.map((job) => ({ ...job, lease: 2 }))
       )
@@ -174,8 +178,8 @@ export const lanes: ReadonlyArray<Case> = [
       const urgentJobs = [50, 40, 200].map((due) => urgent(due, 3))
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10), Sample.job(20), inLane(30), ...urgentJobs] }))
       const first = yield* storage.claim(Sample.claimAt(100, { limit: 3 }))
-      expectSame("urgent ones first", Sample.dueTimes(first.jobs), [40, 50, 10])
-      expectSame("others wait", first.next_due_at, 20)
+      expectSame("the urgent jobs, claimed first", Sample.dueTimes(first.jobs), [40, 50, 10])
+      expectSame("the next due job", first.next_due_at, 20)
       const second = yield* storage.claim(Sample.claimAt(100))
       expectSame("then the others", Sample.dueTimes(second.jobs), [20, 30])
       expectSame("an urgent one that is not due yet", second.next_due_at, 200)
@@ -196,8 +200,8 @@ export const lanes: ReadonlyArray<Case> = [
       )
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [Sample.job(60)] }))
       const claim = yield* storage.claim(Sample.claimAt(100, { limit: 4 }))
-      expectSame("everything else", Sample.inOrder(claim.jobs), [30, 40, 50, 60])
-      expectSame("when to look again", claim.next_due_at, 1_100)
+      expectSame("all jobs outside the full lane", Sample.inOrder(claim.jobs), [30, 40, 50, 60])
+      expectSame("next_due_at", claim.next_due_at, 1_100)
     })
   ),
   rule(
@@ -207,13 +211,13 @@ export const lanes: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ jobs: [...jobs, inLane(15, "b", 1), inLane(25, "b", 1)] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs }))
       const first = yield* claimed(storage, 100)
-      expectSame("one of each", Sample.inOrder(first), [10, 10, 15])
+      expectSame("one job from each lane", Sample.inOrder(first), [10, 10, 15])
       yield* finish(
         storage,
         first.find(({ workspace_id }) => workspace_id === Sample.elsewhere)
       )
       const second = yield* claimed(storage, 100)
-      expectSame("where there is room", [second.length, second[0]?.workspace_id], [1, Sample.elsewhere])
+      expectSame("the job in the lane with room", [second.length, second[0]?.workspace_id], [1, Sample.elsewhere])
     })
   ),
   rule(
@@ -222,9 +226,9 @@ export const lanes: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ jobs: [inLane(30)] }))
       const [first] = yield* claimed(storage, 100)
       yield* storage.commit(Sample.change({ jobs: [inLane(20), inLane(10)] }))
-      expectSame("the rest of the room", Sample.dueTimes(yield* claimed(storage, 100)), [10])
+      expectSame("a claim that fills the lane", Sample.dueTimes(yield* claimed(storage, 100)), [10])
       yield* storage.commit(Sample.change({ jobs: [inLane(5)] }))
-      expectSame("no room", yield* claimed(storage, 100), [])
+      expectSame("a claim while the lane is full", yield* claimed(storage, 100), [])
       yield* finish(storage, first)
       expectSame("the earliest of all", Sample.dueTimes(yield* claimed(storage, 100)), [5])
     })
@@ -250,8 +254,12 @@ export const lanes: ReadonlyArray<Case> = [
         exits.map(({ _tag }) => _tag),
         ["Failure", "Success", "Success"]
       )
-      expectSame("when to look", yield* storage.claim(Sample.claimAt(100)), { jobs: [], next_due_at: 500, busy: false })
-      expectSame("the others", Sample.dueTimes(yield* claimed(storage, 600)), [500, 500, 600, 600])
+      expectSame("a claim before the jobs are due", yield* storage.claim(Sample.claimAt(100)), {
+        jobs: [],
+        next_due_at: 500,
+        busy: false
+      })
+      expectSame("the other jobs", Sample.dueTimes(yield* claimed(storage, 600)), [500, 500, 600, 600])
     })
   ),
   rule(
@@ -288,14 +296,14 @@ export const lanes: ReadonlyArray<Case> = [
       const before = yield* claimed(storage, 100)
       const erased = yield* storage.erase({ what: "workspace", workspace_id: Sample.home })
       expectSame("the counts", erased, { records: {}, events: 0, jobs: 4 })
-      expectSame("nothing is left of them", yield* storage.claim(Sample.claimAt(100)), {
+      expectSame("a claim after the erasure", yield* storage.claim(Sample.claimAt(100)), {
         jobs: [],
         next_due_at: 1_100,
         busy: false
       })
       yield* storage.commit(Sample.change({ jobs }))
       yield* storage.release(before.filter(({ workspace_id }) => workspace_id === Sample.home).map(Sample.leaseOf))
-      expectSame("one of the new ones", Sample.dueTimes(yield* claimed(storage, 100)), [10])
+      expectSame("one of the new jobs", Sample.dueTimes(yield* claimed(storage, 100)), [10])
       expectSame("no other", yield* claimed(storage, 100), [])
     })
   ),
@@ -310,7 +318,7 @@ export const lanes: ReadonlyArray<Case> = [
       let most = 0
       const host = Effect.gen(function* () {
         for (let round = 0; done.length < count; round++) {
-          expectTrue("the work ends", round < 10_000)
+          expectTrue("all jobs are finished in time", round < 10_000)
           const jobs = yield* claimed(storage, 100, 2)
           leased += jobs.length
           most = Math.max(most, leased)
@@ -325,7 +333,7 @@ export const lanes: ReadonlyArray<Case> = [
         }
       })
       yield* Effect.forEach(Sample.range(1, 8), () => host, { concurrency: "unbounded" })
-      expectSame("each was done once", new Set(done).size, count)
+      expectSame("how many jobs were finished", new Set(done).size, count)
       expectTrue(`no more than ${limit} at once, but ${most} were`, most <= limit)
     })
   )

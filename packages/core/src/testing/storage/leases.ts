@@ -40,11 +40,11 @@ export const leases: ReadonlyArray<Case> = [
     "gives a job to no other claimer until its lease expires, and then with the next lease",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
-      expectSame("before the end", (yield* storage.claim(Sample.claimAt(1_009))).jobs, [])
-      expectSame("at the end", (yield* storage.claim(Sample.claimAt(1_010))).jobs, [
+      expectSame("a claim before the lease expires", (yield* storage.claim(Sample.claimAt(1_009))).jobs, [])
+      expectSame("a claim when the lease expires", (yield* storage.claim(Sample.claimAt(1_010))).jobs, [
         { ...job, lease: 2, expired_leases: 1 }
       ])
-      expectSame("after the second end", (yield* storage.claim(Sample.claimAt(9_000))).jobs, [
+      expectSame("a claim after the second lease has expired", (yield* storage.claim(Sample.claimAt(9_000))).jobs, [
         { ...job, lease: 3, expired_leases: 2 }
       ])
     })
@@ -108,7 +108,7 @@ export const leases: ReadonlyArray<Case> = [
       )
       const finished = yield* Effect.forEach(Sample.range(1, 20), () => once, { concurrency: "unbounded" })
       expectSame(
-        "how many did",
+        "how many attempts finished the job",
         finished.reduce((sum, one) => sum + one, 0),
         1
       )
@@ -132,10 +132,10 @@ export const leases: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ jobs: [Sample.job(1), Sample.job(2, { lane }), Sample.job(9, { lane })] }))
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(3)] }))
       const { jobs } = yield* storage.claim(Sample.claimAt(8))
-      expectSame("what was claimed", Sample.dueTimes(jobs), [1, 2, 3])
+      expectSame("the claimed jobs", Sample.dueTimes(jobs), [1, 2, 3])
       yield* storage.commit(Sample.change({ finishes: jobs.map(Sample.leaseOf), jobs: [Sample.timer(10)] }))
       const next = yield* storage.claim(Sample.claimAt(20))
-      expectSame("what is left, and its lanes are free", Sample.dueTimes(next.jobs), [9, 10])
+      expectSame("the remaining jobs, whose lane is free", Sample.dueTimes(next.jobs), [9, 10])
     })
   ),
   rule(
@@ -154,7 +154,7 @@ export const leases: ReadonlyArray<Case> = [
       expectSame("the records", (yield* storage.page(Sample.pageOf())).records, [])
       expectSame("due work", (yield* storage.claim(Sample.claimAt(50))).jobs, [])
       yield* outcome(first, Sample.leaseOf(again), second)
-      expectSame("what is left", Sample.dueTimes((yield* storage.claim(Sample.claimAt(90_000))).jobs), [40])
+      expectSame("the remaining jobs", Sample.dueTimes((yield* storage.claim(Sample.claimAt(90_000))).jobs), [40])
     })
   ),
   rule(
@@ -172,12 +172,14 @@ export const leases: ReadonlyArray<Case> = [
       const job = yield* claimOne(storage)
       yield* storage.release([Sample.leaseOf(job)])
       yield* expectRefusal(finish(storage, job), "LeaseLost")
-      expectSame("before it is due", yield* storage.claim(Sample.claimAt(9)), {
+      expectSame("a claim before the released job is due", yield* storage.claim(Sample.claimAt(9)), {
         jobs: [],
         next_due_at: 10,
         busy: false
       })
-      expectSame("when it is due", (yield* storage.claim(Sample.claimAt(10))).jobs, [{ ...job, lease: 2 }])
+      expectSame("a claim when the released job is due", (yield* storage.claim(Sample.claimAt(10))).jobs, [
+        { ...job, lease: 2 }
+      ])
     })
   ),
   rule(
@@ -186,8 +188,8 @@ export const leases: ReadonlyArray<Case> = [
       const job = yield* claimOne(storage)
       yield* storage.release([Sample.leaseOf(job)])
       const again = yield* claimAgain(storage, 10)
-      expectSame("after its release", again, { ...job, lease: 2 })
-      expectSame("after its lease has ended", yield* claimAgain(storage, 1_010), {
+      expectSame("the job after its release", again, { ...job, lease: 2 })
+      expectSame("the job after its lease has expired", yield* claimAgain(storage, 1_010), {
         ...job,
         lease: 3,
         expired_leases: 1
@@ -205,7 +207,7 @@ export const leases: ReadonlyArray<Case> = [
       expectSame("due work", (yield* storage.claim(Sample.claimAt(1_020))).jobs, [{ ...other, lease: 2 }])
       yield* finish(storage, held)
       yield* storage.release([Sample.leaseOf(held)])
-      expectSame("after it was finished", (yield* storage.claim(Sample.claimAt(1_030))).jobs, [])
+      expectSame("a claim after the job was finished", (yield* storage.claim(Sample.claimAt(1_030))).jobs, [])
     })
   ),
   rule(
@@ -216,10 +218,10 @@ export const leases: ReadonlyArray<Case> = [
       const claim = Effect.map(storage.claim(Sample.claimAt(count, { limit: 7 })), ({ jobs }) => jobs)
       const claims = yield* Effect.forEach(Sample.range(1, 60), () => claim, { concurrency: "unbounded" })
       const numbers = claims.flat().map(({ number }) => number)
-      expectSame("how many were claimed", numbers.length, count)
-      expectSame("how many different jobs", new Set(numbers).size, count)
+      expectSame("how many jobs were claimed", numbers.length, count)
+      expectSame("how many different jobs were claimed", new Set(numbers).size, count)
       expectTrue(
-        "no claim is longer than its limit",
+        "no claim returns more jobs than its limit",
         claims.every((jobs) => jobs.length <= 7)
       )
     })

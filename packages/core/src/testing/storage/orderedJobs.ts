@@ -15,12 +15,12 @@ export const orderedJobs: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ jobs }))
       const [a, b] = (yield* storage.claim(Sample.claimAt(100))).jobs
       if (a === undefined || b === undefined) throw new Error("expected both jobs of the first moment")
-      expectSame("the first moment", [a.payload, b.payload], ["a", "b"])
-      expectSame("while both are leased", yield* payloads(storage, 100), [])
+      expectSame("the jobs of the first due time", [a.payload, b.payload], ["a", "b"])
+      expectSame("a claim while both jobs are leased", yield* payloads(storage, 100), [])
       yield* storage.commit(Sample.change({ finishes: [Sample.leaseOf(b)] }))
-      expectSame("while one is leased", yield* payloads(storage, 100), [])
+      expectSame("a claim while one job is leased", yield* payloads(storage, 100), [])
       yield* storage.commit(Sample.change({ finishes: [Sample.leaseOf(a)] }))
-      expectSame("the second moment", yield* payloads(storage, 100), ["c"])
+      expectSame("the jobs of the second due time", yield* payloads(storage, 100), ["c"])
     })
   ),
   rule(
@@ -90,7 +90,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
       yield* storage.release(jobs.map(Sample.leaseOf))
       const again = yield* storage.claim(Sample.claimAt(1_100))
       expectSame(
-        "given back",
+        "a claim after the job was released",
         again.jobs.map(({ payload, lease }) => [payload, lease]),
         [["a", 3]]
       )
@@ -104,7 +104,10 @@ export const orderedJobs: ReadonlyArray<Case> = [
       const there = [Sample.timer(30, "elsewhere")]
       yield* storage.commit(Sample.change({ jobs: [Sample.job(40, { payload: "unordered" })] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: there }))
-      expectSame("what is free", [...(yield* payloads(storage, 100))].sort(), ["elsewhere", "unordered"])
+      expectSame("the jobs that are not blocked", [...(yield* payloads(storage, 100))].sort(), [
+        "elsewhere",
+        "unordered"
+      ])
     })
   ),
   rule(
@@ -112,13 +115,17 @@ export const orderedJobs: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10), Sample.timer(20), Sample.timer(9_000)] }))
       const own = yield* storage.claim(Sample.claimAt(100))
-      expectSame("behind its own lease", own.next_due_at, 1_100)
-      expectSame("behind another's", (yield* storage.claim(Sample.claimAt(500))).next_due_at, 1_100)
+      expectSame("next_due_at behind this claim's lease", own.next_due_at, 1_100)
+      expectSame(
+        "next_due_at behind another claim's lease",
+        (yield* storage.claim(Sample.claimAt(500))).next_due_at,
+        1_100
+      )
       const second = yield* storage.claim(Sample.claimAt(1_100))
-      expectSame("the first again", Sample.dueTimes(second.jobs), [10])
+      expectSame("the first job, claimed again", Sample.dueTimes(second.jobs), [10])
       for (const job of second.jobs) yield* storage.commit(Sample.change({ finishes: [Sample.leaseOf(job)] }))
       const third = yield* storage.claim(Sample.claimAt(1_100))
-      expectSame("then the second", Sample.dueTimes(third.jobs), [20])
+      expectSame("the second job", Sample.dueTimes(third.jobs), [20])
       expectSame("the third, due after the lease", third.next_due_at, 9_000)
     })
   ),
@@ -135,11 +142,11 @@ export const orderedJobs: ReadonlyArray<Case> = [
         ["10 1", "20 2", "20 3"]
       )
       expectSame("while they are leased", (yield* storage.claim(Sample.claimAt(5, ahead))).jobs, [])
-      expectSame("without a look ahead", (yield* storage.claim(Sample.claimAt(6))).jobs.length, 0)
+      expectSame("a claim that does not look ahead", (yield* storage.claim(Sample.claimAt(6))).jobs.length, 0)
       yield* storage.commit(Sample.change({ finishes: first.jobs.map(Sample.leaseOf) }))
       const second = yield* storage.claim(Sample.claimAt(5, ahead))
       expectSame("then", Sample.dueTimes(second.jobs), [30])
-      expectSame("the one behind", second.next_due_at, 1_005)
+      expectSame("the job behind the leased jobs", second.next_due_at, 1_005)
       yield* storage.release(second.jobs)
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(25)] }))
       expectSame("released", Sample.dueTimes((yield* storage.claim(Sample.claimAt(5, ahead))).jobs), [25, 30])
@@ -167,7 +174,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
       expectSame("what is left", Sample.dueTimes(left.jobs), [20, 30])
       yield* storage.commit(Sample.change({ none_due_before: 20 }))
       expectSame(
-        "without its own job",
+        "the refusal without a job of its own",
         (yield* Effect.flip(storage.commit(Sample.change({ none_due_before: 21 }))))._tag,
         "VersionConflict"
       )
@@ -184,7 +191,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
       const feed = (yield* storage.feed(Sample.feedOf())).events.map(({ id }) => id)
       const job = feed.indexOf(Sample.event(1).id)
       expectTrue(
-        "no bound after the job",
+        "no overtaking change is stored",
         feed.slice(job + 1).every((id) => id !== Sample.event(2).id)
       )
     })

@@ -87,12 +87,12 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
         Sample.request(4)
       ]
       yield* storage.commit(Sample.change({ writes }))
-      expectSame("one", yield* ids(storage, { labels: ["status:404"] }), requests(2, 3))
-      expectSame("two", yield* ids(storage, { labels: ["operation:a", "status:404"] }), requests(2))
+      expectSame("one label", yield* ids(storage, { labels: ["status:404"] }), requests(2, 3))
+      expectSame("two labels", yield* ids(storage, { labels: ["operation:a", "status:404"] }), requests(2))
       expectSame("no filter", yield* ids(storage, { labels: [] }), requests(1, 2, 3, 4))
-      expectSame("a part of one", yield* ids(storage, { labels: ["status:4"] }), [])
+      expectSame("part of a label", yield* ids(storage, { labels: ["status:4"] }), [])
       yield* storage.commit(Sample.change({ writes: [Sample.request(2, { version: 2, labels: ["status:500"] })] }))
-      expectSame("of the newest version", yield* ids(storage, { labels: ["status:404"] }), requests(3))
+      expectSame("labels of the latest version", yield* ids(storage, { labels: ["status:404"] }), requests(3))
       const paged = yield* pages(storage, { labels: ["status:404"], limit: 1, order: "newest" })
       expectSame("pages", paged, [requests(3)])
     })
@@ -122,11 +122,11 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ writes: [Sample.quote(4, 1, { version: 2, status: "expired" })] }))
       const of = (place: number, parts: Partial<RecordQuery> = {}) =>
         pages(storage, { kind: "quote", parent: Sample.requestId(place), ...parts })
-      expectSame("of one", yield* of(1), [quotes(2, 4, 6)])
-      expectSame("of the other", yield* of(2, { order: "newest", limit: 2 }), [quotes(5, 3), quotes(1)])
+      expectSame("records of one parent", yield* of(1), [quotes(2, 4, 6)])
+      expectSame("records of the other parent", yield* of(2, { order: "newest", limit: 2 }), [quotes(5, 3), quotes(1)])
       expectSame("with another filter", yield* of(1, { status: "active", limit: 1 }), [quotes(2), quotes(6)])
-      expectSame("of nobody", yield* of(3), [[]])
-      expectSame("of all", yield* ids(storage, { kind: "quote" }), quotes(1, 2, 3, 4, 5, 6, 7))
+      expectSame("records of an unknown parent", yield* of(3), [[]])
+      expectSame("records of all parents", yield* ids(storage, { kind: "quote" }), quotes(1, 2, 3, 4, 5, 6, 7))
     })
   ),
   rule(
@@ -138,11 +138,11 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
       yield* storage.commit(
         Sample.change({ workspace_id: Sample.elsewhere, writes: [Sample.request(8, { about: ["t"] })] })
       )
-      expectSame("in both places", yield* ids(storage, { about: ["r"] }), requests(1, 2, 4, 6))
-      expectSame("all of two", yield* ids(storage, { about: ["q", "r"] }), requests(1))
-      expectSame("all of two, in the other order", yield* ids(storage, { about: ["s", "r"] }), requests(6))
-      expectSame("of nothing in particular", yield* ids(storage, { about: [] }), requests(1, 2, 3, 4, 5, 6, 7))
-      expectSame("only elsewhere", yield* ids(storage, { about: ["t"] }), [])
+      expectSame("one subject, in either position", yield* ids(storage, { about: ["r"] }), requests(1, 2, 4, 6))
+      expectSame("two subjects", yield* ids(storage, { about: ["q", "r"] }), requests(1))
+      expectSame("two subjects in the other order", yield* ids(storage, { about: ["s", "r"] }), requests(6))
+      expectSame("no subject filter", yield* ids(storage, { about: [] }), requests(1, 2, 3, 4, 5, 6, 7))
+      expectSame("a subject that only another workspace has", yield* ids(storage, { about: ["t"] }), [])
       const upwards = yield* pages(storage, { about: ["r"], limit: 3, order: "oldest" })
       expectSame("oldest first", upwards, [requests(1, 2, 4), requests(6)])
       const downwards = yield* pages(storage, { about: ["r"], limit: 2, order: "newest" })
@@ -155,11 +155,19 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
           ]
         })
       )
-      expectSame("of the newest version", yield* ids(storage, { about: ["r"] }), requests(2, 4, 6))
-      expectSame("of the newest version, too", yield* ids(storage, { about: ["s"] }), requests(1, 3, 6))
+      expectSame("a subject that the latest version has lost", yield* ids(storage, { about: ["r"] }), requests(2, 4, 6))
+      expectSame(
+        "a subject that the latest version has gained",
+        yield* ids(storage, { about: ["s"] }),
+        requests(1, 3, 6)
+      )
       expectSame("with another filter", yield* ids(storage, { about: ["r"], status: "complete" }), requests(4))
       const [found] = (yield* storage.page(Sample.pageOf({ about: ["p"] }))).records
-      expectSame("as written", found, Sample.request(4, { version: 2, about: ["r", "p"], status: "complete" }))
+      expectSame(
+        "the record as written",
+        found,
+        Sample.request(4, { version: 2, about: ["r", "p"], status: "complete" })
+      )
     })
   ),
   rule(
@@ -173,7 +181,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
       const of = (place: number, parts: Partial<RecordQuery>) =>
         pages(storage, { kind: "quote", parent: Sample.requestId(place), ...parts })
       expectSame("of one", yield* of(1, { about: ["r"], limit: 2 }), [quotes(2, 4), quotes(6)])
-      expectSame("of the other", yield* of(2, { about: ["q"], order: "newest" }), [quotes(3, 1)])
+      expectSame("records of the other parent", yield* of(2, { about: ["q"], order: "newest" }), [quotes(3, 1)])
       expectSame("of nobody", yield* of(3, { about: ["q"] }), [[]])
       yield* storage.erase({ what: "records", workspace_id: Sample.home, kind: "quote", created_before: 3, limit: 9 })
       expectSame("after an erasure", yield* ids(storage, { kind: "quote", about: ["q"] }), quotes(3))

@@ -31,7 +31,7 @@ export const rewrites: ReadonlyArray<Case> = [
       const key = { workspace_id: Sample.home, ...at(1, 3) }
       const before = Option.getOrThrow(yield* storage.get(key))
       const sent = [rewriting(1, 1, '"1.1"'), rewriting(1, 3, '"1.3"')]
-      expectSame("how many", yield* storage.rewrite(Sample.home, sent), 2)
+      expectSame("how many bodies were replaced", yield* storage.rewrite(Sample.home, sent), 2)
       expectSame("the bodies", yield* Effect.forEach([1, 2, 3], (version) => bodyOf(storage, 1, version)), [
         '"again 1.1"',
         '"1.2"',
@@ -39,10 +39,10 @@ export const rewrites: ReadonlyArray<Case> = [
       ])
       expectSame("another record", yield* bodyOf(storage, 2, 1), '"2.1"')
       const after = Option.getOrThrow(yield* storage.get(key))
-      expectSame("its other fields", { ...after, body: "" }, { ...before, body: "" })
+      expectSame("the record's other fields", { ...after, body: "" }, { ...before, body: "" })
       const page = yield* storage.page(Sample.pageOf({ kind: "quote", parent: Sample.requestId(1) }))
       expectSame(
-        "its list",
+        "the list of the record",
         page.records.map(({ body }) => body),
         ['"again 1.3"', '"2.1"']
       )
@@ -60,7 +60,7 @@ export const rewrites: ReadonlyArray<Case> = [
         rewriting(1, 3, '"1.3"'),
         rewriting(9, 1, '"9.1"')
       ]
-      expectSame("how many", yield* storage.rewrite(Sample.home, sent), 0)
+      expectSame("how many bodies were replaced", yield* storage.rewrite(Sample.home, sent), 0)
       expectSame("elsewhere", yield* storage.rewrite(Sample.elsewhere, [rewriting(1, 2, '"1.2"')]), 0)
       expectSame("none", yield* storage.rewrite(Sample.home, []), 0)
       expectSame("the bodies", yield* Effect.forEach([1, 2, 3], (version) => bodyOf(storage, 1, version)), [
@@ -72,7 +72,7 @@ export const rewrites: ReadonlyArray<Case> = [
       expectSame("the feed", (yield* storage.feed(Sample.feedOf())).events, [])
       expectSame("the workspaces", yield* storage.workspaces(null, 10), [Sample.home])
       const both = [rewriting(1, 2, '"1.2"'), rewriting(1, 1, '"other"')]
-      expectSame("one of two", yield* storage.rewrite(Sample.home, both), 1)
+      expectSame("how many of two bodies were replaced", yield* storage.rewrite(Sample.home, both), 1)
     })
   ),
   rule(
@@ -98,7 +98,7 @@ export const rewrites: ReadonlyArray<Case> = [
       const children = { what: "children", workspace_id: Sample.home, kind: "quote", versions: "all" } as const
       yield* storage.erase({ ...children, parent: Sample.requestId(1) })
       expectSame("erased", yield* storage.rewrite(Sample.home, [rewriting(1, 2, '"1.2"')]), 0)
-      expectSame("it stays erased", yield* bodyOf(storage, 1, 2), null)
+      expectSame("the erased record", yield* bodyOf(storage, 1, 2), null)
     })
   )
 ]

@@ -20,12 +20,12 @@ export const tallies: ReadonlyArray<Case> = [
   rule(
     "adds up the counts from all hosts",
     Effect.fnUntraced(function* (storage) {
-      expectSame("the first", yield* storage.addCounts(0, [tally({ added: 3 })]), [3])
-      expectSame("the second", yield* storage.addCounts(10, [tally({ added: 4 })]), [7])
+      expectSame("the first count", yield* storage.addCounts(0, [tally({ added: 3 })]), [3])
+      expectSame("the second count", yield* storage.addCounts(10, [tally({ added: 4 })]), [7])
       expectSame("read", yield* storage.addCounts(20, [tally({ added: 0 })]), [7])
-      expectSame("taken back", yield* storage.addCounts(30, [tally({ added: -2 })]), [5])
+      expectSame("a count that was reduced", yield* storage.addCounts(30, [tally({ added: -2 })]), [5])
       yield* Effect.forEach(Sample.range(1, 50), () => storage.addCounts(40, [tally({})]), { concurrency: "unbounded" })
-      expectSame("fifty at once", yield* storage.addCounts(50, [tally({ added: 0 })]), [55])
+      expectSame("fifty concurrent counts", yield* storage.addCounts(50, [tally({ added: 0 })]), [55])
     })
   ),
   rule(
@@ -51,7 +51,7 @@ export const tallies: ReadonlyArray<Case> = [
       expectSame("after a reset", yield* storage.addCounts(minute - 1, [tally({ added: 0 })]), [3])
       expectSame("over", yield* storage.addCounts(minute, [tally({ added: 0 })]), [0])
       const day = tally({ added: 0, name: "days", window_ms: 10 * minute })
-      expectSame("a longer one", yield* storage.addCounts(minute, [day]), [5])
+      expectSame("a count in a longer window", yield* storage.addCounts(minute, [day]), [5])
     })
   )
 ]

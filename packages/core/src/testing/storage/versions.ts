@@ -36,12 +36,12 @@ export const versions: ReadonlyArray<Case> = [
       const bare = Sample.request(2, { status: null, line: null })
       yield* storage.commit(Sample.change({ writes: [full, bare] }))
       expectSame("the full record", yield* read(storage, full.id), full)
-      expectSame("the bare record", yield* read(storage, bare.id), bare)
+      expectSame("a record without optional fields", yield* read(storage, bare.id), bare)
       expectSame("a record that was never written", yield* read(storage, Sample.requestId(3)), null)
     })
   ),
   rule(
-    "stores fields that a record computes when they are read",
+    "stores fields whose values a record computes on access",
     Effect.fnUntraced(function* (storage) {
       const full = Sample.request(1)
       const made: Change.StoredRecord = Object.create(full)
@@ -75,11 +75,11 @@ export const versions: ReadonlyArray<Case> = [
       yield* expectRefusal(write(2), "VersionConflict")
       yield* expectRefusal(write(1), "VersionConflict")
       yield* write(3)
-      expectSame("the newest", (yield* read(storage, Sample.requestId(1)))?.version, 3)
+      expectSame("the latest version", (yield* read(storage, Sample.requestId(1)))?.version, 3)
     })
   ),
   rule(
-    "writes nothing of a refused change",
+    "writes nothing from a refused change",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: [Sample.request(1)], jobs: [Sample.job(10)] }))
       const { jobs } = yield* storage.claim(Sample.claimAt(10))
@@ -101,7 +101,7 @@ export const versions: ReadonlyArray<Case> = [
         jobs.map((job) => ({ ...job, lease: 2, expired_leases: 1 }))
       )
       yield* storage.commit(Sample.change({ events: [Sample.event(2)] }))
-      expectSame("the first number", (yield* storage.feed(Sample.feedOf())).events[0]?.number, 1)
+      expectSame("the first event number", (yield* storage.feed(Sample.feedOf())).events[0]?.number, 1)
     })
   ),
   rule(
@@ -132,7 +132,7 @@ export const versions: ReadonlyArray<Case> = [
         yield* resting(version, version)
         yield* storage.commit(Sample.change({ writes: [Sample.request(1, { version: version + 1 })] }))
       }
-      expectSame("what was refused", yield* read(storage, Sample.requestId(19)), null)
+      expectSame("what the refused change would have written", yield* read(storage, Sample.requestId(19)), null)
       const { events } = yield* storage.feed(Sample.feedOf())
       expectSame(
         "the events",
@@ -158,7 +158,7 @@ export const versions: ReadonlyArray<Case> = [
       yield* step(0)
       yield* step(1)
       yield* expectRefusal(step(1), "VersionConflict")
-      expectSame("the newest", (yield* read(storage, Sample.requestId(1)))?.version, 2)
+      expectSame("the latest version", (yield* read(storage, Sample.requestId(1)))?.version, 2)
     })
   ),
   rule(
@@ -197,7 +197,7 @@ export const versions: ReadonlyArray<Case> = [
         { concurrency: "unbounded" }
       )
       const expected = Sample.range(1, 40).filter((writer) => writer % 4 === 1)
-      expectSame("those that are stored", stored.flat(), expected)
+      expectSame("the stored changes", stored.flat(), expected)
       const { events } = yield* storage.feed(Sample.feedOf())
       expectSame(
         "the numbers",
@@ -217,7 +217,7 @@ export const versions: ReadonlyArray<Case> = [
       for (const place of Sample.range(1, 9)) {
         const both = [crossed(place, place + 10), crossed(place + 10, place)]
         const stored = yield* Effect.all(both, { concurrency: "unbounded" })
-        expectSame("one is stored", stored.toSorted(), [0, 1])
+        expectSame("which changes are stored", stored.toSorted(), [0, 1])
       }
     })
   ),
@@ -233,7 +233,7 @@ export const versions: ReadonlyArray<Case> = [
         yield* Effect.all([refused, written, refused], { concurrency: "unbounded" })
         const { events } = yield* storage.feed(Sample.feedOf())
         const last = events.slice(before.length).map(({ occurred_at }) => occurred_at)
-        expectSame("the event of the write comes last", last.at(-1), 1)
+        expectSame("the order of the events", last.at(-1), 1)
       }
     })
   ),
@@ -288,10 +288,10 @@ export const versions: ReadonlyArray<Case> = [
       expectSame("a version that is not written yet", Option.getOrNull(absent), null)
       const beyond = { workspace_id: Sample.home, kind: "quote", id: Sample.quoteId(1) } as const
       const never = yield* storage.get({ ...beyond, version: Number.MAX_SAFE_INTEGER })
-      expectSame("a version that never will be", Option.getOrNull(never), null)
+      expectSame("a version far beyond the latest", Option.getOrNull(never), null)
       expectSame("an older version", yield* read(storage, Sample.requestId(1), 2), null)
       expectSame(
-        "the newest by number",
+        "the latest version, read by number",
         yield* read(storage, Sample.requestId(1), 3),
         Sample.request(1, { version: 3 })
       )
@@ -310,7 +310,7 @@ export const versions: ReadonlyArray<Case> = [
       yield* storage.commit(
         Sample.change({ workspace_id: Sample.elsewhere, writes: [Sample.request(1, { id, body: "3" })] })
       )
-      expectSame("at home", (yield* read(storage, id))?.body, "1")
+      expectSame("the records of the workspace", (yield* read(storage, id))?.body, "1")
       const page = yield* storage.page(Sample.pageOf({ workspace_id: Sample.elsewhere }))
       expectSame(
         "elsewhere",
