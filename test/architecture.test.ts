@@ -144,7 +144,7 @@ describe("modules of the core", () => {
   /** Data and rules: time and ids are passed in as arguments. */
   const pure = [
     "wire/ApiError wire/CalendarDay wire/Input wire/Json wire/Pagination wire/Timestamp wire/Money wire/HttpAddress",
-    "access/Caller access/Limits",
+    "access/Caller access/limits/Limits",
     "calls/IdempotencyRecord",
     "lines/Application lines/Fact lines/FactSchema lines/Line lines/State",
     "lines/sharedFacts lines/standard lines/personal_auto/Vin lines/pet/Breed",
@@ -164,7 +164,7 @@ describe("modules of the core", () => {
     "quoting/Capabilities quoting/Consent quoting/Quote",
     "quoting/QuoteRequest quoting/QuoteRequestViews quoting/Start quoting/asking/CarrierReference",
     "quoting/erasing/Erasure",
-    "operators/AuditEntry operators/FoundRequest operators/Operator operators/OperatorToken",
+    "operators/AuditEntry operators/FoundRequest operators/OperatorToken",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/NormalizedText",
     "runner/JobPayload",
     "sandbox/Lineup sandbox/SandboxViews carriers/script carriers/scenarioOffer",
@@ -227,7 +227,7 @@ describe("modules of the core", () => {
   it("that are services interact through changes and jobs, and depend on each other only as listed", () => {
     // What every service may use: ports, and services that know nothing about quoting except calls to carriers.
     const ground = [
-      "wire/Ids access/Seal access/Workspaces calls/Revision carriers/Carrier",
+      "wire/Ids access/sealing/Seal access/Workspaces calls/Revision carriers/Carrier",
       "carriers/CarrierClient carriers/Connections storage/Storage storage/Hints webhooks/WebhookSender",
       // What calls to a carrier share: the load of an ask, and the record of an exchange.
       "carriers/recorder/Recorder quoting/asking/AskRecords"
@@ -243,9 +243,9 @@ describe("modules of the core", () => {
       "quoting/asking/Asking -> quoting/asking/CarrierReferences",
       "quoting/asking/AskJobs -> quoting/asking/CarrierReferences",
       // Test events and replays have a separate limit, counted where all others are.
-      "webhooks/deliveries/Deliveries -> access/Allowance",
+      "webhooks/deliveries/Deliveries -> access/limits/Allowance",
       // Only seals use the platform's text encryption.
-      "access/Seal -> access/TextCrypto"
+      "access/sealing/Seal -> access/sealing/TextCrypto"
     ]
     const nameOf = (path: string) => inCore(path).replace(/\.ts$/, "")
     const found = core

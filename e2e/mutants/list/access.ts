@@ -14,7 +14,9 @@ export const access = inPackage("core")({
         "packages/core/test/access/revoking.test.ts",
         "is refused immediately on this host and within a second on other hosts; other keys still work"
       )
-    },
+    }
+  ],
+  "access/KnownKeys.ts": [
     {
       name: "a key that was looked up before its revocation",
       from: "    if (generation !== this.revocations) return\n",
@@ -64,7 +66,7 @@ export const access = inPackage("core")({
       )
     }
   ],
-  "access/Seal.ts": [
+  "access/sealing/Seal.ts": [
     {
       name: "a sealed record is not bound to its workspace",
       from: `\`\${workspaceId} \${kind} \${id} \${version}\``,
@@ -84,7 +86,7 @@ export const access = inPackage("core")({
       )
     }
   ],
-  "access/Allowance.ts": [
+  "access/limits/Allowance.ts": [
     {
       name: "a limit that is off by one",
       from: "used + units > limitCounter.limit",

@@ -1,5 +1,5 @@
 import * as Directory from "./access/Directory.ts"
-import * as SealKeysInUse from "./access/SealKeysInUse.ts"
+import * as SealKeysInUse from "./access/sealing/SealKeysInUse.ts"
 import * as Workspaces from "./access/Workspaces.ts"
 import * as FinishedCall from "./calls/FinishedCall.ts"
 import * as IdempotencyRecord from "./calls/IdempotencyRecord.ts"

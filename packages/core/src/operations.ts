@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import type { CallerKind } from "./access/Caller.ts"
-import { Seal } from "./access/Seal.ts"
+import { Seal } from "./access/sealing/Seal.ts"
 import * as Operation from "./calls/Operation.ts"
 import * as Requests from "./calls/RequestOperations.ts"
 import { CarrierAdapters } from "./carriers/Carrier.ts"

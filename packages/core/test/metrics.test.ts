@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { noLimits } from "../src/access/Limits.ts"
+import { noLimits } from "../src/access/limits/Limits.ts"
 import { apart, measured } from "./measured.ts"
 import { advance, list, live, pass, refusal, runDue, start, work } from "./quoting/support.ts"
 import { answered, confirmed, create, sendTest, testWebhooks } from "./webhooks/support.ts"

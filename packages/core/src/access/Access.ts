@@ -1,6 +1,5 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
-import * as Monotonic from "../concurrency/Monotonic.ts"
 import * as Change from "../storage/Change.ts"
 import {
   commit,
@@ -12,11 +11,11 @@ import {
 } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, KeyId, type OrganizationId, type WorkspaceId } from "../wire/Ids.ts"
-import { hourMs, secondMs } from "../wire/Timestamp.ts"
 import type { Caller, Environment, Grant, KeyKind } from "./Caller.ts"
 import * as Directory from "./Directory.ts"
+import { KnownKeys, momentOf } from "./KnownKeys.ts"
 import * as PartnerLink from "./PartnerLink.ts"
-import { Seal } from "./Seal.ts"
+import { Seal } from "./sealing/Seal.ts"
 import * as Workspaces from "./Workspaces.ts"
 
 /** The credentials of a call. */
@@ -311,90 +310,3 @@ const keylessCaller = (read_handle: string | null) =>
     (workspace): Effect.Effect<Caller, ApiError.ApiError<"authentication_failed">> =>
       workspace === null ? refused : Effect.succeed({ ...workspace, kind: "keyless", key_id: null, read_handle })
   )
-
-/** How long a key that was revoked on another host may still work here. */
-const knownForMs = secondMs
-/** How long after its lookup a valid key is not treated as a guess. */
-const recentForMs = hourMs
-const maxKnownKeys = 10_000
-
-/**
- * A moment on two clocks, in milliseconds. Both are needed: real time can be set back, and monotonic time may stand
- * still while a machine is suspended.
- */
-interface Moment {
-  readonly real: number
-  readonly monotonic: number
-}
-
-const momentOf = (clock: Clock.Clock): Moment => ({
-  real: clock.currentTimeMillisUnsafe(),
-  monotonic: Monotonic.millisOf(clock)
-})
-
-/** The caller to whom a key belongs, and when the lookup began. */
-interface Known {
-  readonly caller: Caller
-  readonly at: Moment
-}
-
-/**
- * The keys that this host has found valid within the last hour, in memory only.
- *
- * For a second after its lookup, a key is neither hashed nor looked up again. This saves time for busy keys.
- */
-class KnownKeys {
-  /** The known keys, in lookup order. */
-  private readonly keys = new Map<string, Known>()
-  private revocations = 0
-
-  /** The caller of a key that was looked up within the last second; null for any other key. */
-  callerOf(key: string, now: Moment): Caller | null {
-    const known = this.keys.get(key)
-    if (known === undefined) return null
-    const { caller, at } = known
-    const isRecent = now.real < at.real + knownForMs && now.monotonic < at.monotonic + knownForMs
-    return isRecent && now.real >= at.real ? caller : null
-  }
-
-  /** Whether a key was valid when it was last looked up, so that its format need not be checked again. */
-  has(key: string): boolean {
-    return this.keys.has(key)
-  }
-
-  /** Whether a key was valid within the last hour. The key must still be looked up. */
-  wasValidRecently(key: string, now: number): boolean {
-    const known = this.keys.get(key)
-    return known !== undefined && now < known.at.real + recentForMs
-  }
-
-  /** The number of revocations here. Read it before a lookup: `add` ignores the result if the number has changed. */
-  get generation(): number {
-    return this.revocations
-  }
-
-  /**
-   * Adds a key that was looked up at this time. Drops keys that were looked up more than an hour ago, and the oldest
-   * keys beyond the maximum.
-   */
-  add(key: string, caller: Caller, at: Moment, generation: number): void {
-    if (generation !== this.revocations) return
-    this.keys.delete(key)
-    for (const [oldest, known] of this.keys) {
-      if (this.keys.size < maxKnownKeys && at.real < known.at.real + recentForMs) break
-      this.keys.delete(oldest)
-    }
-    this.keys.set(key, { caller, at })
-  }
-
-  /** Drops a key whose lookup found it invalid. */
-  drop(key: string): void {
-    this.keys.delete(key)
-  }
-
-  /** Drops a revoked key immediately, and discards the results of lookups in progress. */
-  revoke(id: KeyId): void {
-    this.revocations++
-    for (const [key, { caller }] of this.keys) if (caller.key_id === id) this.keys.delete(key)
-  }
-}

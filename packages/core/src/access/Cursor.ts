@@ -3,7 +3,7 @@ import { Base64Url } from "effect/encoding"
 import * as ApiError from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import { areEqual, macOfKey, partsOfMac, type Seal, signatureOf } from "./Seal.ts"
+import { areEqual, macOfKey, partsOfMac, type Seal, signatureOf } from "./sealing/Seal.ts"
 
 /** Identifies the list that a cursor belongs to. Any other list rejects the cursor. */
 export interface CursorScope {

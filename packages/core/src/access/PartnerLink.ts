@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import { KeyId, prefixes, QuoteRequestId, SubscriptionId, WorkspaceId } from "../wire/Ids.ts"
 import { fromMillis, secondMs, type Timestamp } from "../wire/Timestamp.ts"
-import * as Seal from "./Seal.ts"
+import * as Seal from "./sealing/Seal.ts"
 
 /*
  * A partner link is a token that can read one quote request or one subscription until the link expires (api.md, Partner

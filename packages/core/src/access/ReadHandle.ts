@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { QuoteRequestId, WorkspaceId } from "../wire/Ids.ts"
 import { dayMs } from "../wire/Timestamp.ts"
-import { areEqual, partsOfMac, type Seal } from "./Seal.ts"
+import { areEqual, partsOfMac, type Seal } from "./sealing/Seal.ts"
 
 /** How long a read handle is valid, counted from the start of its request (api.md, Read handles). */
 const lifetimeMs = dayMs

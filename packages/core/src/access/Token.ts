@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import { prefixes, QuoteId, QuoteRequestId, WorkspaceId } from "../wire/Ids.ts"
-import type { Seal } from "./Seal.ts"
-import * as KeyedHash from "./Seal.ts"
+import type { Seal } from "./sealing/Seal.ts"
+import * as KeyedHash from "./sealing/Seal.ts"
 
 const bodyCharacters = 26
 

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { areEqual, type Seal } from "../access/Seal.ts"
+import { areEqual, type Seal } from "../access/sealing/Seal.ts"
 import type { RecordKey } from "../storage/Storage.ts"
 import { isStorable } from "../wire/Input.ts"
 import * as Json from "../wire/Json.ts"

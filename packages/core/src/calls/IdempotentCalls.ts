@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Fiber, FiberSet, identity, Layer, Option } from "effect"
 import type { Caller } from "../access/Caller.ts"
-import { Seal } from "../access/Seal.ts"
+import { Seal } from "../access/sealing/Seal.ts"
 import { type Moment, Workspaces } from "../access/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"

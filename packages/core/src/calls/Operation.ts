@@ -1,6 +1,6 @@
 import { Effect, Function, Predicate, Result, type Schema } from "effect"
 import type { Caller, CallerKind } from "../access/Caller.ts"
-import type { Cost } from "../access/Limits.ts"
+import type { Cost } from "../access/limits/Limits.ts"
 import { forLines } from "../lines/HostSchema.ts"
 import type { LineSet } from "../lines/Lines.ts"
 import type { StorageUnavailable } from "../storage/Storage.ts"

@@ -1,6 +1,6 @@
 import { Context, Effect, Latch, Layer } from "effect"
 import * as Cursor from "../access/Cursor.ts"
-import { Seal } from "../access/Seal.ts"
+import { Seal } from "../access/sealing/Seal.ts"
 import * as Supervise from "../concurrency/supervise.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, readOne, Storage, type StorageUnavailable } from "../storage/Storage.ts"

@@ -1,6 +1,6 @@
 import { Cache, Clock, Context, Effect, Exit, Layer, Option, Result } from "effect"
 import * as Directory from "../access/Directory.ts"
-import { openRecord, Seal, sealRecord } from "../access/Seal.ts"
+import { openRecord, Seal, sealRecord } from "../access/sealing/Seal.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import { BoundedMap } from "../concurrency/BoundedMap.ts"
 import * as Change from "../storage/Change.ts"

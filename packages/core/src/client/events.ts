@@ -1,7 +1,6 @@
 import type { AnswerOf, Client, EventFeed, OperationMethods } from "./Client.ts"
-import { inRange } from "./inRange.ts"
-import { retryPause } from "./retryPause.ts"
-import type { Sleep } from "./Sleep.ts"
+import type { Sleep } from "./waiting.ts"
+import { inRange, retryPause } from "./waiting.ts"
 
 type Event = AnswerOf<"list_events">["events"][number]
 

@@ -22,5 +22,5 @@ export type {
 } from "./Client.ts"
 export { type ApiErrorOf, isApiError } from "./isApiError.ts"
 export { makeClient, type Transport } from "./makeClient.ts"
-export { retryPause } from "./retryPause.ts"
-export type { Sleep } from "./Sleep.ts"
+export type { Sleep } from "./waiting.ts"
+export { retryPause } from "./waiting.ts"

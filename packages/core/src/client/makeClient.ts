@@ -2,8 +2,8 @@ import type { Line } from "../lines/Line.ts"
 import type { StandardLine } from "../lines/standard.ts"
 import type { AnyOperation, CallOptions, RemoteClient } from "./Client.ts"
 import { makeEvents } from "./events.ts"
-import type { Sleep } from "./Sleep.ts"
 import { makeWaitForQuotes } from "./waitForQuotes.ts"
+import type { Sleep } from "./waiting.ts"
 
 /** How a client reaches the service, and how it waits. */
 export interface Transport {

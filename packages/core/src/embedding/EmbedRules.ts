@@ -1,5 +1,5 @@
 import { Layer, Predicate } from "effect"
-import { isLimits } from "../access/Limits.ts"
+import { isLimits } from "../access/limits/Limits.ts"
 import { checkOptions, configRules, InvalidConfig, layerRule, must, type OptionRule } from "../config/ConfigRules.ts"
 import * as Input from "../wire/Input.ts"
 import { hourMs } from "../wire/Timestamp.ts"

@@ -1,5 +1,5 @@
 import { Effect, Exit, type ManagedRuntime, Scope } from "effect"
-import type { Sleep } from "../client/Sleep.ts"
+import type { Sleep } from "../client/waiting.ts"
 import { releaseLongPolls } from "../hosting.ts"
 import type { Services } from "../layer.ts"
 import type { Storage } from "../storage/Storage.ts"

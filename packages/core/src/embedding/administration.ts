@@ -8,9 +8,7 @@ import { type CreatedKey, createKey } from "../hosting.ts"
 import type { OrganizationId } from "../wire/Ids.ts"
 import type { Embedded } from "./Embedded.ts"
 import * as given from "./given.ts"
-import { keyId, organizationId } from "./givenIds.ts"
 import type { Lifetime } from "./Lifetime.ts"
-import { snapshot } from "./snapshot.ts"
 import * as views from "./views.ts"
 
 /** The methods of `embed`'s result that manage organizations, keys, connections and circuits. */
@@ -48,24 +46,24 @@ export const administration = (run: Lifetime["call"]): Administration => ({
   createKey: async (options) => {
     const { environment, kind, organization_id: id } = given.createKey(options)
     const create = (organization_id: OrganizationId) => createKey({ organization_id, environment, kind })
-    return run(Effect.tap(Effect.flatMap(organizationId(id), create), logWarnings))
+    return run(Effect.tap(Effect.flatMap(given.organizationId(id), create), logWarnings))
   },
   listKeys: (id) =>
     run(
       Effect.map(
-        onAccess((access) => Effect.flatMap(organizationId(id), access.listKeys)),
+        onAccess((access) => Effect.flatMap(given.organizationId(id), access.listKeys)),
         Arr.map(views.key)
       )
     ),
   revokeKey: (id) =>
     run(
       Effect.map(
-        onAccess((access) => Effect.flatMap(keyId(id), access.revokeKey)),
+        onAccess((access) => Effect.flatMap(given.keyId(id), access.revokeKey)),
         views.key
       )
     ),
   setConnection: async (connection) => {
-    const values = snapshot(given.setConnection(connection).values)
+    const values = given.snapshot(given.setConnection(connection).values)
     return run(
       Effect.map(
         onConnection(connection, (connections, place) => connections.set({ ...place, values })),
@@ -78,7 +76,7 @@ export const administration = (run: Lifetime["call"]): Administration => ({
   listConnections: (id) =>
     run(
       Effect.map(
-        Effect.flatMap(Connections, (connections) => Effect.flatMap(organizationId(id), connections.list)),
+        Effect.flatMap(Connections, (connections) => Effect.flatMap(given.organizationId(id), connections.list)),
         Arr.map(views.connection)
       )
     ),
@@ -101,7 +99,7 @@ const onConnection = <A, E>(
   use: (connections: Connections["Service"], place: ConnectionPlace) => Effect.Effect<A, E>
 ) =>
   Effect.flatMap(Connections, (connections) =>
-    Effect.flatMap(organizationId(organization_id), (id) =>
+    Effect.flatMap(given.organizationId(organization_id), (id) =>
       use(connections, { organization_id: id, environment, carrier_id })
     )
   )
@@ -111,7 +109,7 @@ const onCircuits = <A, E>(
   use: (circuits: Circuits["Service"], organization_id: OrganizationId | undefined) => Effect.Effect<A, E>
 ) =>
   Effect.flatMap(Circuits, (circuits) =>
-    id === undefined ? use(circuits, id) : Effect.flatMap(organizationId(id), (found) => use(circuits, found))
+    id === undefined ? use(circuits, id) : Effect.flatMap(given.organizationId(id), (found) => use(circuits, found))
   )
 
 const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warning) => Effect.logWarning(warning))

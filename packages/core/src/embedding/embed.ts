@@ -1,6 +1,6 @@
 import { Effect, identity, Layer, ManagedRuntime } from "effect"
-import { withoutLimits } from "../access/Allowance.ts"
-import { SealedRows, type SealProgress } from "../access/SealedRows.ts"
+import { withoutLimits } from "../access/limits/Allowance.ts"
+import { SealedRows, type SealProgress } from "../access/sealing/SealedRows.ts"
 import type * as Operation from "../calls/Operation.ts"
 import * as Pipeline from "../calls/Pipeline.ts"
 import type { AnyOperation, CallOptions } from "../client/Client.ts"
@@ -23,12 +23,10 @@ import { administration } from "./administration.ts"
 import type { Embedded, EmbedOptions, GivenParkedEventPlace } from "./Embedded.ts"
 import * as EmbedRules from "./EmbedRules.ts"
 import * as given from "./given.ts"
-import { eventId, organizationId } from "./givenIds.ts"
 import * as Lifetime from "./Lifetime.ts"
 import { makeOperators } from "./operators.ts"
 import * as ProgramLogger from "./ProgramLogger.ts"
 import { serviceLayer } from "./serviceLayer.ts"
-import { snapshot } from "./snapshot.ts"
 import { traced } from "./Telemetry.ts"
 
 /**
@@ -68,7 +66,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
           )
         )
       }
-      const call = callWith(operationOf(name), key, snapshot(input), call_options)
+      const call = callWith(operationOf(name), key, given.snapshot(input), call_options)
       return run(traced(telemetry, name)(own(call)), signal)
     }
   return {
@@ -115,7 +113,10 @@ const onParked = <E>(
   use: (consumers: Consumers["Service"], place: ParkedEventPlace) => Effect.Effect<void, E>
 ) =>
   Effect.gen(function* () {
-    const place = { organization_id: yield* organizationId(organization_id), event_id: yield* eventId(event_id) }
+    const place = {
+      organization_id: yield* given.organizationId(organization_id),
+      event_id: yield* given.eventId(event_id)
+    }
     yield* use(yield* Consumers, { ...place, environment })
   })
 

@@ -1,10 +1,12 @@
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { Environment, KeyKind } from "../access/Caller.ts"
 import { maxName, OperatorScope } from "../operators/OperatorToken.ts"
+import * as ApiError from "../wire/ApiError.ts"
 import { AnyObject, Callable, checker } from "../wire/Argument.ts"
+import { EventId, KeyId, OperatorTokenId, OrganizationId } from "../wire/Ids.ts"
 import { textUpTo } from "../wire/Input.ts"
 
-/* Checks the arguments that a program passes to the methods of an embedded service. */
+/* Checks, reads and copies the arguments that a program passes to the methods of an embedded service. */
 
 const connection = { organization_id: Schema.String, environment: Environment, carrier_id: Schema.String }
 const Connection = Schema.Struct(connection)
@@ -64,3 +66,30 @@ export const rotateSealKeys = checker(
 )
 export const timeline = checker("timeline")
 export const listParkedEvents = checker("listParkedEvents")
+
+/** Reads an ID from text. Other text fails with `not_found`, like an unknown ID. */
+const idOf =
+  <Id>(schema: Schema.Decoder<Id>) =>
+  (text: string): Effect.Effect<Id, ApiError.ApiError<"not_found">> =>
+    Effect.mapError(Schema.decodeUnknownEffect(schema)(text), () => ApiError.make("not_found"))
+
+/** Reads the ID of an organization. */
+export const organizationId = idOf(OrganizationId)
+/** Reads the ID of a key. */
+export const keyId = idOf(KeyId)
+/** Reads the ID of an operator's token. */
+export const operatorTokenId = idOf(OperatorTokenId)
+/** Reads the ID of an event. */
+export const eventId = idOf(EventId)
+
+/**
+ * Copies an input, because the program may change it during the call. An input that cannot be copied is returned
+ * unchanged, and the next check refuses it.
+ */
+export const snapshot = (input: unknown): unknown => {
+  try {
+    return structuredClone(input)
+  } catch {
+    return input
+  }
+}

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import type { withoutLimits } from "../access/Allowance.ts"
+import type { withoutLimits } from "../access/limits/Allowance.ts"
 import * as OperatorCalls from "../operators/OperatorCalls.ts"
 import type { OperatorOperation } from "../operators/OperatorOperation.ts"
 import { OperatorScope, type OperatorToken } from "../operators/OperatorToken.ts"
@@ -16,9 +16,7 @@ import type {
   Operators
 } from "./EmbeddedOperators.ts"
 import * as given from "./given.ts"
-import { operatorTokenId, organizationId } from "./givenIds.ts"
 import type { Lifetime } from "./Lifetime.ts"
-import { snapshot } from "./snapshot.ts"
 
 const viewOf = ({ created_at, expires_at, revoked_at, ...token }: OperatorToken): EmbeddedOperatorToken => ({
   ...token,
@@ -34,7 +32,7 @@ export const makeOperators = (run: Lifetime["call"], own: typeof withoutLimits):
     return run(
       Effect.gen(function* () {
         const tokens = yield* OperatorTokens
-        const organization = organization_id === undefined ? undefined : yield* organizationId(organization_id)
+        const organization = organization_id === undefined ? undefined : yield* given.organizationId(organization_id)
         const { details, token } = yield* tokens.create({ ...rest, organization_id: organization })
         return { token, details: viewOf(details) }
       })
@@ -43,7 +41,9 @@ export const makeOperators = (run: Lifetime["call"], own: typeof withoutLimits):
   listTokens: () => run(Effect.flatMap(OperatorTokens, ({ list }) => Effect.map(list, (all) => all.map(viewOf)))),
   revokeToken: async (id) =>
     run(
-      Effect.flatMap(OperatorTokens, (tokens) => Effect.map(Effect.flatMap(operatorTokenId(id), tokens.revoke), viewOf))
+      Effect.flatMap(OperatorTokens, (tokens) =>
+        Effect.map(Effect.flatMap(given.operatorTokenId(id), tokens.revoke), viewOf)
+      )
     ),
   as: (operator) => methodsOf((made) => run(own(made)), given.operator(operator))
 })
@@ -52,7 +52,7 @@ const methodsOf = (run: Lifetime["call"], acting: ActingOperator): OperatorMetho
   const method =
     (operation: AnyOperatorOperation) =>
     async (input?: unknown): Promise<unknown> => {
-      const sent = snapshot(input ?? {})
+      const sent = given.snapshot(input ?? {})
       return run(Effect.map(call(operation, acting, sent), Json.decode))
     }
   // The cast is safe: each operation's name is mapped to the method that calls this operation.
@@ -72,7 +72,7 @@ const call = Effect.fnUntraced(function* (
     subject: JSON.stringify(["program", name]),
     name,
     scopes,
-    organization_id: organization_id === undefined ? null : yield* organizationId(organization_id)
+    organization_id: organization_id === undefined ? null : yield* given.organizationId(organization_id)
   })
   return yield* OperatorCalls.call(operation, {
     request_id: ids.request(),

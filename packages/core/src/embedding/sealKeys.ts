@@ -1,5 +1,5 @@
 import { type Layer, Result } from "effect"
-import { isGuessable, readKey, type SealKeys } from "../access/Seal.ts"
+import { isGuessable, readKey, type SealKeys } from "../access/sealing/Seal.ts"
 import { InvalidConfig } from "../config/ConfigRules.ts"
 
 /**

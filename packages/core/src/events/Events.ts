@@ -1,6 +1,6 @@
 import { Context, Effect, Layer } from "effect"
 import * as Cursor from "../access/Cursor.ts"
-import { Seal } from "../access/Seal.ts"
+import { Seal } from "../access/sealing/Seal.ts"
 import type { Call } from "../calls/Call.ts"
 import type { FeedPage } from "../storage/Page.ts"
 import { endOfFeed, Storage, type StorageUnavailable } from "../storage/Storage.ts"

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer } from "effect"
 import * as Cursor from "../access/Cursor.ts"
-import { Seal } from "../access/Seal.ts"
+import { Seal } from "../access/sealing/Seal.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, directoryWorkspace, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type * as ApiError from "../wire/ApiError.ts"

@@ -6,8 +6,8 @@ import { OrganizationId, QuoteRequestId } from "../wire/Ids.ts"
 import { textUpTo } from "../wire/Input.ts"
 import * as Json from "../wire/Json.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
-import type { Operator } from "./Operator.ts"
 import * as OperatorOperation from "./OperatorOperation.ts"
+import type { Operator } from "./OperatorToken.ts"
 
 const tag = "Erasing"
 

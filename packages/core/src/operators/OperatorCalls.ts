@@ -1,5 +1,5 @@
 import { type Cause, Clock, Effect, Exit, Result } from "effect"
-import { Allowance } from "../access/Allowance.ts"
+import { Allowance } from "../access/limits/Allowance.ts"
 import { type Refusal, refuse, toApiError } from "../calls/Refusal.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type RequestId } from "../wire/Ids.ts"
@@ -7,8 +7,8 @@ import type * as Json from "../wire/Json.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import { type AuditEntry, type AuditSubject, noSubject } from "./AuditEntry.ts"
 import { AuditLog } from "./AuditLog.ts"
-import type { Operator } from "./Operator.ts"
 import type { OperatorOperation, Prepared } from "./OperatorOperation.ts"
+import type { Operator } from "./OperatorToken.ts"
 import { type OperatorGrant, OperatorTokens, refused } from "./OperatorTokens.ts"
 
 /** The services that every operator's call needs, besides the services of its operation. */

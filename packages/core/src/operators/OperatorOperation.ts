@@ -6,8 +6,7 @@ import { OrganizationId, QuoteRequestId } from "../wire/Ids.ts"
 import { decoder } from "../wire/Input.ts"
 import * as Json from "../wire/Json.ts"
 import type { AuditSubject } from "./AuditEntry.ts"
-import type { Operator } from "./Operator.ts"
-import type { OperatorScope } from "./OperatorToken.ts"
+import type { Operator, OperatorScope } from "./OperatorToken.ts"
 
 /** What a call is about, as reported by its operation. Text that is not a valid ID is not recorded. */
 export type About = { readonly [K in keyof AuditSubject]?: string | null }

@@ -1,8 +1,8 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Directory from "../access/Directory.ts"
-import { Seal } from "../access/Seal.ts"
 import * as SecretText from "../access/SecretText.ts"
+import { Seal } from "../access/sealing/Seal.ts"
 import * as Change from "../storage/Change.ts"
 import {
   commit,
@@ -15,7 +15,7 @@ import {
 } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, OperatorTokenId, type OrganizationId } from "../wire/Ids.ts"
-import type { Operator } from "./Operator.ts"
+import type { Operator } from "./OperatorToken.ts"
 import * as OperatorToken from "./OperatorToken.ts"
 
 /** A new token. It cannot be shown again later. */

@@ -8,8 +8,8 @@ import { KeyId, OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import { Nothing, textUpTo } from "../wire/Input.ts"
 import * as Json from "../wire/Json.ts"
 import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
-import type { Operator } from "./Operator.ts"
 import * as OperatorOperation from "./OperatorOperation.ts"
+import type { Operator } from "./OperatorToken.ts"
 
 const tag = "Organizations"
 

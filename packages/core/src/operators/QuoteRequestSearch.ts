@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import * as Cursor from "../access/Cursor.ts"
 import * as Directory from "../access/Directory.ts"
-import { Seal } from "../access/Seal.ts"
+import { Seal } from "../access/sealing/Seal.ts"
 import { type Workspace, Workspaces } from "../access/Workspaces.ts"
 import * as QuoteRequest from "../quoting/QuoteRequest.ts"
 import type { StoredRecord } from "../storage/Change.ts"

@@ -1,6 +1,6 @@
 import { Clock, Effect, Schema } from "effect"
 import * as PartnerLink from "../access/PartnerLink.ts"
-import { Seal } from "../access/Seal.ts"
+import { Seal } from "../access/sealing/Seal.ts"
 import * as Operation from "../calls/Operation.ts"
 import { Timelines } from "../timeline/Timelines.ts"
 import { Recoveries } from "../webhooks/deliveries/Recoveries.ts"

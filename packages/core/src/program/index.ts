@@ -5,8 +5,8 @@
 
 export * as Caller from "../access/Caller.ts"
 export * as ApiKey from "../access/Directory.ts"
-export * as Limits from "../access/Limits.ts"
-export * as Seal from "../access/Seal.ts"
+export * as Limits from "../access/limits/Limits.ts"
+export * as Seal from "../access/sealing/Seal.ts"
 export * as Fault from "../concurrency/Fault.ts"
 export * as OperatorToken from "../operators/OperatorToken.ts"
 export * as Signature from "../webhooks/Signature.ts"

@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import * as Cursor from "../access/Cursor.ts"
-import { Seal } from "../access/Seal.ts"
+import { Seal } from "../access/sealing/Seal.ts"
 import type { Call } from "../calls/Call.ts"
 import * as Monotonic from "../concurrency/Monotonic.ts"
 import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Option, Result } from "effect"
 import * as ReadHandle from "../access/ReadHandle.ts"
-import { Seal } from "../access/Seal.ts"
+import { Seal } from "../access/sealing/Seal.ts"
 import { expectationsOf, Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
 import * as Fingerprint from "../calls/Fingerprint.ts"

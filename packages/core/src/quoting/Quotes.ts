@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Option } from "effect"
-import { Seal } from "../access/Seal.ts"
+import { Seal } from "../access/sealing/Seal.ts"
 import { goTokens } from "../access/Token.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"

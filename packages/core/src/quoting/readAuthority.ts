@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import * as ReadHandle from "../access/ReadHandle.ts"
-import type { Seal } from "../access/Seal.ts"
+import type { Seal } from "../access/sealing/Seal.ts"
 import type { Call } from "../calls/Call.ts"
 import type { Storage } from "../storage/Storage.ts"
 import type { QuoteRequest } from "./QuoteRequest.ts"

@@ -5,11 +5,11 @@ import { faultsOf } from "../calls/RevisionRules.ts"
 import type { Client } from "../client/Client.ts"
 import { embed } from "../embedding/embed.ts"
 import type { Services } from "../layer.ts"
+import * as Applications from "../lines/examples.ts"
 import { operations } from "../operations.ts"
 import type { Storage } from "../storage/Storage.ts"
 import { ruleText } from "../wire/BrokenRule.ts"
 import { Ids } from "../wire/Ids.ts"
-import * as Applications from "./Applications.ts"
 import { ContractBroken } from "./carrier/carrierRule.ts"
 
 /** A rule of the contract, and the program that checks it. */

@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import * as Cursor from "../access/Cursor.ts"
-import { Seal } from "../access/Seal.ts"
+import { Seal } from "../access/sealing/Seal.ts"
 import * as Operation from "../calls/Operation.ts"
 import * as Json from "../wire/Json.ts"
 import { defaultLimit, pageFields } from "../wire/Pagination.ts"

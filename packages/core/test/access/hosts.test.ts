@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import type { Cost } from "../../src/access/Limits.ts"
+import type { Cost } from "../../src/access/limits/Limits.ts"
 import { caller, host, shared } from "./support.ts"
 
 /*

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { type Limits, readLimits, standardLimits } from "../../src/access/Limits.ts"
+import { type Limits, readLimits, standardLimits } from "../../src/access/limits/Limits.ts"
 import type { Operation } from "../../src/calls/Operation.ts"
 import { World } from "../../src/testing/World.ts"
 import * as Webhooks from "../../src/webhooks/WebhookOperations.ts"

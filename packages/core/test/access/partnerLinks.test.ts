@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { Access } from "../../src/access/Access.ts"
-import { noLimits } from "../../src/access/Limits.ts"
+import { noLimits } from "../../src/access/limits/Limits.ts"
 import type { Operation } from "../../src/calls/Operation.ts"
 import { type OperationServices, operations } from "../../src/operations.ts"
 import type { OperatorOperation } from "../../src/operators/OperatorOperation.ts"

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { TestClock } from "effect/testing"
 import fc from "fast-check"
-import { type Cost, type Limits, standardLimits } from "../../src/access/Limits.ts"
+import { type Cost, type Limits, standardLimits } from "../../src/access/limits/Limits.ts"
 import { caller, host, shared } from "./support.ts"
 
 const limit = fc.record({

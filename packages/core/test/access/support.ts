@@ -1,8 +1,14 @@
 import { assert } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Clock, Context, Effect, Exit, Layer, Scope } from "effect"
-import { Allowance, AllowanceLimits, type Cost, type Limits, standardLimits } from "../../src/access/Allowance.ts"
 import type { Caller } from "../../src/access/Caller.ts"
+import {
+  Allowance,
+  AllowanceLimits,
+  type Cost,
+  type Limits,
+  standardLimits
+} from "../../src/access/limits/Allowance.ts"
 import { Storage, StorageUnavailable, type Tally } from "../../src/storage/Storage.ts"
 import { KeyId, OrganizationId, WorkspaceId } from "../../src/wire/Ids.ts"
 

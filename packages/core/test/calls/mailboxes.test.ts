@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
-import { Seal, withSealing } from "../../src/access/Seal.ts"
+import { Seal, withSealing } from "../../src/access/sealing/Seal.ts"
 import { kind, type Mailbox, Mailboxes } from "../../src/calls/Mailboxes.ts"
 import { kinds } from "../../src/kinds.ts"
 import * as Quotewire from "../../src/layer.ts"

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Option } from "effect"
-import { standardLimits } from "../../src/access/Allowance.ts"
 import type { Environment, KeyKind } from "../../src/access/Caller.ts"
+import { standardLimits } from "../../src/access/limits/Allowance.ts"
 import * as Pipeline from "../../src/calls/Pipeline.ts"
 import type { AskedRevision } from "../../src/calls/Revision.ts"
 import * as operations from "../../src/operations.ts"

@@ -1,6 +1,6 @@
 import { NodeCrypto } from "@quotewire/http"
 import { Effect, Layer } from "effect"
-import { AllowanceLimits, noLimits } from "../../src/access/Allowance.ts"
+import { AllowanceLimits, noLimits } from "../../src/access/limits/Allowance.ts"
 import { type Served, ServedRevisions } from "../../src/calls/Revision.ts"
 import { layer, sandboxCarriers } from "../../src/layer.ts"
 import { Storage } from "../../src/storage/Storage.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Stream } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { Seal, withSealing } from "../../src/access/Seal.ts"
+import { Seal, withSealing } from "../../src/access/sealing/Seal.ts"
 import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
 import { defineCarrier } from "../../src/carriers/defineCarrier.ts"
 import * as Auth from "../../src/carriers/http/Auth.ts"

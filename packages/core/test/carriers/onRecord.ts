@@ -1,6 +1,6 @@
 import { Effect, Layer, Metric } from "effect"
 import { HttpClient, HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
-import { Seal, withSealing } from "../../src/access/Seal.ts"
+import { Seal, withSealing } from "../../src/access/sealing/Seal.ts"
 import type { CarrierReply } from "../../src/carriers/Carrier.ts"
 import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
 import {

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { operatorLimit, standardLimits } from "../../src/access/Limits.ts"
+import { operatorLimit, standardLimits } from "../../src/access/limits/Limits.ts"
 import { embed } from "../../src/embedding/embed.ts"
-import { smallest } from "../../src/testing/Applications.ts"
+import { smallest } from "../../src/lines/examples.ts"
 
 const opened = () => embed({ storage: MemoryStorage.layer })
 

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { noLimits, standardLimits } from "../../src/access/Allowance.ts"
+import { noLimits, standardLimits } from "../../src/access/limits/Allowance.ts"
 import { listAuditLog } from "../../src/operators/AuditOperations.ts"
 import { kind, write } from "../../src/operators/OperatorToken.ts"
 import { OperatorTokens } from "../../src/operators/OperatorTokens.ts"

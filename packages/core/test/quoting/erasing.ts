@@ -1,5 +1,5 @@
 import { Effect, Option } from "effect"
-import { openRecord, Seal } from "../../src/access/Seal.ts"
+import { openRecord, Seal } from "../../src/access/sealing/Seal.ts"
 import type { CarrierReply } from "../../src/carriers/Carrier.ts"
 import { kinds } from "../../src/kinds.ts"
 import type { ErasureReport } from "../../src/quoting/erasing/Erasure.ts"

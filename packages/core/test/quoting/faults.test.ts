@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { NodeCrypto } from "@quotewire/http"
 import { Effect, Layer } from "effect"
-import { TextCrypto } from "../../src/access/TextCrypto.ts"
+import { TextCrypto } from "../../src/access/sealing/TextCrypto.ts"
 import { OnFinishedCall } from "../../src/calls/FinishedCall.ts"
 import type { Revision, Served } from "../../src/calls/Revision.ts"
 import type { CarrierAsk } from "../../src/carriers/Carrier.ts"

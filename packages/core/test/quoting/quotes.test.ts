@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber } from "effect"
-import { Seal, withSealing } from "../../src/access/Seal.ts"
+import { Seal, withSealing } from "../../src/access/sealing/Seal.ts"
 import type { CarrierRefresh } from "../../src/carriers/Carrier.ts"
 import { kinds } from "../../src/kinds.ts"
 import { lineNames, type StandardLineName } from "../../src/lines/standard.ts"

@@ -1,6 +1,4 @@
-import { example as personal_auto } from "../../../core/src/lines/personal_auto/example.ts"
-import { example as pet } from "../../../core/src/lines/pet/example.ts"
-import { example as renters } from "../../../core/src/lines/renters/example.ts"
+import { smallest } from "../../../core/src/lines/examples.ts"
 
 /** Small example applications of the standard insurance lines, for the user to start with. */
-export const applications: Readonly<Record<string, object>> = { personal_auto, pet, renters }
+export const applications: Readonly<Record<string, object>> = smallest

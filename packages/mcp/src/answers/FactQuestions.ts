@@ -1,6 +1,5 @@
 import type { ApiError, Line, Resource } from "@quotewire/core"
 import { Predicate } from "effect"
-import { factOf, isIndex, starred } from "./FactPath.ts"
 
 /** What to ask a person before a quote request is started, derived from the JSON Schema of the line's facts. */
 export interface FactQuestions {
@@ -105,3 +104,15 @@ const conditionOf = (schema: unknown): string => {
     })
     .join(" and ")
 }
+
+/** The path of a fact relative to its application: `application.drivers.0.age` becomes `drivers.0.age`. */
+export const factOf = (path: string): string => path.replace(/^application\./, "")
+
+/**
+ * A path with `*` instead of list indexes, as insurance lines name their facts: `drivers.0.age` becomes
+ * `drivers.*.age`.
+ */
+export const starred = (path: string): string => path.replaceAll(/\b\d+\b/g, "*")
+
+/** Whether a part of a path is a list index. */
+export const isIndex = (part: string): boolean => /^\d+$/.test(part)

@@ -1,6 +1,6 @@
 import type { ApiError, Line } from "@quotewire/core"
 import { type JsonSchema, Predicate } from "effect"
-import { factOf, isIndex, starred } from "../answers/FactPath.ts"
+import { factOf, isIndex, starred } from "../answers/FactQuestions.ts"
 import { words } from "../answers/phrases.ts"
 import type { Form, FormField, Value } from "../protocol/Form.ts"
 import type { Fields } from "../protocol/JsonRpc.ts"

@@ -1,8 +1,8 @@
 import { codesOf } from "../codes.ts"
 import { defineLine } from "../defineLine.ts"
+import { smallest } from "../examples.ts"
 import * as State from "../State.ts"
 import { assume, type PersonalAutoFacts, stateOf, subjectsOf } from "./complete.ts"
-import { example } from "./example.ts"
 import { PersonalAuto } from "./facts.ts"
 import { rules } from "./rules.ts"
 
@@ -12,7 +12,7 @@ export const personalAuto = defineLine<"personal_auto", PersonalAuto, PersonalAu
   insures: "cars",
   facts_version: "2026-09-26",
   facts: PersonalAuto,
-  example,
+  example: smallest.personal_auto,
   rules,
   assume,
   stateOf,

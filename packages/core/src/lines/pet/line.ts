@@ -1,7 +1,7 @@
 import { codesOf } from "../codes.ts"
 import { defineLine } from "../defineLine.ts"
+import { smallest } from "../examples.ts"
 import { assume, type PetFacts, stateOf, subjectsOf } from "./complete.ts"
-import { example } from "./example.ts"
 import { Pet } from "./facts.ts"
 import { rules } from "./rules.ts"
 
@@ -11,7 +11,7 @@ export const pet = defineLine<"pet", Pet, PetFacts>({
   insures: "dogs and cats",
   facts_version: "2026-09-26",
   facts: Pet,
-  example,
+  example: smallest.pet,
   rules,
   assume,
   stateOf,

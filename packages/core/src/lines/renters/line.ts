@@ -1,7 +1,7 @@
 import { codesOf } from "../codes.ts"
 import { defineLine } from "../defineLine.ts"
+import { smallest } from "../examples.ts"
 import { assume, type RentersFacts, stateOf, subjectsOf } from "./complete.ts"
-import { example } from "./example.ts"
 import { Renters } from "./facts.ts"
 import { rules } from "./rules.ts"
 
@@ -11,7 +11,7 @@ export const renters = defineLine<"renters", Renters, RentersFacts>({
   insures: "rented homes",
   facts_version: "2026-09-26",
   facts: Renters,
-  example,
+  example: smallest.renters,
   rules,
   assume,
   stateOf,

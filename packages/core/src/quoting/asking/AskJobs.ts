@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Option, Random } from "effect"
-import type { Seal } from "../../access/Seal.ts"
+import type { Seal } from "../../access/sealing/Seal.ts"
 import { Workspaces } from "../../access/Workspaces.ts"
 import type { CarrierReply, Unavailable } from "../../carriers/Carrier.ts"
 import { type Asked, CarrierClient, repeatPause } from "../../carriers/CarrierClient.ts"

@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Option } from "effect"
-import { Seal } from "../../access/Seal.ts"
+import { Seal } from "../../access/sealing/Seal.ts"
 import { askTokens } from "../../access/Token.ts"
 import { CarrierAdapters, type CarrierAsk } from "../../carriers/Carrier.ts"
 import { Connections } from "../../carriers/Connections.ts"

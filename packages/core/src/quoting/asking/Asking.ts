@@ -1,5 +1,5 @@
 import { Context, Effect, Layer } from "effect"
-import type { Seal } from "../../access/Seal.ts"
+import type { Seal } from "../../access/sealing/Seal.ts"
 import type { Workspaces } from "../../access/Workspaces.ts"
 import type { CarrierAdapters, CarrierCallback } from "../../carriers/Carrier.ts"
 import type { CarrierClient } from "../../carriers/CarrierClient.ts"

@@ -1,5 +1,5 @@
 import { Effect, Predicate } from "effect"
-import { Seal } from "../../access/Seal.ts"
+import { Seal } from "../../access/sealing/Seal.ts"
 import { Workspaces } from "../../access/Workspaces.ts"
 import * as AnswerRules from "../../carriers/AnswerRules.ts"
 import {

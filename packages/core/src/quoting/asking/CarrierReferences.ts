@@ -1,5 +1,5 @@
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
-import { macOfKey, Seal } from "../../access/Seal.ts"
+import { macOfKey, Seal } from "../../access/sealing/Seal.ts"
 import { askTokens } from "../../access/Token.ts"
 import * as AnswerRules from "../../carriers/AnswerRules.ts"
 import type { CarrierReply } from "../../carriers/Carrier.ts"

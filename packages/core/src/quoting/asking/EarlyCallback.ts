@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { partsOfMac } from "../../access/Seal.ts"
+import { partsOfMac } from "../../access/sealing/Seal.ts"
 import type { StoredRecord } from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import { minuteMs } from "../../wire/Timestamp.ts"

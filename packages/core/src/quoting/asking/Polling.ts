@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { Seal } from "../../access/Seal.ts"
+import { Seal } from "../../access/sealing/Seal.ts"
 import type { CarrierReply } from "../../carriers/Carrier.ts"
 import { CarrierClient } from "../../carriers/CarrierClient.ts"
 import * as Failure from "../../carriers/Failure.ts"

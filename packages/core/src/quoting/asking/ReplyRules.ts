@@ -1,5 +1,5 @@
 import { Effect, Result } from "effect"
-import { Seal } from "../../access/Seal.ts"
+import { Seal } from "../../access/sealing/Seal.ts"
 import { goTokens } from "../../access/Token.ts"
 import * as AnswerRules from "../../carriers/AnswerRules.ts"
 import type { CarrierOffer, CarrierReply, Decline } from "../../carriers/Carrier.ts"

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Option } from "effect"
 import * as Directory from "../../access/Directory.ts"
-import { macOfKey, Seal } from "../../access/Seal.ts"
+import { macOfKey, Seal } from "../../access/sealing/Seal.ts"
 import { expectationsOf, Workspaces } from "../../access/Workspaces.ts"
 import { Lines } from "../../lines/Lines.ts"
 import * as Change from "../../storage/Change.ts"

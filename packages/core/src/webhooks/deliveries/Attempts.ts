@@ -1,6 +1,6 @@
 import { Cause, Clock, Effect, Exit, Fiber, Metric, Option, type Scope } from "effect"
 import { Mac } from "effect/crypto"
-import { Seal } from "../../access/Seal.ts"
+import { Seal } from "../../access/sealing/Seal.ts"
 import { BoundedMap } from "../../concurrency/BoundedMap.ts"
 import { Slot } from "../../concurrency/Slot.ts"
 import { Claim } from "../../runner/Claim.ts"

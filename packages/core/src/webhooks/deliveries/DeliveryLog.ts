@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import * as Cursor from "../../access/Cursor.ts"
-import { Seal } from "../../access/Seal.ts"
+import { Seal } from "../../access/sealing/Seal.ts"
 import type { Call } from "../../calls/Call.ts"
 import { readOne, Storage } from "../../storage/Storage.ts"
 import { aboutOf } from "../../wire/About.ts"

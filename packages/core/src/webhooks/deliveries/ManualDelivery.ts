@@ -1,5 +1,5 @@
 import { Effect, Option } from "effect"
-import { Allowance } from "../../access/Allowance.ts"
+import { Allowance } from "../../access/limits/Allowance.ts"
 import { commitAt, Workspaces } from "../../access/Workspaces.ts"
 import type { Call } from "../../calls/Call.ts"
 import type { StoredRecord } from "../../storage/Change.ts"

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { SecureRandom } from "effect/crypto"
-import type { Seal } from "../../access/Seal.ts"
+import type { Seal } from "../../access/sealing/Seal.ts"
 import type { RecordPage } from "../../storage/Page.ts"
 import { readOne, type Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"

@@ -1,7 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import type { SecureRandom } from "effect/crypto"
 import * as Cursor from "../../access/Cursor.ts"
-import { Seal } from "../../access/Seal.ts"
+import { Seal } from "../../access/sealing/Seal.ts"
 import { commitAt, Workspaces } from "../../access/Workspaces.ts"
 import type { Call } from "../../calls/Call.ts"
 import { decideAtMoment } from "../../calls/decideAtMoment.ts"

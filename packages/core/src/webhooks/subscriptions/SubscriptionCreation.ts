@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { Seal } from "../../access/Seal.ts"
+import { Seal } from "../../access/sealing/Seal.ts"
 import { commitAt, Workspaces } from "../../access/Workspaces.ts"
 import type { Call } from "../../calls/Call.ts"
 import { otherInput } from "../../calls/IdempotentCalls.ts"

@@ -1,8 +1,8 @@
 import { Context, Data, Effect, Layer, Option } from "effect"
-import * as Change from "../storage/Change.ts"
-import type { Kinds, SealedTexts, Traits } from "../storage/Kind.ts"
-import { commit, eachPage, type Rewrite, Storage, type StorageUnavailable } from "../storage/Storage.ts"
-import type { WorkspaceId } from "../wire/Ids.ts"
+import * as Change from "../../storage/Change.ts"
+import type { Kinds, SealedTexts, Traits } from "../../storage/Kind.ts"
+import { commit, eachPage, type Rewrite, Storage, type StorageUnavailable } from "../../storage/Storage.ts"
+import type { WorkspaceId } from "../../wire/Ids.ts"
 import { keyNameOf, purposeOf, Seal } from "./Seal.ts"
 import * as SealKeysInUse from "./SealKeysInUse.ts"
 

@@ -1,7 +1,7 @@
 import { Array, Clock, Deferred, Effect, Latch, type Scope } from "effect"
-import type { Storage, Tally } from "../storage/Storage.ts"
-import type { WorkspaceId } from "../wire/Ids.ts"
-import { minuteMs, secondMs } from "../wire/Timestamp.ts"
+import type { Storage, Tally } from "../../storage/Storage.ts"
+import type { WorkspaceId } from "../../wire/Ids.ts"
+import { minuteMs, secondMs } from "../../wire/Timestamp.ts"
 
 /** How often a host sends its counts to storage, so that other hosts see them. */
 const intervalMs = secondMs / 4

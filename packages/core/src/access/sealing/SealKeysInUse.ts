@@ -1,13 +1,13 @@
 import { Clock, Data, Effect, Option, Schema } from "effect"
-import * as Change from "../storage/Change.ts"
-import * as Kind from "../storage/Kind.ts"
+import * as Change from "../../storage/Change.ts"
+import * as Kind from "../../storage/Kind.ts"
 import {
   commit,
   directoryWorkspace,
   retryOnConflict,
   type Storage,
   type StorageUnavailable
-} from "../storage/Storage.ts"
+} from "../../storage/Storage.ts"
 import { isGuessable, type Seal, type SealKeys } from "./Seal.ts"
 
 /** The service does not start, because the seal keys in the settings are guessable or do not match the storage. */

@@ -1,6 +1,6 @@
 import { Predicate, Result, Schema } from "effect"
-import { reader } from "../wire/Input.ts"
-import type { Environment } from "./Caller.ts"
+import { reader } from "../../wire/Input.ts"
+import type { Environment } from "../Caller.ts"
 
 /** The kinds of cost. Each has its own limits (api.md, Rate limits). */
 export const costKinds = ["start", "read", "other"] as const

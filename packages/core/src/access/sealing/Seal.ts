@@ -1,11 +1,11 @@
 import { Context, Effect, Layer, Option, Redacted, Result } from "effect"
 import { Digest, Mac, SecureRandom } from "effect/crypto"
 import { Base64, Base64Url } from "effect/encoding"
-import * as Fault from "../concurrency/Fault.ts"
-import type { StoredRecord } from "../storage/Change.ts"
-import { type Kinds, LateRecord, roughLengthOf } from "../storage/Kind.ts"
-import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
-import type { WorkspaceId } from "../wire/Ids.ts"
+import * as Fault from "../../concurrency/Fault.ts"
+import type { StoredRecord } from "../../storage/Change.ts"
+import { type Kinds, LateRecord, roughLengthOf } from "../../storage/Kind.ts"
+import { type Storage, StorageUnavailable } from "../../storage/Storage.ts"
+import type { WorkspaceId } from "../../wire/Ids.ts"
 import { type KeyedTextCrypto, nonceBytes, TextCrypto } from "./TextCrypto.ts"
 
 /*

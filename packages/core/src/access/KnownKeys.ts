@@ -1,0 +1,93 @@
+import type { Clock } from "effect"
+import * as Monotonic from "../concurrency/Monotonic.ts"
+import type { KeyId } from "../wire/Ids.ts"
+import { hourMs, secondMs } from "../wire/Timestamp.ts"
+import type { Caller } from "./Caller.ts"
+
+/** How long a key that was revoked on another host may still work here. */
+const knownForMs = secondMs
+/** How long after its lookup a valid key is not treated as a guess. */
+const recentForMs = hourMs
+const maxKnownKeys = 10_000
+
+/**
+ * A moment on two clocks, in milliseconds. Both are needed: real time can be set back, and monotonic time may stand
+ * still while a machine is suspended.
+ */
+export interface Moment {
+  readonly real: number
+  readonly monotonic: number
+}
+
+/** The moment that it is now. */
+export const momentOf = (clock: Clock.Clock): Moment => ({
+  real: clock.currentTimeMillisUnsafe(),
+  monotonic: Monotonic.millisOf(clock)
+})
+
+/** The caller to whom a key belongs, and when the lookup began. */
+interface Known {
+  readonly caller: Caller
+  readonly at: Moment
+}
+
+/**
+ * The keys that this host has found valid within the last hour, in memory only.
+ *
+ * For a second after its lookup, a key is neither hashed nor looked up again. This saves time for busy keys.
+ */
+export class KnownKeys {
+  /** The known keys, in lookup order. */
+  private readonly keys = new Map<string, Known>()
+  private revocations = 0
+
+  /** The caller of a key that was looked up within the last second; null for any other key. */
+  callerOf(key: string, now: Moment): Caller | null {
+    const known = this.keys.get(key)
+    if (known === undefined) return null
+    const { caller, at } = known
+    const isRecent = now.real < at.real + knownForMs && now.monotonic < at.monotonic + knownForMs
+    return isRecent && now.real >= at.real ? caller : null
+  }
+
+  /** Whether a key was valid when it was last looked up, so that its format need not be checked again. */
+  has(key: string): boolean {
+    return this.keys.has(key)
+  }
+
+  /** Whether a key was valid within the last hour. The key must still be looked up. */
+  wasValidRecently(key: string, now: number): boolean {
+    const known = this.keys.get(key)
+    return known !== undefined && now < known.at.real + recentForMs
+  }
+
+  /** The number of revocations here. Read it before a lookup: `add` ignores the result if the number has changed. */
+  get generation(): number {
+    return this.revocations
+  }
+
+  /**
+   * Adds a key that was looked up at this time. Drops keys that were looked up more than an hour ago, and the oldest
+   * keys beyond the maximum.
+   */
+  add(key: string, caller: Caller, at: Moment, generation: number): void {
+    if (generation !== this.revocations) return
+    this.keys.delete(key)
+    for (const [oldest, known] of this.keys) {
+      if (this.keys.size < maxKnownKeys && at.real < known.at.real + recentForMs) break
+      this.keys.delete(oldest)
+    }
+    this.keys.set(key, { caller, at })
+  }
+
+  /** Drops a key whose lookup found it invalid. */
+  drop(key: string): void {
+    this.keys.delete(key)
+  }
+
+  /** Drops a revoked key immediately, and discards the results of lookups in progress. */
+  revoke(id: KeyId): void {
+    this.revocations++
+    for (const [key, { caller }] of this.keys) if (caller.key_id === id) this.keys.delete(key)
+  }
+}
