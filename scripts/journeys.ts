@@ -11,8 +11,8 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, ManagedRuntime } from "effect"
 
 /*
- * Counts how many files take part in a start, in a carrier's answer and in a delivery. `npx node scripts/journeys.ts`
- * prints a table; `--files` also prints the names.
+ * Counts how many files take part in each of three journeys: starting a quote request, a carrier's answer, and a
+ * webhook delivery. `npx node scripts/journeys.ts` prints a table; `--files` also prints the names.
  *
  * A file counts if one of its functions ran; loading the file alone does not count. V8 reports which functions ran
  * (precise coverage). One process is host, worker, client, carrier and endpoint. Each journey is made once before any

@@ -3,12 +3,15 @@ import { performance } from "node:perf_hooks"
 import { bind } from "../bind.ts"
 import * as Child from "../Child.ts"
 
-/** What every peer serves: the same quote, the schema of a start's body, and the answer to a start. */
+/**
+ * What every peer serves: the same quote, the schema of the body that starts a quote request, and the answer to such a
+ * call.
+ */
 export interface Shared {
   readonly quote: { readonly id: string }
-  /** The JSON Schema of the body of a start. */
+  /** The JSON Schema of the body that starts a quote request. */
   readonly start_schema: object
-  /** The answer to a start. */
+  /** The answer to a call that starts a quote request. */
   readonly started: { readonly id: string }
 }
 

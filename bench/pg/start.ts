@@ -48,7 +48,7 @@ export const again = (sample: Change.Change, workspace: number, n: number): Chan
   ...sample,
   workspace_id: workspaceOf(workspace),
   writes: sample.writes.map((record) => ({ ...record, id: idOf(record.id, n) })),
-  // Copies expect the same record versions as a real start, so the storage does the same checks.
+  // Copies expect the same record versions as a real change of this kind, so the storage does the same checks.
   expects: sample.expects.map(({ kind }) => ({ kind, id: workspaceOf(workspace), version: 0 })),
   events: sample.events.map((event) => ({ ...event, id: idOf(event.id, n) })),
   jobs: sample.jobs.map((job) => ({ ...job, ordered: false }))
