@@ -1,11 +1,13 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { operations, operatorOperations } from "@quotewire/core"
 import { Predicate, Schema, SchemaAST } from "effect"
 
 /*
- * Makes editors show what a field means: it writes the descriptions in schemas as comments above the fields in the
- * built types. So each description is written once, in the schema, and appears in both documents and types.
+ * Makes editors show what a field means and what a client's method does: it writes the descriptions in schemas and
+ * operations as comments above the fields and methods in the built types. So each description is written once, in the
+ * schema or the operation, and appears in both documents and types.
  *
  * The build runs this script after the compiler, which writes each field of a `Schema.Struct` on its own line. Files
  * that were already processed stay unchanged.
@@ -77,6 +79,41 @@ const commented = (types: string, module: Module): string => {
     lines.push(line)
   }
   return lines.join("\n")
+}
+
+/** Matches the method of an operation in the types of a client. */
+const method = /^( +)readonly (\w+): (?:Method<"|StartMethod<)/
+
+interface Described {
+  readonly name: string
+  readonly summary: string
+  readonly description: string
+}
+
+/** Adds comments to the methods of a client. They replace the comments from an earlier build. */
+const withMethods = (types: string, operations: ReadonlyArray<Described>): string => {
+  const lines: Array<string> = []
+  for (const line of types.split("\n")) {
+    const [, indent = "", name] = method.exec(line) ?? []
+    const operation = operations.find((one) => one.name === name)
+    if (operation !== undefined) {
+      if (/^ +\/\*\* .* \*\/$/.test(lines.at(-1) ?? "")) lines.pop()
+      lines.push(`${indent}/** ${operation.summary}. ${operation.description} */`)
+    }
+    lines.push(line)
+  }
+  return lines.join("\n")
+}
+
+const clients: ReadonlyArray<readonly [string, ReadonlyArray<Described>]> = [
+  ["core/dist/client/Client.d.ts", operations],
+  ["core/dist/embedding/EmbeddedOperators.d.ts", operatorOperations]
+]
+for (const [path, described] of clients) {
+  const file = join(packages, path)
+  const types = readFileSync(file, "utf8")
+  const text = withMethods(types, described)
+  if (text !== types) writeFileSync(file, text)
 }
 
 for (const name of readdirSync(packages)) {

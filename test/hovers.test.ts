@@ -7,7 +7,7 @@ import ts from "./typed-client/node_modules/typescript/lib/typescript.js"
 const folder = mkdtempSync(join(root, "test/typed-client/made-"))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const program = `import type { AnswerOf, InputOf } from "@quotewire/core"
+const program = `import type { AnswerOf, Client, InputOf, OperatorMethods } from "@quotewire/core"
 export const input: InputOf<"start_quote_request"> = {
   line: "pet",
   consent_receipt_id: "receipt-0001",
@@ -15,6 +15,8 @@ export const input: InputOf<"start_quote_request"> = {
   application: { residence: { state: "TX", zip: "78701" }, pets: [{ species: "dog", breed: "Boxer", age_years: 3 }] }
 }
 export const centsOf = (quote: AnswerOf<"get_quote">) => quote.price.premium?.amount_minor
+export const cancel = (client: Client, id: string) => client.cancel_quote_request({ id })
+export const create = (desk: OperatorMethods) => desk.create_organization({ name: "Acme" })
 `
 
 /** What an editor shows for a name in the program. */
@@ -45,6 +47,13 @@ describe("an editor", () => {
       "The caller's own ID of this start: the same key and input give the same request.",
       "The ZIP code: five digits, or five, a hyphen and four",
       "US cents"
+    ])
+  })
+
+  it("shows an operation's description for its method", () => {
+    assert.deepStrictEqual(hovers(["cancel_quote_request", "create_organization"]), [
+      "Cancel a quote request. Cancels a request whose work has not begun. After that, it answers cannot_stop and changes nothing.",
+      "Create an organization. Creates an organization with a sandbox and a live workspace. Repeating the call makes another one."
     ])
   })
 })

@@ -1,5 +1,5 @@
 import type { Line } from "@quotewire/core"
-import { type ConnectOptions, connect, HostError, isApiError, type RemoteClient } from "@quotewire/http/client"
+import { type Client, type ConnectOptions, connect, HostError, isApiError } from "@quotewire/http/client"
 import { Effect, Redacted } from "effect"
 import { printable } from "../carriers/CarrierText.ts"
 import * as ProfileFlags from "../profiles/ProfileFlags.ts"
@@ -28,7 +28,7 @@ export interface HostSettings {
 }
 
 /** A client for a host. The host can offer any insurance lines. */
-export type HostClient = RemoteClient<Line.Line>
+export type HostClient = Client<Line.Line>
 
 /**
  * Creates a client for the host. By default the client retries a temporary failure only twice, so that a wrong address

@@ -2,7 +2,7 @@ import type * as Operation from "../calls/Operation.ts"
 import type { EventPage } from "../events/EventPage.ts"
 import type { Line } from "../lines/Line.ts"
 import type { StandardLine } from "../lines/standard.ts"
-import type { AnyOperation, InputOf, KeyedOperation, OperationNamed, StartOf, Unbranded } from "./inputs.ts"
+import type { AnyOperation, InputOf, OperationNamed, StartOf, Unbranded } from "./inputs.ts"
 
 export type { AnyOperation, InputOf } from "./inputs.ts"
 
@@ -17,24 +17,64 @@ export type AnswerOf<Name extends AnyOperation["name"]> = Name extends "list_eve
 export interface CallOptions {
   /** The read handle that the start returned. Reads and cancellations with a widget or platform key need it. */
   readonly read_handle?: string | undefined
-  /** The idempotency key. A retry with the same key and input gets the first answer. */
+  /**
+   * Identifies the call: a repeat with the same key and input gets the first answer. By default the client generates a
+   * new key for each call, so pass your own key if your program may repeat the call.
+   */
   readonly idempotency_key?: string | undefined
   /** Aborts the call, including its waiting time. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Options for a call that changes something and can be retried safely. The idempotency key is required. */
+/** Options for a call in a program that always passes an idempotency key. */
 export interface KeyedCallOptions extends CallOptions {
   readonly idempotency_key: string
 }
 
+/** A method that calls the operation with this name. */
+type Method<Name extends AnyOperation["name"]> = (
+  input: InputOf<Name>,
+  options?: CallOptions
+) => Promise<AnswerOf<Name>>
+
 /** The operations as methods. Each method has its operation's name. */
+// The build writes each operation's description above its method (`scripts/fieldComments.ts`), so that editors show it.
 export type OperationMethods<OwnLine extends Line = StandardLine> = {
-  readonly [Name in AnyOperation["name"]]: Name extends "start_quote_request"
-    ? StartMethod<OwnLine>
-    : Name extends KeyedOperation
-      ? (input: InputOf<Name, OwnLine>, options: KeyedCallOptions) => Promise<AnswerOf<Name>>
-      : (input: InputOf<Name, OwnLine>, options?: CallOptions) => Promise<AnswerOf<Name>>
+  readonly get_capabilities: Method<"get_capabilities">
+  readonly start_quote_request: StartMethod<OwnLine>
+  readonly get_quote_request: Method<"get_quote_request">
+  readonly list_quote_requests: Method<"list_quote_requests">
+  readonly get_quote_request_timeline: Method<"get_quote_request_timeline">
+  readonly cancel_quote_request: Method<"cancel_quote_request">
+  readonly create_partner_link: Method<"create_partner_link">
+  readonly get_quote: Method<"get_quote">
+  readonly preview_revisions: Method<"preview_revisions">
+  readonly list_events: Method<"list_events">
+  readonly create_event_subscription: Method<"create_event_subscription">
+  readonly list_event_subscriptions: Method<"list_event_subscriptions">
+  readonly update_event_subscription: Method<"update_event_subscription">
+  readonly disable_event_subscription: Method<"disable_event_subscription">
+  readonly rotate_event_subscription_secret: Method<"rotate_event_subscription_secret">
+  readonly send_test_event: Method<"send_test_event">
+  readonly list_event_deliveries: Method<"list_event_deliveries">
+  readonly get_event_delivery: Method<"get_event_delivery">
+  readonly replay_event_delivery: Method<"replay_event_delivery">
+  readonly get_event_subscription_health: Method<"get_event_subscription_health">
+  readonly preview_event_recovery: Method<"preview_event_recovery">
+  readonly start_event_recovery: Method<"start_event_recovery">
+  readonly list_event_recoveries: Method<"list_event_recoveries">
+  readonly change_event_recovery: Method<"change_event_recovery">
+  readonly list_api_requests: Method<"list_api_requests">
+  readonly get_api_request: Method<"get_api_request">
+  readonly send_feedback: Method<"send_feedback">
+  readonly get_feedback: Method<"get_feedback">
+  readonly get_sandbox: Method<"get_sandbox">
+  readonly list_sandbox_scenarios: Method<"list_sandbox_scenarios">
+  readonly select_scenario: Method<"select_scenario">
+  readonly advance_time: Method<"advance_time">
+  readonly force_expiry: Method<"force_expiry">
+  readonly replay_events: Method<"replay_events">
+  readonly reset_sandbox: Method<"reset_sandbox">
 }
 
 /** Starts a quote request. The compiler infers the line first, so that a type error about a fact names that fact. */
@@ -93,12 +133,17 @@ export interface EventFeed extends AsyncIterable<AnswerOf<"list_events">["events
 }
 
 /**
- * All operations as methods that use one API key. `embed` and `connect` return such clients.
+ * All operations as methods that use one API key. `embed` and `connect` return such clients, so the same code works with
+ * both.
  *
  * A refused call rejects with an error that `isApiError` recognizes. Its `code` says why the call was refused;
  * `field_errors` and `retry_action` say what to do. An aborted call rejects with the signal's reason.
  *
  * `OwnLine` is the union of the lines for which requests can be started; by default the standard lines.
+ *
+ * @example
+ * const { id } = await client.start_quote_request({ line, request_key, consent_receipt_id, application })
+ * const { quote_request, quotes } = await client.wait_for_quotes(id)
  */
 export interface Client<OwnLine extends Line = StandardLine> extends OperationMethods<OwnLine> {
   /**
@@ -108,6 +153,9 @@ export interface Client<OwnLine extends Line = StandardLine> extends OperationMe
    * a person must act first. It also resolves when `until` returns true, and at `timeout_ms` with the state at that
    * time, so check `quote_request.status`. Temporary errors are retried. It rejects with any other error, and with the
    * last temporary error if no read has succeeded before the time is up.
+   *
+   * @example
+   * const { quotes } = await client.wait_for_quotes(id, { until: ({ quotes }) => quotes.length > 0 })
    */
   readonly wait_for_quotes: (id: string, options?: WaitOptions) => Promise<AnswerOf<"get_quote_request">>
   /**
@@ -115,11 +163,16 @@ export interface Client<OwnLine extends Line = StandardLine> extends OperationMe
    *
    * Temporary errors are retried; other errors are thrown. `event_cursor_expired` means that events after the cursor
    * were already erased: read each resource that you track, then start again without `after`.
+   *
+   * @example
+   * const feed = client.events({ after: saved })
+   * for await (const event of feed) {
+   *   await handle(event)
+   *   saved = feed.cursor
+   * }
    */
   readonly events: (options?: EventsOptions) => EventFeed
 }
 
-/** The client that `connect` returns. If you pass no idempotency key, it generates one. */
-export type RemoteClient<OwnLine extends Line = StandardLine> = Omit<Client<OwnLine>, KeyedOperation> & {
-  readonly [Name in KeyedOperation]: (input: InputOf<Name, OwnLine>, options?: CallOptions) => Promise<AnswerOf<Name>>
-}
+/** The client that `connect` returns: the same type as `Client`. */
+export type RemoteClient<OwnLine extends Line = StandardLine> = Client<OwnLine>

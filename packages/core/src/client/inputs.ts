@@ -17,9 +17,6 @@ export type AnyOperation = (typeof operations)[number]
 /** The operation with this name. */
 export type OperationNamed<Name extends AnyOperation["name"]> = Extract<AnyOperation, { readonly name: Name }>
 
-/** The names of operations that need an `idempotency_key`. */
-export type KeyedOperation = Extract<AnyOperation, { readonly idempotent: true }>["name"]
-
 /** A field of an input. An optional field may also be `undefined`, which counts as absent. */
 type Field<A, K extends keyof A> =
   Record<never, never> extends Pick<A, K> ? Unbranded<A[K]> | undefined : Unbranded<A[K]>

@@ -1,6 +1,6 @@
 import type { Line } from "../lines/Line.ts"
 import type { StandardLine } from "../lines/standard.ts"
-import type { AnyOperation, CallOptions, RemoteClient } from "./Client.ts"
+import type { AnyOperation, CallOptions, Client, OperationMethods } from "./Client.ts"
 import { makeEvents } from "./events.ts"
 import { makeWaitForQuotes } from "./waitForQuotes.ts"
 import type { Sleep } from "./waiting.ts"
@@ -8,7 +8,7 @@ import type { Sleep } from "./waiting.ts"
 /** How a client reaches the service, and how it waits. */
 export interface Transport {
   /** The names of all operations. */
-  readonly names: ReadonlyArray<AnyOperation["name"]>
+  readonly names: ReadonlyArray<keyof OperationMethods>
   /** Calls an operation with its input, and resolves with the operation's answer. */
   readonly call: (name: AnyOperation["name"], input: unknown, options: CallOptions) => Promise<unknown>
   readonly sleep: Sleep
@@ -18,20 +18,13 @@ export interface Transport {
  * Makes a client that calls through a transport. The transport of `embed` stays in the process; the transport of
  * `connect` uses HTTP.
  */
-export const makeClient = <OwnLine extends Line = StandardLine>({
-  call,
-  names,
-  sleep
-}: Transport): RemoteClient<OwnLine> => {
+export const makeClient = <OwnLine extends Line = StandardLine>({ call, names, sleep }: Transport): Client<OwnLine> => {
   const methodOf =
     (name: AnyOperation["name"]) =>
     (input: unknown, options: CallOptions = {}) =>
       call(name, input, options)
   // The cast is safe: each operation's name is mapped to the method that calls this operation.
-  const methods = Object.fromEntries(names.map((name) => [name, methodOf(name)])) as Omit<
-    RemoteClient<OwnLine>,
-    "wait_for_quotes" | "events"
-  >
+  const methods = Object.fromEntries(names.map((name) => [name, methodOf(name)])) as OperationMethods<OwnLine>
   return {
     ...methods,
     wait_for_quotes: makeWaitForQuotes(methods.get_quote_request, sleep),

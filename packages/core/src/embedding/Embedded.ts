@@ -90,6 +90,17 @@ export interface GivenParkedEventPlace {
 /**
  * The service inside another program. `embed` returns immediately; calls wait until the service has started.
  *
+ * What you call depends on who acts:
+ * - The holder of a key: `client(key)` has every operation of the API, and sees only the key's workspace.
+ * - An operator: `operators.as({ name })` has every operation for operators, and sees all organizations. It checks the
+ *   operator's scopes and records each call in the audit log.
+ * - Your program itself: the methods below see all organizations, need no scopes and write no audit log. Some do the same
+ *   as an operation for operators: `createKey` is `create_key` without an operator.
+ *
+ * Operations, and all fields of inputs, options and answers, are in snake_case, as on the wire. A client's
+ * `wait_for_quotes` and `events` are named like the operations beside them. All other functions and methods are in
+ * camelCase.
+ *
  * IDs are strings, as the service returns them. A method that expects the ID of an organization or key rejects other
  * text with `not_found`.
  *
@@ -197,7 +208,7 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    * Drops a parked event, so that the consumer never handles it. Rejects with `not_found` if the event is not parked.
    */
   readonly dropParkedEvent: (name: string, place: GivenParkedEventPlace) => Promise<void>
-  /** Makes a client that calls every operation as a method, with this API key. */
+  /** Makes a client that calls every operation as a method, with this API key. `connect` returns the same type. */
   readonly client: (key: string) => Client<OwnLine>
   /**
    * Runs an Effect with all services of the core. Hosts such as `nodeHandler` are built on this method.

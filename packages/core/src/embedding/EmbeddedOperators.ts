@@ -11,13 +11,43 @@ type InputOf<Operation> =
   Operation extends OperatorOperation<string, unknown, unknown, infer Input> ? Unbranded<Input> : never
 type OutputOf<Operation> = Operation extends OperatorOperation<string, infer Output, unknown, unknown> ? Output : never
 
+type Call<Operation> = (
+  ...input: Record<never, never> extends InputOf<Operation> ? [input?: InputOf<Operation>] : [input: InputOf<Operation>]
+) => Promise<OutputOf<Operation>>
+
+/** A method that calls the operators' operation with this name. */
+type Method<Name extends AnyOperatorOperation["name"]> = Call<Extract<AnyOperatorOperation, { readonly name: Name }>>
+
 /** All operators' operations as methods. A refused call rejects with an `ApiError`. */
+// The build writes each operation's description above its method (`scripts/fieldComments.ts`), so that editors show it.
 export type OperatorMethods = {
-  readonly [Operation in AnyOperatorOperation as Operation["name"]]: (
-    ...input: Record<never, never> extends InputOf<Operation>
-      ? [input?: InputOf<Operation>]
-      : [input: InputOf<Operation>]
-  ) => Promise<OutputOf<Operation>>
+  readonly list_organizations: Method<"list_organizations">
+  readonly create_organization: Method<"create_organization">
+  readonly list_keys: Method<"list_keys">
+  readonly create_key: Method<"create_key">
+  readonly revoke_key: Method<"revoke_key">
+  readonly find_quote_requests: Method<"find_quote_requests">
+  readonly get_quote_request_timeline: Method<"get_quote_request_timeline">
+  readonly read_quote_request_exchanges: Method<"read_quote_request_exchanges">
+  readonly erase_quote_request: Method<"erase_quote_request">
+  readonly erase_receipt: Method<"erase_receipt">
+  readonly get_carrier_status: Method<"get_carrier_status">
+  readonly reset_carrier: Method<"reset_carrier">
+  readonly list_connections: Method<"list_connections">
+  readonly set_connection: Method<"set_connection">
+  readonly test_connection: Method<"test_connection">
+  readonly remove_connection: Method<"remove_connection">
+  readonly list_consumers: Method<"list_consumers">
+  readonly list_parked_events: Method<"list_parked_events">
+  readonly retry_parked_event: Method<"retry_parked_event">
+  readonly drop_parked_event: Method<"drop_parked_event">
+  readonly preview_recovery: Method<"preview_recovery">
+  readonly start_recovery: Method<"start_recovery">
+  readonly list_recoveries: Method<"list_recoveries">
+  readonly change_recovery: Method<"change_recovery">
+  readonly create_partner_link: Method<"create_partner_link">
+  readonly get_work: Method<"get_work">
+  readonly list_audit_log: Method<"list_audit_log">
 }
 
 /** A token's metadata, never the token itself. */

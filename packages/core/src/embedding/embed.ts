@@ -135,13 +135,14 @@ const callWith = (
   input: unknown,
   options: Omit<CallOptions, "signal">
 ) =>
-  Effect.flatMap(Ids, (ids) =>
-    Pipeline.call(operation, {
-      request_id: ids.request(),
+  Effect.flatMap(Ids, (ids) => {
+    const request_id = ids.request()
+    return Pipeline.call(operation, {
+      request_id,
       credentials: { key, read_handle: options.read_handle ?? null, address: "embedded", keyless: false },
       // The types of the methods describe the newest revision.
       revision: "current",
-      idempotency_key: options.idempotency_key ?? null,
+      idempotency_key: options.idempotency_key ?? (operation.idempotent ? request_id : null),
       input: Effect.succeed(input)
     })
-  ).pipe(Effect.map(({ json }) => Json.decode(json)))
+  }).pipe(Effect.map(({ json }) => Json.decode(json)))

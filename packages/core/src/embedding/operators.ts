@@ -55,10 +55,12 @@ const methodsOf = (run: Lifetime["call"], acting: ActingOperator): OperatorMetho
       const sent = given.snapshot(input ?? {})
       return run(Effect.map(call(operation, acting, sent), Json.decode))
     }
+  const entries = operatorOperations.map((operation): readonly [keyof OperatorMethods, unknown] => [
+    operation.name,
+    method(operation)
+  ])
   // The cast is safe: each operation's name is mapped to the method that calls this operation.
-  return Object.fromEntries(
-    operatorOperations.map((operation) => [operation.name, method(operation)])
-  ) as OperatorMethods
+  return Object.fromEntries(entries) as OperatorMethods
 }
 
 const call = Effect.fnUntraced(function* (

@@ -1,4 +1,4 @@
-import type { AnswerOf, RemoteClient } from "../../src/client/index.ts"
+import type { AnswerOf, Client } from "../../src/client/index.ts"
 import { Empty, Facts, Id, Outside, Show, Tag, Time, Wide } from "../parts/basics.tsx"
 import { CallTable } from "../parts/CallTable.tsx"
 import { Happened } from "../parts/Happened.tsx"
@@ -25,7 +25,7 @@ export const slowMs = 10_000
  * Loads a quote request with its quotes and keeps it up to date. While carriers are being asked, it long-polls the
  * host.
  */
-export const useRequest = (client: RemoteClient, id: string) =>
+export const useRequest = (client: Client, id: string) =>
   useLive(`request ${id} ${bump.value}`, {
     read: (signal, last: Answer | null) =>
       client.get_quote_request(

@@ -1,4 +1,4 @@
-import { isApiError, type RemoteClient } from "../../src/client/index.ts"
+import { type Client, isApiError } from "../../src/client/index.ts"
 import { Empty, Facts, Show, Tag } from "../parts/basics.tsx"
 import { Happened } from "../parts/Happened.tsx"
 import { type Loaded, useLive } from "../state/loading.ts"
@@ -38,7 +38,7 @@ const refusalOf = ({ error }: Loaded<unknown>): string | null => {
   return error.code === "not_found" || error.code === "forbidden" ? "The link is for a different page." : null
 }
 
-const SharedRequest = ({ client, id }: { readonly client: RemoteClient; readonly id: string }) => {
+const SharedRequest = ({ client, id }: { readonly client: Client; readonly id: string }) => {
   const request = useRequest(client, id)
   const refusal = refusalOf(request)
   if (refusal !== null) return <NoLink says={refusal} />
@@ -60,7 +60,7 @@ const WholeRequest = ({
   answer: { quote_request: request, quotes },
   client
 }: {
-  readonly client: RemoteClient
+  readonly client: Client
   readonly answer: Answer
 }) => {
   const events = useLive(`shared events ${request.id} ${request.version}`, {
@@ -87,7 +87,7 @@ const SharedEndpoint = ({
   event,
   id
 }: {
-  readonly client: RemoteClient
+  readonly client: Client
   readonly id: string
   readonly event: string | undefined
 }) => {

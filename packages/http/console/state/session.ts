@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals"
-import { connect, type RemoteClient } from "../../src/client/index.ts"
+import { type Client, connect } from "../../src/client/index.ts"
 import { keptKey } from "../../src/documents/Scalar.ts"
 import { hostUrl } from "./host.ts"
 import { type Call, withToken } from "./operatorCalls.ts"
@@ -7,7 +7,7 @@ import { type Call, withToken } from "./operatorCalls.ts"
 /** A session of an integrator with a server key. It exists in this tab only. */
 export interface Session {
   readonly _tag: "integrator"
-  readonly client: RemoteClient
+  readonly client: Client
   readonly environment: "sandbox" | "live"
 }
 

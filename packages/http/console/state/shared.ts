@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals"
-import { connect, type RemoteClient } from "../../src/client/index.ts"
+import { type Client, connect } from "../../src/client/index.ts"
 import { hostUrl } from "./host.ts"
 import { place, to } from "./route.ts"
 
@@ -12,7 +12,7 @@ import { place, to } from "./route.ts"
 export const isShared = (): boolean => place.value.path[0] === "link"
 
 /** The client of a partner link; null if the address is not a partner link or lacks the token. */
-export const sharedClient = signal<RemoteClient | null>(null)
+export const sharedClient = signal<Client | null>(null)
 
 /** A partner link's full address. */
 export const addressOf = (sharedId: string, token: string): string =>
@@ -34,7 +34,7 @@ export const beginShared = (): void => {
 }
 
 /** Creates a client with a token; null if the token contains characters that cannot be sent. */
-const clientOf = (key: string): RemoteClient | null => {
+const clientOf = (key: string): Client | null => {
   try {
     return connect({ base_url: hostUrl, key, max_retries: 2 })
   } catch {

@@ -2,9 +2,9 @@ import {
   type AnyLine,
   type AnyOperation,
   type CallOptions,
+  type Client,
   type FieldError,
   makeClient,
-  type RemoteClient,
   retryPause,
   type StandardLine
 } from "@quotewire/core/client"
@@ -61,7 +61,7 @@ const longestPauseMs = 60_000
  * const client = connect({ base_url: "https://quotes.example.com", key })
  * const { capabilities } = await client.get_capabilities({ line: "renters" })
  */
-export const connect = <OwnLine extends AnyLine = StandardLine>(options: ConnectOptions): RemoteClient<OwnLine> => {
+export const connect = <OwnLine extends AnyLine = StandardLine>(options: ConnectOptions): Client<OwnLine> => {
   const host = checked(options)
   return makeClient<OwnLine>({
     names,

@@ -162,6 +162,13 @@ describe.each([
     })
   })
 
+  it("repeats an operation that is called again without an idempotency key", async () => {
+    const client = await newClient()
+    await client.advance_time({ seconds: 60 })
+    const { workspace } = await client.advance_time({ seconds: 60 })
+    assert.strictEqual(workspace.clock_offset_seconds, 120)
+  })
+
   it("reads a request that only its read handle gives access to", async () => {
     const client = await newClient("platform")
     const { id, read_handle } = await client.start_quote_request(start())
