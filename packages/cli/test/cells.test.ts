@@ -205,7 +205,7 @@ describe("quotewire cells", () => {
       assert.strictEqual(checked.err, "quotewire: Jobs are overdue in 1 of 3 cells.")
       assert.match(
         checked.out,
-        /Its jobs have waited for 90 seconds: check that a host runs its jobs \(--work-cells\)\./
+        /Due jobs have waited for 90 seconds: check that a host runs this cell's jobs \(--work-cells\)\./
       )
     })
   )

@@ -75,7 +75,7 @@ describe("carrier circuits", () => {
       const unknown = yield* command("carriers", "reset", "naic:00000")
       assert.deepStrictEqual(
         [unknown.how, unknown.err],
-        ["failed", "quotewire: <carrier>: There is no such carrier. Known: naic:12345."]
+        ["failed", "quotewire: <carrier>: Must be the id of one of this program's carriers. Known: naic:12345."]
       )
     })
   )

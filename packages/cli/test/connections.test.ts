@@ -131,7 +131,7 @@ describe("quotewire connections", () => {
         [place, `${good}\napi_key=2`, "Standard input must give each name once: line 3 repeats one."],
         [place, `api_key=${secret.repeat(20_000)}`, "Standard input must have at most 262144 bytes."],
         [place, `${good}\n${secret}=1`, /^The values: Every name .* Known: producer_code, api_key\.$/],
-        [at(secret), good, `--carrier: There is no such carrier. ${known}`],
+        [at(secret), good, `--carrier: Must be the id of one of this program's carriers. ${known}`],
         [[...place, ...nobody], good, /--organization .* must be set once/],
         [[...place.slice(2), ...nobody], good, "No such organization."],
         [[...place, secret], "", /^Too many arguments/],

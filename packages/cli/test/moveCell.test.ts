@@ -54,7 +54,7 @@ describe("quotewire cells move", () => {
       yield* killWhileCopying(env)
       assert.match(
         yield* done(["cells", "list"], env),
-        /^home .*Ready\. A move was stopped: run quotewire cells move home again, or with --undo\. Its replication slot retains \d+/
+        /^home .*Ready\. A move was stopped: run quotewire cells move home again, or with --undo\. The replication slot retains \d+/
       )
       const checked = yield* runInProcess(["cells", "check"], env)
       assert.deepStrictEqual(

@@ -46,16 +46,18 @@ export const endings: { readonly [Outcome in PgCells.MoveOutcome]: string } = {
   nothing: "Nothing was changed: no move is in progress."
 }
 
-const keeps = ({ kept_bytes }: PgCells.MoveSlot) => `Its replication slot retains ${sizeOf(kept_bytes)} of WAL.`
+const keeps = ({ kept_bytes }: PgCells.MoveSlot) => `The replication slot retains ${sizeOf(kept_bytes)} of WAL.`
 
 const moveOf = (name: string, { is_running, phase, slot }: PgCells.MoveState): ReadonlyArray<string> => {
   if (phase === null) return []
   if (is_running)
-    return [phase === "moving" ? "It is being moved." : "It was moved, and its old database is being cleared."]
+    return [
+      phase === "moving" ? "The cell is being moved." : "The cell was moved, and its old database is being cleared."
+    ]
   const kept = slot === null ? [] : [keeps(slot)]
   return phase === "moving"
     ? [`A move was stopped: run quotewire cells move ${name} again, or with --undo.`, ...kept]
-    : [`It was moved, but its old database is not cleared: run quotewire cells move ${name} again.`, ...kept]
+    : [`The cell was moved, but its old database is not cleared: run quotewire cells move ${name} again.`, ...kept]
 }
 
 const slotOf = (slot: PgCells.MoveSlot): string =>

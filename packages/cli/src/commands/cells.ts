@@ -20,7 +20,7 @@ const maxWorkWaitsMs = 60_000
 const isNeglected = ({ work_waits_ms }: PgCells.CellReport): boolean => work_waits_ms > maxWorkWaitsMs
 
 const neglect = ({ work_waits_ms }: PgCells.CellReport): string =>
-  `Its jobs have waited for ${Math.floor(work_waits_ms / 1_000)} seconds: check that a host runs its jobs (--work-cells).`
+  `Due jobs have waited for ${Math.floor(work_waits_ms / 1_000)} seconds: check that a host runs this cell's jobs (--work-cells).`
 
 const stateOf = (cell: PgCells.CellReport): string =>
   cell.refusal?.message ?? (isNeglected(cell) ? neglect(cell) : cell.room === null ? "Not added." : "Ready.")

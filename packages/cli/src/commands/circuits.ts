@@ -53,7 +53,7 @@ export const status = Command.make("status", reportAllErrors({ carrier: carrierF
       } while (after !== null)
       yield* print(carriers, settings)
       if (carriers.length === 0 && !settings.json)
-        yield* Console.error("You have no carriers of your own, or no connections.")
+        yield* Console.error("There are no carriers of your own, or no connections.")
     }).pipe(
       Effect.catchTag("not_found", noOrganization),
       Effect.catchTag("invalid_input", fieldErrors({ ...settingsByPath, carrier_id: "--carrier" }))

@@ -79,7 +79,7 @@ export const refuseRepeated = (cursor: string | null, nextCursor: string | null)
 
 const sentenceOf = (error: unknown): string | null => {
   if (error instanceof HostError) {
-    return error.reason === "unreachable" ? `${error.message} Is ${Settings.nameOf("base-url")} right?` : error.message
+    return error.reason === "unreachable" ? `${error.message} Check ${Settings.nameOf("base-url")}.` : error.message
   }
   if (isApiError(error, "authentication_failed")) return `The host rejected the key from ${key}.`
   if (isApiError(error, "forbidden")) return `The key from ${key} is not allowed to do this: use a server key.`

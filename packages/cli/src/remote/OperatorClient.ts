@@ -69,7 +69,7 @@ const exchanged = (
       })
       return { status: response.status, text: await textOf(response) }
     },
-    catch: () => failed(`Cannot reach the host at ${base_url}. Is ${Settings.nameOf("base-url")} right?`)
+    catch: () => failed(`Cannot reach the host at ${base_url}. Check ${Settings.nameOf("base-url")}.`)
   })
 }
 

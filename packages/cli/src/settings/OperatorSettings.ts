@@ -12,7 +12,7 @@ import * as StorageSettings from "./StorageSettings.ts"
 /** The token for calling a host. Without it, the command uses the database. */
 export const operatorToken = Settings.secret(
   "operator-token",
-  "Operator's token, to call a host instead of using its database"
+  "Operator's token, to call a host instead of using the host's database"
 ).pipe(
   Flag.filter(
     (token) => OperatorToken.isWellFormed(Redacted.value(token)),

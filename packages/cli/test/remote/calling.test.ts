@@ -314,7 +314,7 @@ describe("a command whose host does not answer", () => {
         "quotewire: The host rejected the key from --api-key (or QUOTEWIRE_API_KEY, or the profile).",
         "quotewire: The key from --api-key (or QUOTEWIRE_API_KEY, or the profile) is not allowed to do this: use a server key.",
         `quotewire: The host at ${page.address} answered HTTP 200 with text/html instead of JSON.`,
-        `quotewire: Cannot reach the host at ${gone.address} (ECONNREFUSED). Is --base-url (or QUOTEWIRE_BASE_URL) right?`,
+        `quotewire: Cannot reach the host at ${gone.address} (ECONNREFUSED). Check --base-url (or QUOTEWIRE_BASE_URL).`,
         "Set QUOTEWIRE_API_KEY (or --api-key); or save a key with: quotewire login. See quotewire events list --help."
       ])
     })

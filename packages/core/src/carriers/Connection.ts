@@ -87,7 +87,8 @@ export const check = (
 ): Result.Result<ConnectionValues, ReadonlyArray<FieldError>> => {
   const adapter = adapters.find(({ carrier }) => carrier.id === carrier_id)
   if (adapter?.connection === undefined) {
-    const message = adapter === undefined ? "There is no such carrier." : "This carrier needs no connection."
+    const message =
+      adapter === undefined ? "Must be the id of one of this program's carriers." : "This carrier needs no connection."
     const connectable = adapters.filter(({ connection }) => connection !== undefined)
     return refused(
       "carrier_id",

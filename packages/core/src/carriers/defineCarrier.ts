@@ -131,7 +131,7 @@ const mistakesIn = (definition: Wrapped, adapter: CarrierAdapter): ReadonlyArray
 const httpMistakes = ({ http, connection }: Wrapped): ReadonlyArray<BrokenRule> => {
   if (http === undefined) return []
   if (!Predicate.hasProperty(http, "base_url")) {
-    return [{ path: "http.base_url", message: "Is required: the base URL of the carrier's API." }]
+    return [{ path: "http.base_url", message: "Is required: set the base URL of the carrier's API." }]
   }
   const fields = Predicate.isObject(connection) ? Object.keys(connection) : []
   return faultsOf(http, fields).map(({ path, message }) => ({ path: `http.${path}`, message }))

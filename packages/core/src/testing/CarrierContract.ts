@@ -69,7 +69,7 @@ export const cases = (
   return [
     rule(stage, "declares itself correctly", () =>
       expectNone(
-        "The adapter's declarations have errors. Correct the value at each path.",
+        "The adapter has invalid declarations. Correct the value at each path.",
         AdapterRules.check(adapter, lines)
       )
     ),

@@ -36,7 +36,11 @@ describe("setting a connection", () => {
         assert.notMatch(JSON.stringify([error.message, error.field_errors]), /Zq7x|4711/)
       }
       assert.deepStrictEqual((yield* refusal(set(given, { carrier_id: "other" }))).field_errors, [
-        { path: "carrier_id", message: "There is no such carrier.", allowed_values: [carrierId] }
+        {
+          path: "carrier_id",
+          message: "Must be the id of one of this program's carriers.",
+          allowed_values: [carrierId]
+        }
       ])
       assert.strictEqual((yield* refusal(set(given, { organization_id: none }))).code, "not_found")
       assert.deepStrictEqual(yield* list, [])

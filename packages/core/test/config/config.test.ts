@@ -183,7 +183,7 @@ describe("a configuration", () => {
       },
       {
         given: { "naic:99999": values },
-        says: ".naic:99999: There is no such carrier. Allowed: naic:12345, naic:23456."
+        says: ".naic:99999: Must be the id of one of this program's carriers. Allowed: naic:12345, naic:23456."
       },
       {
         given: { "naic:34567": values },

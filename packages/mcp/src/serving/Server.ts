@@ -300,7 +300,7 @@ const invalid = (message: string, data?: object): Effect.Effect<ServerAnswer> =>
 
 const unknownTool = invalid("params.name must name a tool listed by tools/list.")
 const staleState = invalid(
-  "params.requestState does not belong to this call, or has expired. Send the call again without it."
+  "params.requestState does not belong to this call, or has expired. Send the call again without requestState."
 )
 const tooDeep = invalid(`params.arguments must not be nested deeper than ${LenientArguments.maxDepth} levels.`)
 const noArguments = invalid("params.arguments must be an object.")

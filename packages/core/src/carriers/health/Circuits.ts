@@ -203,13 +203,13 @@ const checkKnown = (
   if (adapter === undefined) {
     return refused(
       "carrier_id",
-      "There is no such carrier.",
+      "Must be the id of one of this program's carriers.",
       adapters.map(({ carrier }) => carrier.id)
     )
   }
   const lines = Object.keys(adapter.lines)
   if (line !== undefined && !lines.includes(line)) {
-    return refused("line", "The carrier does not offer this line.", lines)
+    return refused("line", "Must be a line that the carrier offers.", lines)
   }
   return organization_id !== undefined && adapter.connection === undefined
     ? refused(
