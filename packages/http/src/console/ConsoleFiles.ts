@@ -10,9 +10,9 @@ export type FileName = (typeof fileNames)[number]
 
 /** The folder of these files. Its path is the same relative to the sources and to the build. */
 const folderInPackage = (): URL => {
-  // Not inlined below, because bundlers would treat `new URL("…", import.meta.url)` as the name of a single file.
-  const here = import.meta.url
-  return new URL("../../dist/console/", here)
+  // Bundlers look for the file that `new URL("…", import.meta.url)` names. Next's fails because this is a folder.
+  const path = ["..", "..", "dist", "console", ""].join("/")
+  return new URL(path, import.meta.url)
 }
 
 /**
