@@ -8,7 +8,7 @@ import { live, outcomes, pass, read, start, testInWorld, work } from "../quoting
 const message = "We do not insure <b>apartments</b> in New York this month."
 
 describe("a carrier's appetite", () => {
-  {
+  testInWorld("declines without a call and without waiting for a free slot, with the reason and the message", () => {
     const asked: Array<CarrierAsk> = []
     const closed = prompt("closed", offers(), {
       max_concurrent: 0,
@@ -20,9 +20,9 @@ describe("a carrier's appetite", () => {
       }
     })
     const open = prompt("open", offers(), { rest: { appetite: () => null } })
-    testInWorld(
-      "declines without a call and without waiting for a free slot, with the reason and the message",
-      Effect.gen(function* () {
+    return {
+      ...carriers(closed, open),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
@@ -31,10 +31,9 @@ describe("a carrier's appetite", () => {
         assert.deepStrictEqual(yield* outcomes(id), ["closed declined binding_moratorium", "open quoted"])
         const [result] = (yield* read(id, live)).quote_request.carriers
         assert.strictEqual(result?.message, "We do not insure apartments in New York this month.")
-      }),
-      carriers(closed, open)
-    )
-  }
+      })
+    }
+  })
 
   const failures: ReadonlyArray<readonly [string, () => Decline | null, string]> = [
     [

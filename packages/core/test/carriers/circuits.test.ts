@@ -165,11 +165,11 @@ describe("the carriers' status", () => {
     carriers(ailing())
   )
 
-  {
+  testInWorld("has one entry for each connection, and only the named organization's entries", () => {
     const failing = appointing({}, { idempotent: false })
-    testInWorld(
-      "has one entry for each connection, and only the named organization's entries",
-      Effect.gen(function* () {
+    return {
+      ...carriers(failing),
+      body: Effect.gen(function* () {
         const { organization } = yield* World
         const other = yield* Effect.flatMap(Access, (access) => access.createOrganization("Another agency"))
         yield* set(given)
@@ -178,10 +178,9 @@ describe("the carriers' status", () => {
           Effect.map(status(options), (all) => new Set(all.map(({ organization_id }) => organization_id)))
         assert.deepStrictEqual(yield* whose(), new Set([organization.id, other.id]))
         assert.deepStrictEqual(yield* whose({ organization_id: other.id }), new Set([other.id]))
-      }),
-      carriers(failing)
-    )
-  }
+      })
+    }
+  })
 })
 
 describe("an operator", () => {

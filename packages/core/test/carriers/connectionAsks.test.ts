@@ -13,11 +13,11 @@ const ask = Effect.gen(function* () {
 })
 
 describe("an ask", () => {
-  {
+  testInWorld("carries the values that the organization has set for the carrier", () => {
     const carrier = appointing()
-    testInWorld(
-      "carries the values that the organization has set for the carrier",
-      Effect.gen(function* () {
+    return {
+      ...carriers(carrier),
+      body: Effect.gen(function* () {
         yield* work
         yield* set(given)
         assert.deepStrictEqual(yield* ask, ["quoted"])
@@ -25,17 +25,16 @@ describe("an ask", () => {
           carrier.asks.map(({ ask }) => ask.connection),
           [given]
         )
-      }),
-      carriers(carrier)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is not made for an organization without a connection, whatever its facts", () => {
     const carrier = appointing({}, { needs: ["applicant.first_name"] })
     const open = prompt("open")
-    testInWorld(
-      "is not made for an organization without a connection, whatever its facts",
-      Effect.gen(function* () {
+    return {
+      ...carriers(carrier, open),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
@@ -49,16 +48,15 @@ describe("an ask", () => {
         assert.strictEqual(quote_request.status_details.reason, "quotes_ready")
         assert.lengthOf(carrier.asks, 0)
         assert.isFalse("connection" in (open.asks[0]?.ask ?? {}))
-      }),
-      carriers(carrier, open)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("uses only the connection of its own organization and environment", () => {
     const carrier = appointing()
-    testInWorld(
-      "uses only the connection of its own organization and environment",
-      Effect.gen(function* () {
+    return {
+      ...carriers(carrier),
+      body: Effect.gen(function* () {
         yield* work
         yield* set(given, { environment: "sandbox" })
         assert.deepStrictEqual(yield* ask, ["not_asked not_appointed"])
@@ -70,16 +68,15 @@ describe("an ask", () => {
           carrier.asks.map(({ ask }) => ask.connection?.producer_code),
           ["LIVE", "PROD-4711"]
         )
-      }),
-      carriers(carrier)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is not repeated after the connection was removed", () => {
     const carrier = prompt(carrierId, unavailable("carrier_error"), { rest: { connection: fields } })
-    testInWorld(
-      "is not repeated after the connection was removed",
-      Effect.gen(function* () {
+    return {
+      ...carriers(carrier),
+      body: Effect.gen(function* () {
         yield* work
         yield* set(given)
         const { id } = yield* start({}, live)
@@ -88,17 +85,16 @@ describe("an ask", () => {
         yield* pass(2_000)
         assert.lengthOf(carrier.asks, 1)
         assert.deepStrictEqual(yield* outcomes(id), [`${carrierId} no_answer timeout`])
-      }),
-      carriers(carrier)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is polled again once its connection is set again", () => {
     const carrier = polled(carrierId, 1)
     const adapter = { ...carrier.adapter, connection: fields }
-    testInWorld(
-      "is polled again once its connection is set again",
-      Effect.gen(function* () {
+    return {
+      carriers: [adapter],
+      body: Effect.gen(function* () {
         yield* work
         yield* set(given)
         const { id } = yield* start({}, live)
@@ -110,12 +106,11 @@ describe("an ask", () => {
         yield* pass(10_000)
         assert.lengthOf(carrier.polls, 1)
         assert.deepStrictEqual(yield* outcomes(id), [`${carrierId} quoted`])
-      }),
-      { carriers: [adapter] }
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("for a refreshed price is not made without the connection", () => {
     let refreshed = 0
     const carrier = prompt(carrierId, offers(offer({ refresh_after_ms: 60_000 })), {
       rest: {
@@ -127,9 +122,9 @@ describe("an ask", () => {
           })
       }
     })
-    testInWorld(
-      "for a refreshed price is not made without the connection",
-      Effect.gen(function* () {
+    return {
+      ...carriers(carrier),
+      body: Effect.gen(function* () {
         yield* work
         yield* set(given)
         const { id } = yield* start({}, live)
@@ -138,8 +133,7 @@ describe("an ask", () => {
         yield* pass(61_000)
         assert.strictEqual(refreshed, 0)
         assert.deepStrictEqual(yield* outcomes(id), [`${carrierId} quoted`])
-      }),
-      carriers(carrier)
-    )
-  }
+      })
+    }
+  })
 })

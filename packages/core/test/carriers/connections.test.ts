@@ -187,23 +187,21 @@ describe("testing a connection", () => {
     carriers(appointing())
   )
 
-  {
-    const asked = Deferred.makeUnsafe<void>()
-    const answer = Deferred.makeUnsafe<void>()
-    trying(
-      () => Deferred.succeed(asked, undefined).pipe(Effect.andThen(Deferred.await(answer)), Effect.as({ ok: true })),
-      "keeps no result for values that were replaced meanwhile",
-      Effect.gen(function* () {
-        const testing = yield* Effect.forkChild(test)
-        yield* Deferred.await(asked)
-        yield* set({ ...given, producer_code: "OTHER" })
-        yield* Deferred.succeed(answer, undefined)
-        yield* Fiber.join(testing)
-        assert.deepInclude((yield* list)[0], {
-          values: { producer_code: "OTHER", api_key: null },
-          last_test: null
-        })
+  const asked = Deferred.makeUnsafe<void>()
+  const answer = Deferred.makeUnsafe<void>()
+  trying(
+    () => Deferred.succeed(asked, undefined).pipe(Effect.andThen(Deferred.await(answer)), Effect.as({ ok: true })),
+    "keeps no result for values that were replaced meanwhile",
+    Effect.gen(function* () {
+      const testing = yield* Effect.forkChild(test)
+      yield* Deferred.await(asked)
+      yield* set({ ...given, producer_code: "OTHER" })
+      yield* Deferred.succeed(answer, undefined)
+      yield* Fiber.join(testing)
+      assert.deepInclude((yield* list)[0], {
+        values: { producer_code: "OTHER", api_key: null },
+        last_test: null
       })
-    )
-  }
+    })
+  )
 })

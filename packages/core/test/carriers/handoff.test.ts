@@ -30,7 +30,7 @@ const click = Effect.fnUntraced(function* (token: string | null) {
 })
 
 describe("the link for a click", () => {
-  {
+  testInWorld("is requested from the carrier for each click, even for an offer without a page", () => {
     const clicks: Array<string> = []
     const fresh = giving(
       (ask, offerRef) =>
@@ -40,19 +40,18 @@ describe("the link for a click", () => {
         }),
       null
     )
-    testInWorld(
-      "is requested from the carrier for each click, even for an offer without a page",
-      Effect.gen(function* () {
+    return {
+      ...carriers(fresh),
+      body: Effect.gen(function* () {
         const { token } = yield* quoted
         assert.strictEqual(yield* click(token), "https://carrier.example/resume?session=1")
         yield* pass(dayMs)
         assert.strictEqual(yield* click(token), "https://carrier.example/resume?session=2")
         const key = fresh.asks[0]?.ask.idempotency_key
         assert.deepStrictEqual(clicks, [`offer-1 ${key}`, `offer-1 ${key}`])
-      }),
-      carriers(fresh)
-    )
-  }
+      })
+    }
+  })
 
   testInWorld(
     "is not opened if the carrier says that the person cannot continue, even if the offer has a page",
@@ -105,19 +104,18 @@ describe("the link for a click", () => {
     }
   }
 
-  {
+  testInWorld("is not requested during maintenance", () => {
     const closing = giving(() => Effect.die("must not be called"), own, {
       maintenance: [{ from: fromMillis(beginning + 60_000), until: fromMillis(beginning + 120_000) }]
     })
-    testInWorld(
-      "is not requested during maintenance",
-      Effect.gen(function* () {
+    return {
+      ...carriers(closing),
+      body: Effect.gen(function* () {
         const { token } = yield* quoted
         yield* pass(60_000)
         const lines = yield* logOf(Effect.map(click(token), (url) => assert.strictEqual(url, own)))
         assert.deepStrictEqual(lines, [])
-      }),
-      carriers(closing)
-    )
-  }
+      })
+    }
+  })
 })

@@ -43,11 +43,11 @@ describe("a carrier's limits", () => {
     carriers(prompt("rationed", offers(), { rate_per_minute: 1 }))
   )
 
-  {
+  testInWorld("make a poll wait for the next minute if asks have used up the current minute", () => {
     const rationed = accepting({ rate_per_minute: 3 })
-    testInWorld(
-      "make a poll wait for the next minute if asks have used up the current minute",
-      Effect.gen(function* () {
+    return {
+      ...carriers(rationed),
+      body: Effect.gen(function* () {
         yield* work
         const started = yield* Effect.forEach(["first", "second"], () => start({}, live))
         yield* pass(59_900)
@@ -56,16 +56,15 @@ describe("a carrier's limits", () => {
         yield* pass(1_000)
         assert.lengthOf(rationed.polls, 2)
         for (const { id } of started) assert.deepStrictEqual(yield* outcomes(id), ["accepts quoted"])
-      }),
-      carriers(rationed)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("count a poll, which then leaves no room for another ask", () => {
     const rationed = accepting({ rate_per_minute: 2 })
-    testInWorld(
-      "count a poll, which then leaves no room for another ask",
-      Effect.gen(function* () {
+    return {
+      ...carriers(rationed),
+      body: Effect.gen(function* () {
         yield* work
         yield* start({}, live)
         yield* pass(5_000)
@@ -75,12 +74,11 @@ describe("a carrier's limits", () => {
         assert.lengthOf(rationed.asks, 1)
         yield* pass(6_000)
         assert.lengthOf(rationed.asks, 2)
-      }),
-      carriers(rationed)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("make a refresh wait until the carrier has answered other calls", () => {
     const refreshed: Array<number> = []
     const withdrawn: CarrierRefresh = { kind: "withdrawn" }
     const narrow = carrier(
@@ -97,9 +95,9 @@ describe("a carrier's limits", () => {
         }
       }
     )
-    testInWorld(
-      "make a refresh wait until the carrier has answered other calls",
-      Effect.gen(function* () {
+    return {
+      ...carriers(narrow),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(56_000)
@@ -110,12 +108,11 @@ describe("a carrier's limits", () => {
         yield* Effect.repeat(pass(500), { times: 5 })
         assert.lengthOf(refreshed, 1)
         assert.strictEqual((yield* read(id, live)).quotes[0]?.status, "inactive")
-      }),
-      carriers(narrow)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("never refuse a click, which then leaves no room for another ask", () => {
     const links: Array<number> = []
     const rationed = prompt("rationed", offers(offer({ expires_at: null })), {
       rate_per_minute: 2,
@@ -127,9 +124,9 @@ describe("a carrier's limits", () => {
           })
       }
     })
-    testInWorld(
-      "never refuse a click, which then leaves no room for another ask",
-      Effect.gen(function* () {
+    return {
+      ...carriers(rationed),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
@@ -148,8 +145,7 @@ describe("a carrier's limits", () => {
         assert.lengthOf(rationed.asks, 1)
         yield* pass(11_000)
         assert.lengthOf(rationed.asks, 2)
-      }),
-      carriers(rationed)
-    )
-  }
+      })
+    }
+  })
 })

@@ -26,12 +26,13 @@ const losing = (first: number) => {
 }
 
 describe("a carrier's limits, while storage is unavailable,", () => {
-  {
+  testInWorld("let no ask begin until storage is back", () => {
     const carrier = prompt("acme")
     const { around, mend } = losing(1)
-    testInWorld(
-      "let no ask begin until storage is back",
-      Effect.gen(function* () {
+    return {
+      ...carriers(carrier),
+      around,
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(2_000)
@@ -40,24 +41,22 @@ describe("a carrier's limits, while storage is unavailable,", () => {
         for (let passed = 0; passed < 30; passed++) yield* pass(1_000)
         assert.lengthOf(carrier.asks, 1)
         assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
-      }),
-      { ...carriers(carrier), around }
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("lose no answer, and cause no second ask", () => {
     const carrier = prompt("acme")
-    testInWorld(
-      "lose no answer, and cause no second ask",
-      Effect.gen(function* () {
+    return {
+      ...carriers(carrier),
+      around: losing(2).around,
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         for (let passed = 0; passed < 30; passed++) yield* pass(1_000)
         assert.lengthOf(carrier.asks, 1)
         assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
-      }),
-      // The first change begins the ask, the second ends it.
-      { ...carriers(carrier), around: losing(2).around }
-    )
-  }
+      })
+    }
+  })
 })

@@ -12,30 +12,29 @@ const window = (from: number, until: number): MaintenanceWindow => ({
 })
 
 describe("a carrier in maintenance", () => {
-  {
+  testInWorld("is not asked if it reopens too late for the request, and the result says so", () => {
     const closed = prompt("closed", offers(), { maintenance: [window(-60, 3_600)] })
     const later = prompt("later", offers(), { maintenance: [window(60, 3_600)] })
-    testInWorld(
-      "is not asked if it reopens too late for the request, and the result says so",
-      Effect.gen(function* () {
+    return {
+      ...carriers(closed, later),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
         assert.lengthOf(closed.asks, 0)
         assert.sameMembers(yield* outcomes(id), ["closed no_answer maintenance", "later quoted"])
-      }),
-      carriers(closed, later)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is asked as soon as it reopens if enough time is left, even after two adjacent windows", () => {
     const opening = prompt("opening", offers(), {
       maintenance: [window(20, 40), window(-60, 20), window(600, 900)],
       typical_ms: 50_000
     })
-    testInWorld(
-      "is asked as soon as it reopens if enough time is left, even after two adjacent windows",
-      Effect.gen(function* () {
+    return {
+      ...carriers(opening),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(39_900)
@@ -46,26 +45,24 @@ describe("a carrier in maintenance", () => {
           [beginning + 40_000]
         )
         assert.deepStrictEqual(yield* outcomes(id), ["opening quoted"])
-      }),
-      carriers(opening)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is not asked if less than its usual response time is left when it reopens", () => {
     const slow = prompt("slow", offers(), { maintenance: [window(-60, 41)], typical_ms: 50_000 })
-    testInWorld(
-      "is not asked if less than its usual response time is left when it reopens",
-      Effect.gen(function* () {
+    return {
+      ...carriers(slow),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
         assert.deepStrictEqual(yield* outcomes(id), ["slow no_answer maintenance"])
-      }),
-      carriers(slow)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is not polled, and its accepted ask waits", () => {
     const polls: Array<number> = []
     const closing = prompt(
       "polled",
@@ -82,21 +79,20 @@ describe("a carrier in maintenance", () => {
         }
       }
     )
-    testInWorld(
-      "is not polled, and its accepted ask waits",
-      Effect.gen(function* () {
+    return {
+      ...carriers(closing),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(29_900)
         assert.deepStrictEqual([polls, yield* outcomes(id)], [[], ["polled pending"]])
         yield* pass(10_000)
         assert.deepStrictEqual(yield* outcomes(id), ["polled quoted"])
-      }),
-      carriers(closing)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is not asked for a refresh, and the quote stays", () => {
     let refreshes = 0
     const lasting = prompt("lasting", offers(offer({ refresh_after_ms: 60_000 })), {
       maintenance: [window(30, 3_600)],
@@ -108,17 +104,16 @@ describe("a carrier in maintenance", () => {
           })
       }
     })
-    testInWorld(
-      "is not asked for a refresh, and the quote stays",
-      Effect.gen(function* () {
+    return {
+      ...carriers(lasting),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(120_000)
         const [quote] = (yield* read(id, live)).quotes
         assert.strictEqual(refreshes, 0)
         assert.strictEqual((yield* getQuote(quote?.id ?? "", undefined, live)).status, "active")
-      }),
-      carriers(lasting)
-    )
-  }
+      })
+    }
+  })
 })

@@ -94,7 +94,7 @@ describe("undefined counts as absent in", () => {
     }
   }
 
-  {
+  testInWorld("a refreshed offer", () => {
     const refreshing = prompt("own", Reply.offers([{ ...bare, refresh_after_ms: minuteMs }]), {
       rest: {
         refresh: () =>
@@ -108,19 +108,18 @@ describe("undefined counts as absent in", () => {
           )
       }
     })
-    testInWorld(
-      "a refreshed offer",
-      Effect.gen(function* () {
+    return {
+      ...carriers(refreshing),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
         yield* pass(minuteMs)
         const [quote] = (yield* read(id, live)).quotes
         assert.strictEqual(quote?.version, 2)
-      }),
-      carriers(refreshing)
-    )
-  }
+      })
+    }
+  })
 
   it("the type of an offer, which accepts undefined from an answer's optional field", () => {
     expectTypeOf<{ offer_ref: string; product: string | undefined }>().toExtend<Reply.PartialOffer>()
@@ -163,7 +162,7 @@ describe("a wait in fractions of a millisecond", () => {
     }
   })
 
-  {
+  testInWorld("repeats the ask and polls after the next whole millisecond", () => {
     const scripted = carrier(
       "own",
       (_, nth) =>
@@ -174,9 +173,9 @@ describe("a wait in fractions of a millisecond", () => {
         ),
       { rest: { poll: () => Effect.succeed(offers()) } }
     )
-    testInWorld(
-      "repeats the ask and polls after the next whole millisecond",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(2_301)
@@ -186,10 +185,9 @@ describe("a wait in fractions of a millisecond", () => {
         )
         yield* pass(2_010)
         assert.deepStrictEqual(yield* outcomes(id), ["own quoted"])
-      }),
-      carriers(scripted)
-    )
-  }
+      })
+    }
+  })
 
   for (const millis of [9e15, 1e300]) {
     const scripted = prompt("own", offers(offer({ refresh_after_ms: minuteMs, expires_at: null })), {
@@ -273,20 +271,19 @@ describe("an expiry time", () => {
 })
 
 describe("a value that is not an allowed choice", () => {
-  {
+  testInWorld("is logged with the allowed choices", () => {
     const own = prompt("own", Object.assign(Reply.decline("prior_claims"), { reason: "UW_42" }))
-    testInWorld(
-      "is logged with the allowed choices",
-      Effect.gen(function* () {
+    return {
+      ...carriers(own),
+      body: Effect.gen(function* () {
         const { lines } = yield* logOfRequest()
         assert.strictEqual(
           only(lines, "Dropped a carrier's answer that breaks the rules").annotations.broken_rules,
           `reason: Must be one of ${declineReasons.join(", ")}.`
         )
-      }),
-      carriers(own)
-    )
-  }
+      })
+    }
+  })
 })
 
 describe("a reply with more members than any valid reply has", () => {

@@ -61,11 +61,11 @@ const references = (storage: Storage["Service"]) =>
   })
 
 describe("a callback with the carrier's own reference", () => {
-  {
+  testInWorld("reaches the ask that the carrier accepted under this reference, once", () => {
     const scripted = callingBack("calls")
-    testInWorld(
-      "reaches the ask that the carrier accepted under this reference, once",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted),
+      body: Effect.gen(function* () {
         yield* work
         const first = yield* start({}, live)
         yield* pass(10)
@@ -75,36 +75,34 @@ describe("a callback with the carrier's own reference", () => {
         assert.strictEqual(yield* hear("no. 2", declined), "taken")
         assert.deepStrictEqual(yield* outcomes(first.id), ["calls pending"])
         assert.deepStrictEqual(yield* outcomes(second.id), ["calls quoted"])
-      }),
-      carriers(scripted)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is refused if it is forged", () => {
     const scripted = callingBack("calls")
-    testInWorld(
-      "is refused if it is forged",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
         assert.strictEqual(yield* hear("no. 1", offers(), false), "unknown")
         assert.strictEqual(yield* hear("no. 7", offers(), false), "unknown")
         assert.deepStrictEqual(yield* outcomes(id), ["calls pending"])
-      }),
-      carriers(scripted)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("gets a retry answer if it arrives before the ask is answered, and is not lost", () => {
     const hasty = carrier(
       "calls",
       () => Effect.delay(Effect.succeed({ kind: "pending", ref: "A-1", poll_after_ms: null }), 5_000),
       { mode: "callback", idempotent: false, rest: { callback: readCallback } }
     )
-    testInWorld(
-      "gets a retry answer if it arrives before the ask is answered, and is not lost",
-      Effect.gen(function* () {
+    return {
+      ...carriers(hasty),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(1_000)
@@ -112,91 +110,93 @@ describe("a callback with the carrier's own reference", () => {
         yield* pass(5_000)
         assert.strictEqual(yield* hear("A-1"), "taken")
         assert.deepStrictEqual(yield* outcomes(id), ["calls quoted"])
-      }),
-      carriers(hasty)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("with an unknown reference gets a retry answer for a minute, and then a not-found answer", () => {
     const scripted = callingBack("calls")
-    testInWorld(
-      "with an unknown reference gets a retry answer for a minute, and then a not-found answer",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted),
+      body: Effect.gen(function* () {
         assert.strictEqual(yield* hear("A-9"), again)
         yield* pass(minuteMs - 1)
         assert.strictEqual(yield* hear("A-9"), again)
         yield* pass(1)
         assert.strictEqual(yield* hear("A-9"), "unknown")
         assert.strictEqual(yield* hear("x".repeat(201)), "unknown")
-      }),
-      carriers(scripted)
-    )
-  }
+      })
+    }
+  })
 
-  {
-    const scripted = repeating()
-    testInWorld(
-      "never reaches another organization: a reference in use makes the second reply unreadable, which is logged",
-      Effect.gen(function* () {
-        const { live: key } = yield* stranger
-        yield* work
-        const { id } = yield* start({}, live)
-        yield* pass(10)
-        const other = { ...live, key }
-        let theirs = ""
-        const lines = yield* logOf(
-          Effect.gen(function* () {
-            theirs = (yield* start({}, other)).id
-            yield* runDue
-          })
-        )
-        assert.include(
-          String(only(lines, "Dropped a carrier's answer that breaks the rules").annotations.broken_rules),
-          "ref: "
-        )
-        assert.strictEqual(yield* hear("A-1"), "taken")
-        assert.deepStrictEqual(yield* outcomes(id), ["calls quoted"])
-        const { carriers, quote_ids } = (yield* read(theirs, other)).quote_request
-        assert.deepStrictEqual([carriers[0]?.reason, quote_ids], ["unreadable_answer", []])
-      }),
-      carriers(scripted)
-    )
-  }
+  testInWorld(
+    "never reaches another organization: a reference in use makes the second reply unreadable, which is logged",
+    () => {
+      const scripted = repeating()
+      return {
+        ...carriers(scripted),
+        body: Effect.gen(function* () {
+          const { live: key } = yield* stranger
+          yield* work
+          const { id } = yield* start({}, live)
+          yield* pass(10)
+          const other = { ...live, key }
+          let theirs = ""
+          const lines = yield* logOf(
+            Effect.gen(function* () {
+              theirs = (yield* start({}, other)).id
+              yield* runDue
+            })
+          )
+          assert.include(
+            String(only(lines, "Dropped a carrier's answer that breaks the rules").annotations.broken_rules),
+            "ref: "
+          )
+          assert.strictEqual(yield* hear("A-1"), "taken")
+          assert.deepStrictEqual(yield* outcomes(id), ["calls quoted"])
+          const { carriers, quote_ids } = (yield* read(theirs, other)).quote_request
+          assert.deepStrictEqual([carriers[0]?.reason, quote_ids], ["unreadable_answer", []])
+        })
+      }
+    }
+  )
 
-  {
-    const scripted = repeating()
-    testInWorld(
-      "reaches the newest ask if the carrier reuses a reference after the first ask has ended or was erased",
-      Effect.gen(function* () {
-        yield* work
-        yield* start({}, live)
-        yield* pass(10)
-        assert.strictEqual(yield* hear("A-1", declined), "taken")
-        const { id } = yield* start({}, live)
-        yield* pass(10)
-        assert.strictEqual(yield* hear("A-1"), "taken")
-        assert.deepStrictEqual(yield* outcomes(id), ["calls quoted"])
-        yield* start()
-        yield* pass(2_000)
-        yield* reset()
-        assert.strictEqual(yield* hear("A-1"), "taken")
-        const after = yield* start({}, live)
-        yield* pass(10)
-        assert.deepStrictEqual(yield* outcomes(after.id), ["calls pending"])
-      }),
-      carriers(scripted)
-    )
-  }
+  testInWorld(
+    "reaches the newest ask if the carrier reuses a reference after the first ask has ended or was erased",
+    () => {
+      const scripted = repeating()
+      return {
+        ...carriers(scripted),
+        body: Effect.gen(function* () {
+          yield* work
+          yield* start({}, live)
+          yield* pass(10)
+          assert.strictEqual(yield* hear("A-1", declined), "taken")
+          const { id } = yield* start({}, live)
+          yield* pass(10)
+          assert.strictEqual(yield* hear("A-1"), "taken")
+          assert.deepStrictEqual(yield* outcomes(id), ["calls quoted"])
+          yield* start()
+          yield* pass(2_000)
+          yield* reset()
+          assert.strictEqual(yield* hear("A-1"), "taken")
+          const after = yield* start({}, live)
+          yield* pass(10)
+          assert.deepStrictEqual(yield* outcomes(after.id), ["calls pending"])
+        })
+      }
+    }
+  )
 
-  {
+  testInWorld("is optional: a carrier without references names the ask by its idempotency key", () => {
     const unnamed = prompt(
       "calls",
       { kind: "pending", ref: "", poll_after_ms: null },
       { mode: "callback", rest: { callback: readCallback } }
     )
-    testInWorld(
-      "is optional: a carrier without references names the ask by its idempotency key",
-      Effect.gen(function* () {
+    return {
+      ...carriers(unnamed),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* start({}, live)
@@ -204,12 +204,11 @@ describe("a callback with the carrier's own reference", () => {
         assert.strictEqual(yield* hear(unnamed.asks[0]?.ask.idempotency_key ?? ""), "taken")
         assert.strictEqual(yield* hear(""), "unknown")
         assert.deepStrictEqual(yield* outcomes(id), ["calls quoted"])
-      }),
-      carriers(unnamed)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("may say that the answer is ready to be polled", () => {
     const polls: Array<string> = []
     const notifying = callingBack("calls", {
       rest: {
@@ -220,9 +219,9 @@ describe("a callback with the carrier's own reference", () => {
           })
       }
     })
-    testInWorld(
-      "may say that the answer is ready to be polled",
-      Effect.gen(function* () {
+    return {
+      ...carriers(notifying),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
@@ -231,48 +230,50 @@ describe("a callback with the carrier's own reference", () => {
         assert.deepStrictEqual(yield* outcomes(id), ["calls pending"])
         yield* pass(2_000)
         assert.deepStrictEqual([polls, yield* outcomes(id)], [["no. 1"], ["calls quoted"]])
-      }),
-      carriers(notifying)
-    )
-  }
+      })
+    }
+  })
 
-  {
-    const scripted = callingBack("calls")
-    testInWorld(
-      "creates few records if its reference is unknown, however many callbacks arrive, and no records remain after an hour",
-      Effect.gen(function* () {
-        yield* Effect.forkScoped((yield* Retention).forever)
-        const storage = yield* Storage
-        const rows = Effect.map(
-          Effect.forEach(kinds.all, ({ name: kind }) =>
-            storage.page({ workspace_id: directoryWorkspace, kind, order: "oldest", limit: 10_000, after: null })
-          ),
-          (pages) => pages.flatMap(({ records }) => records)
-        )
-        const before = yield* rows
-        const counts: Array<number> = []
-        for (let round = 0; round < 4; round++) {
-          for (let nth = 0; nth < 400; nth++) assert.strictEqual(yield* hear(`anna-${round}-${nth}@example.com`), again)
-          const found = yield* rows
-          counts.push(found.length - before.length)
-          assert.notInclude(JSON.stringify(found), "anna")
-          yield* pass(minuteMs)
-        }
-        assert.isAbove(counts[0] ?? 0, 0)
-        assert.strictEqual(counts[3], counts[0])
-        assert.isBelow(counts[3] ?? 0, 400)
-        yield* pass(60 * minuteMs)
-        assert.lengthOf(yield* rows, before.length)
-      }),
-      carriers(scripted)
-    )
-  }
+  testInWorld(
+    "creates few records if its reference is unknown, however many callbacks arrive, and no records remain after an hour",
+    () => {
+      const scripted = callingBack("calls")
+      return {
+        ...carriers(scripted),
+        body: Effect.gen(function* () {
+          yield* Effect.forkScoped((yield* Retention).forever)
+          const storage = yield* Storage
+          const rows = Effect.map(
+            Effect.forEach(kinds.all, ({ name: kind }) =>
+              storage.page({ workspace_id: directoryWorkspace, kind, order: "oldest", limit: 10_000, after: null })
+            ),
+            (pages) => pages.flatMap(({ records }) => records)
+          )
+          const before = yield* rows
+          const counts: Array<number> = []
+          for (let round = 0; round < 4; round++) {
+            for (let nth = 0; nth < 400; nth++)
+              assert.strictEqual(yield* hear(`anna-${round}-${nth}@example.com`), again)
+            const found = yield* rows
+            counts.push(found.length - before.length)
+            assert.notInclude(JSON.stringify(found), "anna")
+            yield* pass(minuteMs)
+          }
+          assert.isAbove(counts[0] ?? 0, 0)
+          assert.strictEqual(counts[3], counts[0])
+          assert.isBelow(counts[3] ?? 0, 400)
+          yield* pass(60 * minuteMs)
+          assert.lengthOf(yield* rows, before.length)
+        })
+      }
+    }
+  )
 
-  {
+  testInWorld("is not readable in storage, and is erased with its request", () => {
     const scripted = callingBack("calls")
-    testInWorld(
-      "is not readable in storage, and is erased with its request",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
@@ -285,32 +286,30 @@ describe("a callback with the carrier's own reference", () => {
         yield* eraseRequest(id)
         assert.deepStrictEqual(yield* rows, [])
         assert.strictEqual(yield* hear("no. 1"), again)
-      }),
-      carriers(scripted)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is found after a seal key rotation", () => {
     const scripted = callingBack("calls")
-    testInWorld(
-      "is found after a seal key rotation",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
         const rotated = yield* anotherHost({ ...carriers(scripted), seal_keys: sealKeys(1, 0) })
         assert.strictEqual(yield* rotated(hear("no. 1")), "taken")
         assert.deepStrictEqual(yield* outcomes(id), ["calls quoted"])
-      }),
-      carriers(scripted)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is forgotten when its quotes are erased", () => {
     const scripted = callingBack("calls")
-    testInWorld(
-      "is forgotten when its quotes are erased",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted),
+      body: Effect.gen(function* () {
         const storage = yield* Storage
         const retention = yield* Retention
         const kept = Effect.map(references(storage), ({ records }) => records.length)
@@ -323,8 +322,7 @@ describe("a callback with the carrier's own reference", () => {
         yield* pass(2 * dayMs)
         yield* retention.sweep(directoryWorkspace)
         assert.strictEqual(yield* kept, 0)
-      }),
-      carriers(scripted)
-    )
-  }
+      })
+    }
+  })
 })

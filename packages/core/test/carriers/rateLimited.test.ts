@@ -38,37 +38,35 @@ describe("a rate-limited ask", () => {
     )
   }
 
-  {
+  testInWorld("ends as rate limited after five attempts with increasing pauses", () => {
     const refusing = prompt("busy", busy(100), { idempotent: false })
-    testInWorld(
-      "ends as rate limited after five attempts with increasing pauses",
-      Effect.gen(function* () {
+    return {
+      ...carriers(refusing),
+      body: Effect.gen(function* () {
         assert.deepStrictEqual(yield* after(60), ["busy no_answer rate_limited"])
         assert.lengthOf(refusing.asks, 5)
         const pauses = secondsOf(refusing).map((at, place, all) => at - (all[place - 1] ?? 0))
         for (const [place, least] of [0, 0.5, 1, 2, 4].entries()) assert.isAtLeast(pauses[place] ?? -1, least)
-      }),
-      carriers(refusing)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("ends as rate limited immediately if the carrier demands a longer wait than the time left", () => {
     const refusing = prompt("busy", busy(89_500))
-    testInWorld(
-      "ends as rate limited immediately if the carrier demands a longer wait than the time left",
-      Effect.gen(function* () {
+    return {
+      ...carriers(refusing),
+      body: Effect.gen(function* () {
         assert.deepStrictEqual(yield* after(1), ["busy no_answer rate_limited"])
         assert.lengthOf(refusing.asks, 1)
-      }),
-      carriers(refusing)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("ends with the same reason as an ask that the carrier's declared rate delays for too long", () => {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
-    testInWorld(
-      "ends with the same reason as an ask that the carrier's declared rate delays for too long",
-      Effect.gen(function* () {
+    return {
+      ...carriers(rationed),
+      body: Effect.gen(function* () {
         yield* work
         const started = yield* Effect.forEach([1, 2, 3], () => start({}, live))
         yield* pass(59_000)
@@ -76,17 +74,16 @@ describe("a rate-limited ask", () => {
         const ended = yield* Effect.forEach(started, ({ id }) => outcomes(id))
         assert.sameMembers(ended.flat(), ["rationed quoted", "rationed quoted", "rationed no_answer rate_limited"])
         assert.lengthOf(rationed.asks, 2)
-      }),
-      carriers(rationed)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("does not open the carrier's circuit", () => {
     const refusing = prompt("busy", busy(0))
     const other = prompt("other")
-    testInWorld(
-      "does not open the carrier's circuit",
-      Effect.gen(function* () {
+    return {
+      ...carriers(refusing, other),
+      body: Effect.gen(function* () {
         yield* work
         for (let i = 0; i < 6; i++) yield* start({}, live)
         for (let passed = 0; passed < 40; passed++) yield* pass(1_000)
@@ -94,12 +91,11 @@ describe("a rate-limited ask", () => {
         const { id } = yield* start({}, live)
         yield* pass(10)
         assert.deepStrictEqual(yield* outcomes(id), ["busy pending", "other quoted"])
-      }),
-      carriers(refusing, other)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is polled again at the time that the carrier names", () => {
     const polls: Array<number> = []
     const polled = prompt(
       "polled",
@@ -115,15 +111,14 @@ describe("a rate-limited ask", () => {
         }
       }
     )
-    testInWorld(
-      "is polled again at the time that the carrier names",
-      Effect.gen(function* () {
+    return {
+      ...carriers(polled),
+      body: Effect.gen(function* () {
         assert.deepStrictEqual(yield* after(33), ["polled quoted"])
         assert.deepStrictEqual(polls, [2, 32])
-      }),
-      carriers(polled)
-    )
-  }
+      })
+    }
+  })
 })
 
 describe("over HTTP,", () => {

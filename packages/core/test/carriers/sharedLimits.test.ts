@@ -63,67 +63,63 @@ const mostInAMinute = (moments: ReadonlyArray<number>): number =>
   Math.max(...moments.map((from) => moments.filter((at) => at >= from && at < from + 60_000).length))
 
 describe("hosts that share one storage", () => {
-  {
-    const rate_per_minute = 120
-    const minutes = 10
-    const asked = [1, 2, 3].map(() => slow("rationed", 100, offers(), { rate_per_minute }))
-    testInWorld(
-      "together stay within a carrier's declared rate, and use all of it",
-      Effect.gen(function* () {
-        for (const [place, client] of (yield* clients).entries()) {
-          yield* Effect.forkScoped(insisting(client, callTo(asked[place] ?? assert.fail())))
-        }
-        for (let passed = 0; passed < minutes * 60 - 1; passed++) yield* pass(1_000)
-        for (const own of asked) assert.isAbove(own.asks.length, 0)
-        const moments = asked.flatMap(({ asks }) => asks.map(({ at }) => at))
-        assert.isAtMost(moments.length, rate_per_minute * minutes * 1.05)
-        assert.isAtLeast(moments.length, rate_per_minute * minutes * 0.95)
-        assert.isAtMost(mostInAMinute(moments), rate_per_minute)
-      })
-    )
-  }
+  testInWorld(
+    "together stay within a carrier's declared rate, and use all of it",
+    Effect.gen(function* () {
+      const rate_per_minute = 120
+      const minutes = 10
+      const asked = [1, 2, 3].map(() => slow("rationed", 100, offers(), { rate_per_minute }))
+      for (const [place, client] of (yield* clients).entries()) {
+        yield* Effect.forkScoped(insisting(client, callTo(asked[place] ?? assert.fail())))
+      }
+      for (let passed = 0; passed < minutes * 60 - 1; passed++) yield* pass(1_000)
+      for (const own of asked) assert.isAbove(own.asks.length, 0)
+      const moments = asked.flatMap(({ asks }) => asks.map(({ at }) => at))
+      assert.isAtMost(moments.length, rate_per_minute * minutes * 1.05)
+      assert.isAtLeast(moments.length, rate_per_minute * minutes * 0.95)
+      assert.isAtMost(mostInAMinute(moments), rate_per_minute)
+    })
+  )
 
-  {
-    let running = 0
-    let most = 0
-    const counted = Effect.acquireUseRelease(
-      Effect.sync(() => {
-        running++
-        most = Math.max(most, running)
-      }),
-      () => Effect.as(Effect.sleep(2_000), offers()),
-      () => Effect.sync(() => running--)
-    )
-    const asked = [1, 2, 3].map(() => carrier("narrow", () => counted, { max_concurrent: 4 }))
-    const quick = prompt("quick")
-    testInWorld(
-      "together have no more calls in progress than a carrier allows, and delay no other carrier",
-      Effect.gen(function* () {
-        const hosts = yield* clients
-        for (const [place, client] of hosts.entries()) {
-          const asking = insisting(client, callTo(asked[place] ?? assert.fail()))
-          yield* Effect.all([asking, asking, asking], { concurrency: "unbounded" }).pipe(Effect.forkScoped)
-        }
-        yield* pass(100)
-        assert.strictEqual(running, 4)
-        const others = yield* Effect.forEach(hosts, (client) =>
-          client.ask(callTo(quick), Effect.succeed(true), Effect.succeed(true))
-        )
-        for (const other of others) assert.strictEqual(other._tag, "replied")
-        for (let passed = 0; passed < 60; passed++) yield* pass(1_000)
-        assert.strictEqual(most, 4)
-        for (const own of asked) assert.isAbove(own.asks.length, 0)
-        assert.isAbove(asked.flatMap(({ asks }) => asks).length, 90)
-      })
-    )
-  }
+  testInWorld(
+    "together have no more calls in progress than a carrier allows, and delay no other carrier",
+    Effect.gen(function* () {
+      let running = 0
+      let most = 0
+      const counted = Effect.acquireUseRelease(
+        Effect.sync(() => {
+          running++
+          most = Math.max(most, running)
+        }),
+        () => Effect.as(Effect.sleep(2_000), offers()),
+        () => Effect.sync(() => running--)
+      )
+      const asked = [1, 2, 3].map(() => carrier("narrow", () => counted, { max_concurrent: 4 }))
+      const quick = prompt("quick")
+      const hosts = yield* clients
+      for (const [place, client] of hosts.entries()) {
+        const asking = insisting(client, callTo(asked[place] ?? assert.fail()))
+        yield* Effect.all([asking, asking, asking], { concurrency: "unbounded" }).pipe(Effect.forkScoped)
+      }
+      yield* pass(100)
+      assert.strictEqual(running, 4)
+      const others = yield* Effect.forEach(hosts, (client) =>
+        client.ask(callTo(quick), Effect.succeed(true), Effect.succeed(true))
+      )
+      for (const other of others) assert.strictEqual(other._tag, "replied")
+      for (let passed = 0; passed < 60; passed++) yield* pass(1_000)
+      assert.strictEqual(most, 4)
+      for (const own of asked) assert.isAbove(own.asks.length, 0)
+      assert.isAbove(asked.flatMap(({ asks }) => asks).length, 90)
+    })
+  )
 
-  {
+  testInWorld("do not ask a carrier whose circuit another host has opened, and send one trial ask for all", () => {
     const sick = prompt("sick", unavailable("maintenance"), { idempotent: false })
     const well = prompt("sick")
-    testInWorld(
-      "do not ask a carrier whose circuit another host has opened, and send one trial ask for all",
-      Effect.gen(function* () {
+    return {
+      ...carriers(sick),
+      body: Effect.gen(function* () {
         const stop = yield* work
         for (let i = 0; i < 20; i++) {
           yield* start({}, live)
@@ -142,12 +138,11 @@ describe("hosts that share one storage", () => {
           yield* pass(1_000)
         }
         assert.lengthOf(well.asks, 3)
-      }),
-      carriers(sick)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("take over a dead host's slots after a while", () => {
     const character: Character = { max_concurrent: 1 }
     const hangs = silent("narrow", character)
     const answers = prompt("narrow", offers(), character)
@@ -165,9 +160,9 @@ describe("hosts that share one storage", () => {
         get: (key) => unlessDead(storage.get(key))
       }
     }
-    testInWorld(
-      "take over a dead host's slots after a while",
-      Effect.gen(function* () {
+    return {
+      ...carriers(answers),
+      body: Effect.gen(function* () {
         const storage = yield* Storage
         yield* Effect.provideService(join(hangs), Storage, dying(storage))
         yield* start({}, live)
@@ -180,18 +175,17 @@ describe("hosts that share one storage", () => {
         assert.lengthOf(answers.asks, 0)
         for (let passed = 0; passed < 4; passed++) yield* pass(1_000)
         assert.deepStrictEqual(yield* outcomes(id), ["narrow quoted"])
-      }),
-      carriers(answers)
-    )
-  }
+      })
+    }
+  })
 })
 
 describe("a carrier's call count", () => {
-  {
+  testInWorld("is kept per connection: organizations do not limit each other", () => {
     const rationed = appointing({}, { rate_per_minute: 1 })
-    testInWorld(
-      "is kept per connection: organizations do not limit each other",
-      Effect.gen(function* () {
+    return {
+      ...carriers(rationed),
+      body: Effect.gen(function* () {
         yield* work
         const access = yield* Access
         const { id: organization_id } = yield* access.createOrganization("Another agency")
@@ -201,16 +195,15 @@ describe("a carrier's call count", () => {
         yield* Effect.forEach([live, { ...live, key }, live, { ...live, key }], (options) => start({}, options))
         yield* pass(10)
         assert.lengthOf(rationed.asks, 2)
-      }),
-      carriers(rationed)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is kept per environment if a carrier has no connections", () => {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
-    testInWorld(
-      "is kept per environment if a carrier has no connections",
-      Effect.gen(function* () {
+    return {
+      ...carriers(rationed),
+      body: Effect.gen(function* () {
         yield* work
         yield* Effect.forEach([live, {}, live, {}], (options) => start({}, options))
         yield* pass(10)
@@ -219,8 +212,7 @@ describe("a carrier's call count", () => {
           rationed.asks.map(({ ask }) => ask.environment),
           ["live", "sandbox"]
         )
-      }),
-      carriers(rationed)
-    )
-  }
+      })
+    }
+  })
 })

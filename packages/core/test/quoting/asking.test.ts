@@ -18,11 +18,11 @@ import { beginning, feed, live, outcomes, pass, read, start, testInWorld, work }
 const secondsOf = (carrier: ScriptedCarrier) => carrier.asks.map(({ at }) => (at - beginning) / 1_000)
 
 describe("asking a carrier", () => {
-  {
+  testInWorld("times out after 15 seconds, and the request ends without waiting for the deadline", () => {
     const never = silent("never", { idempotent: false, attempt_timeout_ms: 3_600_000 })
-    testInWorld(
-      "times out after 15 seconds, and the request ends without waiting for the deadline",
-      Effect.gen(function* () {
+    return {
+      ...carriers(never),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(14_900)
@@ -30,10 +30,9 @@ describe("asking a carrier", () => {
         yield* pass(100)
         assert.deepStrictEqual(yield* outcomes(id), ["never no_answer timeout"])
         assert.strictEqual((yield* read(id, live)).quote_request.status_details.reason, "no_carrier_answered")
-      }),
-      carriers(never)
-    )
-  }
+      })
+    }
+  })
 
   for (const reason of ["carrier_error", "timeout"] as const) {
     const once = carrier("flaky", (_, nth) => Effect.succeed(nth === 1 ? unavailable(reason) : offers()))
@@ -57,72 +56,72 @@ describe("asking a carrier", () => {
     )
   }
 
-  {
+  testInWorld("is repeated at most once", () => {
     const broken = prompt("broken", unavailable("carrier_error"))
-    testInWorld(
-      "is repeated at most once",
-      Effect.gen(function* () {
+    return {
+      ...carriers(broken),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(95_000)
         assert.lengthOf(broken.asks, 2)
         assert.deepStrictEqual(yield* outcomes(id), ["broken no_answer carrier_error"])
-      }),
-      carriers(broken)
-    )
-  }
+      })
+    }
+  })
 
-  {
-    const others: ReadonlyArray<readonly [string, CarrierReply]> = [
-      ["declined", declined],
-      ["rate_limited", unavailable("rate_limited")],
-      ["maintenance", unavailable("maintenance")]
-    ]
-    const scripted = others.map(([id, reply]) => prompt(id, reply))
-    const careful = prompt("careful", unavailable("carrier_error"), { idempotent: false })
-    testInWorld(
-      "does not repeat an ask after a decline or a refusal, or if the carrier cannot recognize a repeat",
-      Effect.gen(function* () {
-        yield* work
-        const { id } = yield* start({}, live)
-        yield* pass(95_000)
-        for (const { asks } of [...scripted, careful]) assert.lengthOf(asks, 1)
-        assert.deepStrictEqual(yield* outcomes(id), [
-          "declined declined prior_claims",
-          "rate_limited no_answer rate_limited",
-          "maintenance no_answer maintenance",
-          "careful no_answer carrier_error"
-        ])
-      }),
-      carriers(...scripted, careful)
-    )
-  }
+  testInWorld(
+    "does not repeat an ask after a decline or a refusal, or if the carrier cannot recognize a repeat",
+    () => {
+      const others: ReadonlyArray<readonly [string, CarrierReply]> = [
+        ["declined", declined],
+        ["rate_limited", unavailable("rate_limited")],
+        ["maintenance", unavailable("maintenance")]
+      ]
+      const scripted = others.map(([id, reply]) => prompt(id, reply))
+      const careful = prompt("careful", unavailable("carrier_error"), { idempotent: false })
+      return {
+        ...carriers(...scripted, careful),
+        body: Effect.gen(function* () {
+          yield* work
+          const { id } = yield* start({}, live)
+          yield* pass(95_000)
+          for (const { asks } of [...scripted, careful]) assert.lengthOf(asks, 1)
+          assert.deepStrictEqual(yield* outcomes(id), [
+            "declined declined prior_claims",
+            "rate_limited no_answer rate_limited",
+            "maintenance no_answer maintenance",
+            "careful no_answer carrier_error"
+          ])
+        })
+      }
+    }
+  )
 
-  {
+  testInWorld("starts no attempt when less than the carrier's typical time is left", () => {
     const late = prompt(
       "late",
       { kind: "unavailable", reason: "timeout", retry_after_ms: 86_000 },
       { typical_ms: 5_000 }
     )
-    testInWorld(
-      "starts no attempt when less than the carrier's typical time is left",
-      Effect.gen(function* () {
+    return {
+      ...carriers(late),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(89_000)
         assert.lengthOf(late.asks, 1)
         assert.deepStrictEqual(yield* outcomes(id), ["late no_answer timeout"])
-      }),
-      carriers(late)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("ends open asks at the deadline after 90 seconds, and completes a request that has an offer", () => {
     const early = slow("early", 10_000)
     const never = polled("never", Number.POSITIVE_INFINITY)
-    testInWorld(
-      "ends open asks at the deadline after 90 seconds, and completes a request that has an offer",
-      Effect.gen(function* () {
+    return {
+      ...carriers(early, never),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(89_999)
@@ -132,16 +131,15 @@ describe("asking a carrier", () => {
         assert.strictEqual(quote_request.status_details.reason, "quotes_ready_some_silent")
         assert.strictEqual(quote_request.deadline_at, "2026-11-20T12:01:30.000Z")
         assert.strictEqual(quote_request.updated_at, quote_request.deadline_at)
-      }),
-      carriers(early, never)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("ignores an answer after the request has ended", () => {
     const answers = slow("answers", 200)
-    testInWorld(
-      "ignores an answer after the request has ended",
-      Effect.gen(function* () {
+    return {
+      ...carriers(answers),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(500)
@@ -150,19 +148,18 @@ describe("asking a carrier", () => {
         yield* pass(100_000)
         assert.deepStrictEqual(yield* read(id, live), before)
         assert.deepStrictEqual(yield* feed(live), events)
-      }),
-      carriers(answers)
-    )
-  }
+      })
+    }
+  })
 })
 
 describe("a host that keeps to a carrier's limits", () => {
-  {
+  testInWorld("runs at most as many concurrent asks as the carrier allows, and delays no other carrier", () => {
     const narrow = slow("narrow", 2_000, offers(), { max_concurrent: 2 })
     const quick = prompt("quick")
-    testInWorld(
-      "runs at most as many concurrent asks as the carrier allows, and delays no other carrier",
-      Effect.gen(function* () {
+    return {
+      ...carriers(narrow, quick),
+      body: Effect.gen(function* () {
         yield* work
         const started = yield* Effect.forEach(Array.from({ length: 6 }), () => start({}, live))
         yield* pass(100)
@@ -173,16 +170,15 @@ describe("a host that keeps to a carrier's limits", () => {
         yield* pass(10_000)
         assert.lengthOf(narrow.asks, 6)
         for (const { id } of started) assert.deepStrictEqual(yield* outcomes(id), ["narrow quoted", "quick quoted"])
-      }),
-      carriers(narrow, quick)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("begins at most as many asks per minute as the carrier allows", () => {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 3 })
-    testInWorld(
-      "begins at most as many asks per minute as the carrier allows",
-      Effect.gen(function* () {
+    return {
+      ...carriers(rationed),
+      body: Effect.gen(function* () {
         yield* work
         yield* Effect.forEach(Array.from({ length: 8 }), () => start({}, live))
         yield* pass(59_900)
@@ -192,17 +188,23 @@ describe("a host that keeps to a carrier's limits", () => {
         yield* pass(60_000)
         // The last two ran out of time, because their requests ended after 90 seconds.
         assert.lengthOf(rationed.asks, 6)
-      }),
-      carriers(rationed)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("does not load an ask that waits for the next minute", () => {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
     let commits = 0
-    testInWorld(
-      "does not load an ask that waits for the next minute",
-      Effect.gen(function* () {
+    return {
+      ...carriers(rationed),
+      around: (storage) => ({
+        ...storage,
+        commit: (change) => {
+          commits++
+          return storage.commit(change)
+        }
+      }),
+      body: Effect.gen(function* () {
         yield* work
         const started = yield* Effect.forEach(Array.from({ length: 50 }), () => start({}, live))
         // By then the starts themselves are in the request log.
@@ -213,26 +215,16 @@ describe("a host that keeps to a carrier's limits", () => {
         yield* pass(40_000)
         assert.lengthOf(rationed.asks, 2)
         for (const { id } of started) assert.notStrictEqual((yield* read(id, live)).quote_request.status, "in_progress")
-      }),
-      {
-        ...carriers(rationed),
-        around: (storage) => ({
-          ...storage,
-          commit: (change) => {
-            commits++
-            return storage.commit(change)
-          }
-        })
-      }
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is not blocked by a carrier that hangs, however many asks are open", () => {
     const hangs = silent("hangs", { idempotent: false })
     const quick = prompt("quick")
-    testInWorld(
-      "is not blocked by a carrier that hangs, however many asks are open",
-      Effect.gen(function* () {
+    return {
+      ...carriers(hangs, quick),
+      body: Effect.gen(function* () {
         yield* work
         const started = yield* Effect.forEach(Array.from({ length: 300 }), () => start({}, live))
         yield* pass(1_000)
@@ -240,16 +232,15 @@ describe("a host that keeps to a carrier's limits", () => {
         assert.lengthOf(quick.asks, 300)
         const last = started.at(-1)
         assert.deepStrictEqual(yield* outcomes(last?.id ?? ""), ["hangs pending", "quick quoted"])
-      }),
-      carriers(hangs, quick)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("waits for at most 2,000 answers concurrently, and starts further asks once some have ended", () => {
     const hangs = silent("hangs", { rate_per_minute: 10_000, max_concurrent: 10_000 })
-    testInWorld(
-      "waits for at most 2,000 answers concurrently, and starts further asks once some have ended",
-      Effect.gen(function* () {
+    return {
+      ...carriers(hangs),
+      body: Effect.gen(function* () {
         yield* work
         yield* Effect.forEach(Array.from({ length: 2_010 }), () => start({}, live))
         // In two steps: with so many fibers, the last one may run only after the clock's first move.
@@ -261,8 +252,7 @@ describe("a host that keeps to a carrier's limits", () => {
           hangs.asks.filter(({ ask }) => ask.attempt === 1),
           2_010
         )
-      }),
-      carriers(hangs)
-    )
-  }
+      })
+    }
+  })
 })

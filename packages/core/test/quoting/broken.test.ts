@@ -80,7 +80,7 @@ describe("an adapter that breaks its contract", () => {
     )
   }
 
-  {
+  testInWorld("frees its slot for the next ask", () => {
     let asks = 0
     const broken = rogue(
       "broken",
@@ -90,17 +90,16 @@ describe("an adapter that breaks its contract", () => {
       },
       { max_concurrent: 1, idempotent: false }
     )
-    testInWorld(
-      "frees its slot for the next ask",
-      Effect.gen(function* () {
+    return {
+      ...carriers(broken),
+      body: Effect.gen(function* () {
         yield* work
         for (let i = 0; i < 5; i++) {
           yield* start({}, live)
           yield* pass(10)
         }
         assert.strictEqual(asks, 5)
-      }),
-      carriers(broken)
-    )
-  }
+      })
+    }
+  })
 })

@@ -25,15 +25,15 @@ describe("a carrier's ask", () => {
 })
 
 describe("a carrier's question", () => {
-  {
+  testInWorld("waits a day for an answer, and then the request ends", () => {
     const asks = prompt("asks", {
       kind: "question",
       questions: [{ path: "application.vehicles.0.vin", label: "What is the <i>VIN</i>?", allowed_values: [] }]
     })
     const well = prompt("well", offers(), { typical_ms: 2_000 })
-    testInWorld(
-      "waits a day for an answer, and then the request ends",
-      Effect.gen(function* () {
+    return {
+      ...carriers(asks, well),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)
         yield* pass(10)
@@ -54,10 +54,9 @@ describe("a carrier's question", () => {
         const ended = (yield* read(id, live)).quote_request
         assert.strictEqual(ended.status_details.reason, "quotes_ready_action_not_taken")
         assert.strictEqual(ended.version, quote_request.version + 1)
-      }),
-      carriers(asks, well)
-    )
-  }
+      })
+    }
+  })
 })
 
 const facts = {
@@ -119,7 +118,7 @@ describe("a carrier's ask", () => {
     )
   }
 
-  {
+  testInWorld("has the assumptions from the day of the start, even after midnight", () => {
     const later: Array<CarrierAsk> = []
     const lasting = prompt("lasting", offers(offer({ refresh_after_ms: minuteMs })), {
       rest: {
@@ -130,9 +129,9 @@ describe("a carrier's ask", () => {
           })
       }
     })
-    testInWorld(
-      "has the assumptions from the day of the start, even after midnight",
-      Effect.gen(function* () {
+    return {
+      ...carriers(lasting),
+      body: Effect.gen(function* () {
         yield* TestClock.setTime(toMillis("2026-11-20T23:59:30.000Z"))
         yield* work
         yield* start({ line: "renters" }, live)
@@ -142,18 +141,17 @@ describe("a carrier's ask", () => {
         assert.deepInclude(second?.facts, { effective_date: "2026-11-21" })
         assert.deepStrictEqual(second?.facts, first?.ask.facts)
         assert.deepStrictEqual(second?.assumptions, first?.ask.assumptions)
-      }),
-      carriers(lasting)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is not made if facts are missing, and their paths are listed", () => {
     const needs = prompt("needs", offers(), { needs: ["vehicles.*.vin", "applicant.email"] })
     const wants = prompt("wants", offers(), { wants: ["vehicles.*.vin", "applicant.email"] })
     const general = prompt("general", offers())
-    testInWorld(
-      "is not made if facts are missing, and their paths are listed",
-      Effect.gen(function* () {
+    return {
+      ...carriers(needs, wants, general),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)
         yield* pass(10)
@@ -165,18 +163,17 @@ describe("a carrier's ask", () => {
           missing_facts: ["application.vehicles.0.vin", "application.applicant.email"],
           asked_at: null
         })
-      }),
-      carriers(needs, wants, general)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is not made without the disclosure if the carrier uses credit, and never outside its states", () => {
     const uses = prompt("uses", offers(), { uses_credit: true, states: ["TX", "CA"] })
     const distant = prompt("distant", offers(), { states: ["AK"] })
     const near = prompt("near", offers(), { states: ["TX", "CA"] })
-    testInWorld(
-      "is not made without the disclosure if the carrier uses credit, and never outside its states",
-      Effect.gen(function* () {
+    return {
+      ...carriers(uses, distant, near),
+      body: Effect.gen(function* () {
         yield* work
         const without = yield* start({ line: "personal_auto" }, live)
         const disclosed = yield* start({ line: "personal_auto", credit_disclosure_receipt_id: "receipt-0002" }, live)
@@ -196,31 +193,32 @@ describe("a carrier's ask", () => {
           uses.asks.map(({ ask }) => ask.credit_disclosed),
           [true, false]
         )
-      }),
-      carriers(uses, distant, near)
-    )
-  }
+      })
+    }
+  })
 
-  {
-    const distant = prompt("distant", offers(), { states: ["AK"] })
-    testInWorld(
-      "fails the request immediately if no carrier is left, and reports which carriers were not asked and why",
-      Effect.gen(function* () {
-        yield* work
-        const { id } = yield* start({}, live)
-        yield* pass(10)
-        const { quote_request } = yield* read(id, live)
-        assert.deepStrictEqual(
-          [quote_request.status, quote_request.status_details.reason, quote_request.version],
-          ["failed", "no_carrier_available", 2]
-        )
-        assert.deepStrictEqual(yield* outcomes(id), ["distant not_asked state_not_served"])
-        assert.deepStrictEqual(
-          (yield* feed(live)).map(({ type }) => type),
-          ["quote_request.queued", "quote_request.failed"]
-        )
-      }),
-      carriers(distant)
-    )
-  }
+  testInWorld(
+    "fails the request immediately if no carrier is left, and reports which carriers were not asked and why",
+    () => {
+      const distant = prompt("distant", offers(), { states: ["AK"] })
+      return {
+        ...carriers(distant),
+        body: Effect.gen(function* () {
+          yield* work
+          const { id } = yield* start({}, live)
+          yield* pass(10)
+          const { quote_request } = yield* read(id, live)
+          assert.deepStrictEqual(
+            [quote_request.status, quote_request.status_details.reason, quote_request.version],
+            ["failed", "no_carrier_available", 2]
+          )
+          assert.deepStrictEqual(yield* outcomes(id), ["distant not_asked state_not_served"])
+          assert.deepStrictEqual(
+            (yield* feed(live)).map(({ type }) => type),
+            ["quote_request.queued", "quote_request.failed"]
+          )
+        })
+      }
+    }
+  )
 })

@@ -4,12 +4,12 @@ import { carrier, carriers, offers, prompt, unavailable } from "./carriers.ts"
 import { advance, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
 
 describe("a carrier's circuit", () => {
-  {
+  testInWorld("opens for a minute when half of 20 asks were errors", () => {
     const sick = carrier("sick", (_, nth) => Effect.succeed(nth % 2 === 0 ? unavailable("maintenance") : offers()))
     const well = prompt("well")
-    testInWorld(
-      "opens for a minute when half of 20 asks were errors",
-      Effect.gen(function* () {
+    return {
+      ...carriers(sick, well),
+      body: Effect.gen(function* () {
         yield* work
         for (let i = 0; i < 20; i++) {
           yield* start({}, live)
@@ -23,18 +23,17 @@ describe("a carrier's circuit", () => {
         const after = yield* start({}, live)
         yield* pass(10)
         assert.deepStrictEqual(yield* outcomes(after.id), ["sick quoted", "well quoted"])
-      }),
-      carriers(sick, well)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("closes again only after a successful ask", () => {
     const sick = carrier("sick", (_, nth) => Effect.succeed(nth === 22 ? offers() : unavailable("maintenance")), {
       idempotent: false
     })
-    testInWorld(
-      "closes again only after a successful ask",
-      Effect.gen(function* () {
+    return {
+      ...carriers(sick),
+      body: Effect.gen(function* () {
         yield* work
         const asksNext = Effect.gen(function* () {
           const before = sick.asks.length
@@ -50,32 +49,30 @@ describe("a carrier's circuit", () => {
         yield* pass(60_000)
         assert.isTrue(yield* asksNext)
         assert.isTrue(yield* asksNext)
-      }),
-      carriers(sick)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("stays closed while fewer than half the asks are errors", () => {
     const mostly = carrier("mostly", (_, nth) => Effect.succeed(nth % 5 < 2 ? unavailable("maintenance") : offers()))
-    testInWorld(
-      "stays closed while fewer than half the asks are errors",
-      Effect.gen(function* () {
+    return {
+      ...carriers(mostly),
+      body: Effect.gen(function* () {
         yield* work
         for (let i = 0; i < 45; i++) {
           yield* start({}, live)
           yield* pass(10)
         }
         assert.lengthOf(mostly.asks, 45)
-      }),
-      carriers(mostly)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("uses real time, even in a sandbox whose clock is ahead", () => {
     const sick = prompt("sick", unavailable("maintenance"))
-    testInWorld(
-      "uses real time, even in a sandbox whose clock is ahead",
-      Effect.gen(function* () {
+    return {
+      ...carriers(sick),
+      body: Effect.gen(function* () {
         yield* advance(3_600)
         yield* work
         for (let i = 0; i < 20; i++) {
@@ -86,16 +83,15 @@ describe("a carrier's circuit", () => {
         const { id } = yield* start()
         yield* pass(1_010)
         assert.strictEqual((yield* read(id)).quote_request.carriers[0]?.reason, "circuit_open")
-      }),
-      carriers(sick)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is separate for each line", () => {
     const sick = prompt("sick", unavailable("maintenance"))
-    testInWorld(
-      "is separate for each line",
-      Effect.gen(function* () {
+    return {
+      ...carriers(sick),
+      body: Effect.gen(function* () {
         yield* work
         for (let i = 0; i < 20; i++) {
           yield* start({ line: "renters" }, live)
@@ -107,8 +103,7 @@ describe("a carrier's circuit", () => {
         const same = yield* start({ line: "renters" }, live)
         yield* pass(10)
         assert.strictEqual((yield* read(same.id, live)).quote_request.status_details.reason, "no_carrier_available")
-      }),
-      carriers(sick)
-    )
-  }
+      })
+    }
+  })
 })

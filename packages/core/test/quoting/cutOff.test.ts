@@ -28,11 +28,11 @@ const deadly = (id: string, times: number) =>
   carrier(id, (_, nth) => (nth <= times ? Effect.never : Effect.succeed(offers())), { idempotent: true })
 
 describe("an ask interrupted by its process's death", () => {
-  {
+  testInWorld("is not repeated if the carrier does not recognize repeats, which the timeline shows", () => {
     const scripted = carrier("once", () => Effect.never, { idempotent: false })
-    testInWorld(
-      "is not repeated if the carrier does not recognize repeats, which the timeline shows",
-      Effect.gen(function* () {
+    return {
+      ...inWorldOfDeaths(scripted),
+      body: Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* workAndDie
         yield* runDue
@@ -43,15 +43,14 @@ describe("an ask interrupted by its process's death", () => {
         const { entries } = yield* Effect.flatMap(Timelines, (timelines) => timelines.read(id))
         const faults = entries.flatMap((entry) => (entry.what === "exchange" ? [entry.details.fault] : []))
         assert.deepStrictEqual(faults, ["ProcessEnded"])
-      }),
-      inWorldOfDeaths(scripted)
-    )
-  }
-  {
+      })
+    }
+  })
+  testInWorld("is repeated once after a pause, and then fails with a reason in the timeline", () => {
     const scripted = deadly("deadly", Number.POSITIVE_INFINITY)
-    testInWorld(
-      "is repeated once after a pause, and then fails with a reason in the timeline",
-      Effect.gen(function* () {
+    return {
+      ...inWorldOfDeaths(scripted),
+      body: Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* workAndDie
         yield* runDue
@@ -73,16 +72,15 @@ describe("an ask interrupted by its process's death", () => {
           [1, "ProcessEnded"],
           [2, "ProcessEnded"]
         ])
-      }),
-      inWorldOfDeaths(scripted)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is answered if another ask caused the death", () => {
     const innocent = deadly("innocent", 1)
-    testInWorld(
-      "is answered if another ask caused the death",
-      Effect.gen(function* () {
+    return {
+      ...inWorldOfDeaths(innocent),
+      body: Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* workAndDie
         yield* runDue
@@ -90,10 +88,9 @@ describe("an ask interrupted by its process's death", () => {
         yield* runDue
         assert.lengthOf(innocent.asks, 2)
         assert.deepStrictEqual(yield* outcomes(id), ["innocent quoted"])
-      }),
-      inWorldOfDeaths(innocent)
-    )
-  }
+      })
+    }
+  })
 
   for (const [what, deaths, outcome] of [
     ["has crashed two processes", 2, "accepts no_answer carrier_error"],

@@ -96,23 +96,22 @@ describe("a poll that", () => {
     )
   }
 
-  {
+  testInWorld("cannot be repeated before the deadline fails its carrier with the failure's reason", () => {
     const closed = prompt(
       "polled",
       { kind: "pending", ref: "r", poll_after_ms: 2_000 },
       { rest: { poll: () => Effect.succeed(Reply.unavailable("maintenance", 600_000)) } }
     )
-    testInWorld(
-      "cannot be repeated before the deadline fails its carrier with the failure's reason",
-      Effect.gen(function* () {
+    return {
+      ...carriers(closed),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(3_000)
         assert.deepStrictEqual(yield* outcomes(id), ["polled no_answer maintenance"])
-      }),
-      carriers(closed)
-    )
-  }
+      })
+    }
+  })
 })
 
 describe("a poll over HTTP that is answered", () => {

@@ -28,12 +28,12 @@ const hedged = (first: Answer, second: Answer) =>
   )
 
 describe("a hedge", () => {
-  {
+  testInWorld("sends an identical ask to an idempotent carrier that stalls, and to no other carrier", () => {
     const stalls = hedged([14, offers()], [1, offers()])
     const careful = slow("careful", 14_000, offers(), { hedge_after_ms: 4_000, idempotent: false })
-    testInWorld(
-      "sends an identical ask to an idempotent carrier that stalls, and to no other carrier",
-      Effect.gen(function* () {
+    return {
+      ...carriers(stalls, careful),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(5_000)
@@ -43,25 +43,23 @@ describe("a hedge", () => {
         yield* pass(20_000)
         assert.lengthOf(careful.asks, 1)
         assert.lengthOf((yield* read(id, live)).quotes, 2)
-      }),
-      carriers(stalls, careful)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("counts against the carrier's limits", () => {
     const stalls = slow("stalls", 14_000, offers(), { hedge_after_ms: 1_000, max_concurrent: 1 })
-    testInWorld(
-      "counts against the carrier's limits",
-      Effect.gen(function* () {
+    return {
+      ...carriers(stalls),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(20_000)
         assert.lengthOf(stalls.asks, 1)
         assert.deepStrictEqual(yield* outcomes(id), ["stalls quoted"])
-      }),
-      carriers(stalls)
-    )
-  }
+      })
+    }
+  })
 
   const unreadable: CarrierReply = JSON.parse('{ "kind": "declined", "reason": "full_moon" }')
   const races: ReadonlyArray<readonly [string, Answer, Answer, number, string]> = [
@@ -97,37 +95,35 @@ describe("a hedge", () => {
     )
   }
 
-  {
+  testInWorld("is not sent if the first call has already failed", () => {
     const failing = hedged([1, unavailable("maintenance")], [1, offers()])
-    testInWorld(
-      "is not sent if the first call has already failed",
-      Effect.gen(function* () {
+    return {
+      ...carriers(failing),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(1_000)
         assert.deepStrictEqual(yield* outcomes(id), ["hedged no_answer maintenance"])
         yield* pass(10_000)
         assert.deepStrictEqual(secondsOf(failing), [0])
-      }),
-      carriers(failing)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is not sent once the person's data was erased", () => {
     const stalls = hedged([14, offers()], [1, offers()])
-    testInWorld(
-      "is not sent once the person's data was erased",
-      Effect.gen(function* () {
+    return {
+      ...carriers(stalls),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(3_000)
         yield* Effect.flatMap(Erasures, ({ erase }) => erase({ quote_request_id: id }, { by: "ticket 1" }))
         yield* pass(20_000)
         assert.deepStrictEqual(secondsOf(stalls), [0])
-      }),
-      carriers(stalls)
-    )
-  }
+      })
+    }
+  })
 
   testRecorded(
     "that throws is recorded with the first call's answer",

@@ -106,20 +106,19 @@ describe("an offer is checked before it is saved:", () => {
   }
 
   // In quadratic time, this would take many seconds.
-  {
+  testInWorld("text of a hundred thousand opening brackets is truncated like any other text", () => {
     const opening = prompt("opening", offers(offer({ product: `<b>Best</b> ${"<".repeat(100_000)}` })))
-    testInWorld(
-      "text of a hundred thousand opening brackets is truncated like any other text",
-      Effect.gen(function* () {
+    return {
+      ...carriers(opening),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)
         yield* pass(10)
         const [quote] = (yield* read(id, live)).quotes
         assert.strictEqual(quote?.source.product, `Best ${"<".repeat(495)}`)
-      }),
-      carriers(opening)
-    )
-  }
+      })
+    }
+  })
 
   const fine: ReadonlyArray<Partial<CarrierOffer>> = [
     { premium: null, term_months: null, billing_cycle: null, product: null, expires_at: null },
@@ -127,11 +126,11 @@ describe("an offer is checked before it is saved:", () => {
     { subjects: [cover("bodily_injury_per_person", 3_000_000), cover("a_code_of_tomorrow", 1)] },
     { handoff_url: "https://carrier.example/offers/1?token=x" }
   ]
-  {
+  testInWorld("it is accepted with unknown, unusual or extreme values", () => {
     const well = fine.map((changes, i) => prompt(`well-${i}`, offers(offer(changes))))
-    testInWorld(
-      "it is accepted with unknown, unusual or extreme values",
-      Effect.gen(function* () {
+    return {
+      ...carriers(...well),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)
         yield* pass(10)
@@ -139,26 +138,24 @@ describe("an offer is checked before it is saved:", () => {
           yield* outcomes(id),
           fine.map((_, i) => `well-${i} quoted`)
         )
-      }),
-      carriers(...well)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("an answer without offers is unreadable", () => {
     const none = prompt("none", { kind: "offers", offers: [] })
-    testInWorld(
-      "an answer without offers is unreadable",
-      Effect.gen(function* () {
+    return {
+      ...carriers(none),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
         assert.deepStrictEqual(yield* outcomes(id), ["none no_answer unreadable_answer"])
-      }),
-      carriers(none)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("its text is cut to length without markup and control characters, and its times are in UTC", () => {
     const dirty = "<b>Best</b>\u0000 price\u001b[31m<script>x"
     const long = `${"a".repeat(499)}\u{1F600}`
     const texts = prompt(
@@ -182,9 +179,9 @@ describe("an offer is checked before it is saved:", () => {
         })
       )
     )
-    testInWorld(
-      "its text is cut to length without markup and control characters, and its times are in UTC",
-      Effect.gen(function* () {
+    return {
+      ...carriers(texts),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)
         yield* pass(10)
@@ -196,10 +193,9 @@ describe("an offer is checked before it is saved:", () => {
         assert.isAtMost(quote?.coverage.conditions[1]?.length ?? 0, 500)
         assert.isTrue(quote?.coverage.conditions[1]?.isWellFormed())
         assert.strictEqual(quote?.availability.expires_at, "2026-12-01T00:00:00.000Z")
-      }),
-      carriers(texts)
-    )
-  }
+      })
+    }
+  })
 })
 
 describe("a carrier's action", () => {
@@ -254,15 +250,15 @@ describe("a carrier's questions", () => {
 })
 
 describe("several offers from one carrier", () => {
-  {
+  testInWorld("each become a quote, in one step of the request", () => {
     const three = prompt(
       "three",
       offers(...[3, 1, 2].map((n) => offer({ offer_ref: `offer-${n}`, product: `Tier ${n}` })))
     )
     const says = prompt("says", declined)
-    testInWorld(
-      "each become a quote, in one step of the request",
-      Effect.gen(function* () {
+    return {
+      ...carriers(three, says),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
@@ -281,16 +277,15 @@ describe("several offers from one carrier", () => {
           (yield* feed(live)).filter(({ type }) => type === "quote.created"),
           3
         )
-      }),
-      carriers(three, says)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("from forty carriers that answer concurrently are all recorded, one version after another", () => {
     const many = Array.from({ length: 40 }, (_, i) => prompt(`carrier-${i}`))
-    testInWorld(
-      "from forty carriers that answer concurrently are all recorded, one version after another",
-      Effect.gen(function* () {
+    return {
+      ...carriers(...many),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
@@ -299,8 +294,7 @@ describe("several offers from one carrier", () => {
         assert.strictEqual(quote_request.version, 42)
         assert.strictEqual(quote_request.status_details.reason, "quotes_ready")
         for (const { asks } of many) assert.lengthOf(asks, 1)
-      }),
-      carriers(...many)
-    )
-  }
+      })
+    }
+  })
 })

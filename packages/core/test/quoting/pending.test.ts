@@ -44,11 +44,11 @@ describe("a carrier that is polled", () => {
     )
   }
 
-  {
+  testInWorld("is not polled after the request has ended, and the log does not mention a late answer", () => {
     const scripted = polled("polled", Number.POSITIVE_INFINITY, 10_000)
-    testInWorld(
-      "is not polled after the request has ended, and the log does not mention a late answer",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted),
+      body: Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest({}, 95_000)
         const { length } = scripted.polls
         assert.isAtMost(length, 9)
@@ -57,12 +57,11 @@ describe("a carrier that is polled", () => {
         assert.deepStrictEqual(yield* outcomes(id), ["polled no_answer timeout"])
         only(lines, "Did not poll a carrier: it has answered, or its request has ended")
         assert.notInclude(lines.map(({ text }) => text).join(), "late")
-      }),
-      carriers(scripted)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("may fail a poll: the accepted ask is polled again", () => {
     let polls = 0
     const shaky = prompt(
       "shaky",
@@ -76,31 +75,30 @@ describe("a carrier that is polled", () => {
         }
       }
     )
-    testInWorld(
-      "may fail a poll: the accepted ask is polled again",
-      Effect.gen(function* () {
+    return {
+      ...carriers(shaky),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(30_000)
         assert.strictEqual(polls, 3)
         assert.lengthOf(shaky.asks, 1)
         assert.deepStrictEqual(yield* outcomes(id), ["shaky quoted"])
-      }),
-      carriers(shaky)
-    )
-  }
+      })
+    }
+  })
 })
 
 const hear = (carrierId: string, ...[ref, reply, genuine]: Parameters<typeof callbackOf>) =>
   Effect.flatMap(Asking, (asking) => asking.callback(carrierId, callbackOf(ref, reply, genuine)))
 
 describe("a carrier that calls back", () => {
-  {
+  testInWorld("is accepted if its callback is genuine, and a repeat changes nothing", () => {
     const scripted = callingBack("calls")
     const other = callingBack("other")
-    testInWorld(
-      "is accepted if its callback is genuine, and a repeat changes nothing",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted, other),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(5_000)
@@ -113,17 +111,16 @@ describe("a carrier that calls back", () => {
         assert.isTrue(yield* hear("calls", ref, offers(offer({ offer_ref: "another" }))))
         assert.isTrue(yield* hear("calls", ref, declined))
         assert.deepStrictEqual(yield* read(id, live), before)
-      }),
-      carriers(scripted, other)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is refused if the callback is altered, has an unknown reference, or names another carrier's ask", () => {
     const scripted = callingBack("calls")
     const other = callingBack("other")
-    testInWorld(
-      "is refused if the callback is altered, has an unknown reference, or names another carrier's ask",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted, other),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
@@ -136,16 +133,15 @@ describe("a carrier that calls back", () => {
         assert.isFalse(yield* hear("calls", other.asks[0]?.ask.idempotency_key ?? "", offers()))
         assert.isFalse(yield* hear("nobody", ref, offers()))
         assert.deepStrictEqual(yield* read(id, live), before)
-      }),
-      carriers(scripted, other)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is too late after the deadline, even if the request has not ended yet", () => {
     const scripted = callingBack("calls")
-    testInWorld(
-      "is too late after the deadline, even if the request has not ended yet",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted),
+      body: Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* runDue
         yield* pass(90_001)
@@ -157,12 +153,11 @@ describe("a carrier that calls back", () => {
         assert.isTrue(yield* hear("calls", scripted.asks[0]?.ask.idempotency_key ?? "", offers()))
         assert.deepStrictEqual(yield* feed(live), before)
         assert.deepStrictEqual((yield* read(id, live)).quotes, [])
-      }),
-      carriers(scripted)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is refused if its adapter cannot read the callback", () => {
     const scripted = callingBack("calls", {
       rest: {
         callback: () => {
@@ -170,23 +165,22 @@ describe("a carrier that calls back", () => {
         }
       }
     })
-    testInWorld(
-      "is refused if its adapter cannot read the callback",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted),
+      body: Effect.gen(function* () {
         yield* start({}, live)
         yield* runDue
         assert.isFalse(yield* hear("calls", scripted.asks[0]?.ask.idempotency_key ?? "", offers()))
-      }),
-      carriers(scripted)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is recorded once, however many copies of its callback arrive concurrently", () => {
     const scripted = callingBack("calls")
     const others = Array.from({ length: 5 }, (_, i) => callingBack(`other-${i}`))
-    testInWorld(
-      "is recorded once, however many copies of its callback arrive concurrently",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted, ...others),
+      body: Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* runDue
         const all = [scripted, scripted, scripted, ...others, ...others]
@@ -203,10 +197,9 @@ describe("a carrier that calls back", () => {
           (yield* feed(live)).filter(({ type }) => type === "quote.created"),
           6
         )
-      }),
-      carriers(scripted, ...others)
-    )
-  }
+      })
+    }
+  })
 })
 
 /** A host that runs due jobs and is interrupted while it waits for a carrier. It releases its jobs immediately. */
@@ -273,11 +266,12 @@ describe("an ask that a host leaves unfinished", () => {
     )
   }
 
-  {
+  testInWorld("is recorded before it is made, and not repeated by another host after the first host has died", () => {
     const scripted = forgetful("gone", false)
-    testInWorld(
-      "is recorded before it is made, and not repeated by another host after the first host has died",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted),
+      around: (storage) => ({ ...storage, release: () => Effect.void }),
+      body: Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* workAndBreakOff
         yield* runDue
@@ -286,19 +280,15 @@ describe("an ask that a host leaves unfinished", () => {
         yield* runDue
         assert.lengthOf(scripted.asks, 1)
         assert.deepStrictEqual(yield* outcomes(id), ["gone no_answer timeout"])
-      }),
-      {
-        ...carriers(scripted),
-        around: (storage) => ({ ...storage, release: () => Effect.void })
-      }
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is released by a host that stops gracefully, without waiting for a lease", () => {
     const scripted = forgetful("stopped", false)
-    testInWorld(
-      "is released by a host that stops gracefully, without waiting for a lease",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted),
+      body: Effect.gen(function* () {
         const stop = yield* work
         const { id } = yield* start({}, live)
         yield* pass(100)
@@ -310,23 +300,21 @@ describe("an ask that a host leaves unfinished", () => {
           jobs.map(({ kind, lease }) => [kind, lease]),
           [["ask_carrier", 2]]
         )
-      }),
-      carriers(scripted)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("is avoided by a host that stops gracefully, which waits five seconds for answers", () => {
     const scripted = slow("slow", 3_000, offers(), { idempotent: false })
-    testInWorld(
-      "is avoided by a host that stops gracefully, which waits five seconds for answers",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted),
+      body: Effect.gen(function* () {
         const stop = yield* work
         const { id } = yield* start({}, live)
         yield* pass(100)
         yield* stop
         assert.deepStrictEqual(yield* outcomes(id), ["slow quoted"])
-      }),
-      carriers(scripted)
-    )
-  }
+      })
+    }
+  })
 })

@@ -220,11 +220,11 @@ describe("the link to a carrier", () => {
     })
   )
 
-  {
+  testInWorld("is in no quote before the host knows its own address", () => {
     const address = Deferred.makeUnsafe<string>()
-    testInWorld(
-      "is in no quote before the host knows its own address",
-      Effect.gen(function* () {
+    return {
+      public_url: Deferred.await(address),
+      body: Effect.gen(function* () {
         const { id } = yield* start()
         const moving = yield* Effect.forkChild(advance(60))
         yield* pass(0)
@@ -236,17 +236,16 @@ describe("the link to a carrier", () => {
         for (const quote of quotes) {
           assert.include(JSON.stringify(quote), `"https://quotes.example.com/go/${tokenOf(quote)}"`)
         }
-      }),
-      { public_url: Deferred.await(address) }
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("redirects to the carrier in live, without facts in our URL; an offer without a page has no link", () => {
     const handoff_url = "https://carrier.example/offers/1?token=x"
     const scripted = prompt("prompt", offers(offer({ handoff_url }), offer({ offer_ref: "offer-2" })))
-    testInWorld(
-      "redirects to the carrier in live, without facts in our URL; an offer without a page has no link",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
@@ -268,10 +267,9 @@ describe("the link to a carrier", () => {
           second?.next_actions.map(({ type }) => type),
           ["request_assistance"]
         )
-      }),
-      carriers(scripted)
-    )
-  }
+      })
+    }
+  })
 })
 
 const refreshing = (found: (nth: number) => CarrierRefresh | Effect.Effect<never>, character: Character = {}) => {
@@ -293,15 +291,15 @@ const refreshing = (found: (nth: number) => CarrierRefresh | Effect.Effect<never
 }
 
 describe("a carrier with a refreshed offer", () => {
-  {
+  testInWorld("creates the next version of the same quote, at most once a minute", () => {
     const scripted = refreshing((nth) => ({
       kind: "offer",
       reason: "rechecked",
       offer: offer({ offer_ref: `look-${nth}`, ...(nth < 3 && { refresh_after_ms: 0 }) })
     }))
-    testInWorld(
-      "creates the next version of the same quote, at most once a minute",
-      Effect.gen(function* () {
+    return {
+      ...carriers(scripted),
+      body: Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(119_000)
@@ -314,10 +312,9 @@ describe("a carrier with a refreshed offer", () => {
           quotes.map(({ status_details, version }) => [version, status_details.reason]),
           [[4, "rechecked"]]
         )
-      }),
-      carriers(scripted)
-    )
-  }
+      })
+    }
+  })
 
   for (const [what, found, tries] of [
     ["is in maintenance every time", { kind: "unavailable", reason: "maintenance" }, 3],

@@ -183,11 +183,11 @@ describe("all wrong fields are reported in one answer,", () => {
     })
   )
 
-  {
+  testInWorld("and missing facts are requested only if nothing is wrong, before any carrier is asked", () => {
     const scripted = prompt("prompt")
-    testInWorld(
-      "and missing facts are requested only if nothing is wrong, before any carrier is asked",
-      Effect.gen(function* () {
+    return {
+      carriers: [scripted.adapter],
+      body: Effect.gen(function* () {
         const none = { line: "personal_auto", application: {} } as const
         const missing = yield* refusal(start(none))
         assert.deepStrictEqual([missing._tag, missing.retry_action], ["needs_information", "supply_facts"])
@@ -216,10 +216,9 @@ describe("all wrong fields are reported in one answer,", () => {
         assert.lengthOf(scripted.asks, 0)
         assert.lengthOf(yield* feed(), 0)
         assert.lengthOf((yield* list()).quote_requests, 0)
-      }),
-      { carriers: [scripted.adapter] }
-    )
-  }
+      })
+    }
+  })
 })
 
 describe("a start's scenario", () => {

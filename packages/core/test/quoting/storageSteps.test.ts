@@ -5,11 +5,12 @@ import { noting } from "./noting.ts"
 import { live, outcomes, pass, start, testInWorld, work } from "./support.ts"
 
 describe("in storage", () => {
-  {
+  testInWorld("a start is one change, and reads no record", () => {
     const { around, count, since } = noting()
-    testInWorld(
-      "a start is one change, and reads no record",
-      Effect.gen(function* () {
+    return {
+      ...carriers(prompt("acme")),
+      around,
+      body: Effect.gen(function* () {
         yield* start({}, live)
         const before = count()
         yield* start({}, live)
@@ -17,32 +18,34 @@ describe("in storage", () => {
           reads: [],
           changes: ["application consent quote_request request_key"]
         })
-      }),
-      { ...carriers(prompt("acme")), around }
-    )
-  }
+      })
+    }
+  })
 
-  {
-    const { around, count, since } = noting()
-    testInWorld(
-      "an ask loads its request and its facts once, and is three changes, two of them for the carrier's limits",
-      Effect.gen(function* () {
-        const { id } = yield* start({}, live)
-        const before = count()
-        yield* work
-        yield* pass(10)
-        // The choice of carriers comes before the ask: it reads the same records, and is a change of its own.
-        assert.deepStrictEqual(since(before), {
-          reads: [
-            ...["application", "application"],
-            ...["carrier_health", "carrier_health", "carrier_health"],
-            ...["quote_request", "quote_request"]
-          ],
-          changes: ["quote_request", "carrier_health", "carrier_health", "offer quote quote_request"]
+  testInWorld(
+    "an ask loads its request and its facts once, and is three changes, two of them for the carrier's limits",
+    () => {
+      const { around, count, since } = noting()
+      return {
+        ...carriers(prompt("acme")),
+        around,
+        body: Effect.gen(function* () {
+          const { id } = yield* start({}, live)
+          const before = count()
+          yield* work
+          yield* pass(10)
+          // The choice of carriers comes before the ask: it reads the same records, and is a change of its own.
+          assert.deepStrictEqual(since(before), {
+            reads: [
+              ...["application", "application"],
+              ...["carrier_health", "carrier_health", "carrier_health"],
+              ...["quote_request", "quote_request"]
+            ],
+            changes: ["quote_request", "carrier_health", "carrier_health", "offer quote quote_request"]
+          })
+          assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
         })
-        assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
-      }),
-      { ...carriers(prompt("acme")), around }
-    )
-  }
+      }
+    }
+  )
 })

@@ -52,11 +52,25 @@ export const world = ({
   return served === undefined ? whole : Layer.provide(whole, Layer.succeed(ServedRevisions, served))
 }
 
-/** A test in its own world, on the test clock. Its name is a rule of the specification. */
-export const testInWorld = (name: string, body: InWorld<unknown>, options: TestWorldOptions = {}): void =>
-  it.effect(name, () =>
-    Effect.andThen(TestClock.setTime(beginning), Effect.provide(Effect.scoped(body), world(options)))
-  )
+/** The options of a test's world, and what happens in it. */
+export interface Scripted extends TestWorldOptions {
+  readonly body: InWorld<unknown>
+}
+
+/**
+ * A test in its own world, on the test clock. Its name is a rule of the specification.
+ *
+ * If the body uses what the options contain, such as scripted carriers, pass a function that makes both.
+ */
+export const testInWorld = (
+  name: string,
+  body: InWorld<unknown> | (() => Scripted),
+  options: TestWorldOptions = {}
+): void =>
+  it.effect(name, () => {
+    const made = typeof body === "function" ? body() : { ...options, body }
+    return Effect.andThen(TestClock.setTime(beginning), Effect.provide(Effect.scoped(made.body), world(made)))
+  })
 
 /** The input of a start, by default with a new request_key each time. */
 export const startOf = (changes: { readonly line?: StandardLineName; readonly [field: string]: unknown } = {}) => {

@@ -45,11 +45,11 @@ const twoCells = () => {
 }
 
 describe("while a cell is lost,", () => {
-  {
+  testInWorld("old data in other cells is erased, and in the lost cell as soon as it is back", () => {
     const { around, state, swept } = twoCells()
-    testInWorld(
-      "old data in other cells is erased, and in the lost cell as soon as it is back",
-      Effect.gen(function* () {
+    return {
+      around,
+      body: Effect.gen(function* () {
         const { workspaces } = (yield* World).organization
         state.ofLost = workspaces.sandbox
         state.lost = "one"
@@ -60,32 +60,30 @@ describe("while a cell is lost,", () => {
         state.lost = ""
         yield* pass(minuteMs)
         assert.include(swept, workspaces.sandbox)
-      }),
-      { around }
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("a host stays ready, and names the lost cell", () => {
     const { around, state } = twoCells()
-    testInWorld(
-      "a host stays ready, and names the lost cell",
-      Effect.gen(function* () {
+    return {
+      around,
+      body: Effect.gen(function* () {
         state.lost = "one"
         assert.isTrue(yield* Quotewire.ready)
         assert.deepStrictEqual(yield* Quotewire.cells, [
           { name: "one", ready: false },
           { name: "other", ready: true }
         ])
-      }),
-      { around }
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("calls of workspaces in other cells are logged", () => {
     const { around, state } = twoCells()
-    testInWorld(
-      "calls of workspaces in other cells are logged",
-      Effect.gen(function* () {
+    return {
+      around,
+      body: Effect.gen(function* () {
         state.ofLost = (yield* World).organization.workspaces.live
         state.refuses = () => true
         yield* list({}, live)
@@ -94,16 +92,16 @@ describe("while a cell is lost,", () => {
           yield* pass(1_000)
         }
         assert.lengthOf((yield* requests({ limit: 100 })).requests, 3)
-      }),
-      { around }
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("the runner does not pause, because other cells may have work", () => {
     const { around, state } = twoCells()
-    testInWorld(
-      "the runner does not pause, because other cells may have work",
-      Effect.gen(function* () {
+    return {
+      around,
+      carriers: [prompt("first").adapter],
+      body: Effect.gen(function* () {
         yield* work
         yield* pass(1_000)
         state.ofLost = (yield* World).organization.workspaces.live
@@ -115,8 +113,7 @@ describe("while a cell is lost,", () => {
         const { id } = yield* start({}, live)
         yield* pass(0)
         assert.strictEqual((yield* read(id, live)).quote_request.status_details.reason, "quotes_ready")
-      }),
-      { around, carriers: [prompt("first").adapter] }
-    )
-  }
+      })
+    }
+  })
 })

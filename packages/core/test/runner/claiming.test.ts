@@ -69,11 +69,19 @@ describe("a runner", () => {
     { ...distant, carriers }
   )
 
-  {
+  testInWorld("claims once for due work, and again after a hint", () => {
     let claims = 0
-    testInWorld(
-      "claims once for due work, and again after a hint",
-      Effect.gen(function* () {
+    return {
+      around: (storage) => ({
+        ...storage,
+        claim: (query: ClaimQuery) =>
+          Effect.suspend(() => {
+            claims++
+            return storage.claim(query)
+          })
+      }),
+      carriers,
+      body: Effect.gen(function* () {
         yield* work
         yield* pass(100)
         claims = 0
@@ -82,42 +90,28 @@ describe("a runner", () => {
         assert.strictEqual(yield* reasonOf(id), "quotes_ready")
         // At the start, when the carriers are asked, and when each of the two has answered.
         assert.strictEqual(claims, 4)
-      }),
-      {
-        around: (storage) => ({
-          ...storage,
-          claim: (query: ClaimQuery) =>
-            Effect.suspend(() => {
-              claims++
-              return storage.claim(query)
-            })
-        }),
-        carriers
-      }
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("claims only occasionally for due work that another host has leased", () => {
     const claims: Array<ClaimQuery> = []
-    testInWorld(
-      "claims only occasionally for due work that another host has leased",
-      Effect.gen(function* () {
+    return {
+      carriers,
+      around: (storage) => ({
+        ...storage,
+        claim: (query) => {
+          claims.push(query)
+          return Effect.succeed({ jobs: [], next_due_at: query.now - 1, busy: false })
+        }
+      }),
+      body: Effect.gen(function* () {
         yield* work
         claims.length = 0
         yield* pass(1_000)
         assert.isAtLeast(claims.length, 1)
         assert.isAtMost(claims.length, 11)
-      }),
-      {
-        carriers,
-        around: (storage) => ({
-          ...storage,
-          claim: (query) => {
-            claims.push(query)
-            return Effect.succeed({ jobs: [], next_due_at: query.now - 1, busy: false })
-          }
-        })
-      }
-    )
-  }
+      })
+    }
+  })
 })

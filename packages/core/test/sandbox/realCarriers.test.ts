@@ -8,11 +8,11 @@ import {
   advance,
   anotherHost,
   feed,
-  type InWorld,
   pass,
   read,
   refusal,
   reset,
+  type Scripted,
   start,
   testInWorld,
   work
@@ -38,15 +38,18 @@ const outcomesOf = (id: string) =>
   )
 
 /** A test in which jobs run in the background. */
-const test = (name: string, body: InWorld<unknown>, ...all: ReadonlyArray<Pick<RealCarrier, "adapter">>) =>
-  testInWorld(name, Effect.andThen(work, body), carriers(...all))
+const test = (name: string, make: () => Scripted) =>
+  testInWorld(name, () => {
+    const { body, ...options } = make()
+    return { ...options, body: Effect.andThen(work, body) }
+  })
 
 describe("an advance of the clock", () => {
-  {
+  test("waits in real time for a carrier that is asked during the advance", () => {
     const takesItsTime = slow("slow", 6_000, offers(), { idempotent: false })
-    test(
-      "waits in real time for a carrier that is asked during the advance",
-      Effect.gen(function* () {
+    return {
+      ...carriers(takesItsTime),
+      body: Effect.gen(function* () {
         const { id } = yield* start()
         const took = yield* secondsOf(advanceInRealTime(3_600))
         assert.isAtLeast(took, 6)
@@ -55,25 +58,23 @@ describe("an advance of the clock", () => {
         assert.lengthOf(takesItsTime.asks, 1)
         const [created] = (yield* feed()).filter(({ type }) => type === "quote.created")
         assert.strictEqual(created?.occurred_at, "2026-11-20T12:00:07.000Z")
-      }),
-      takesItsTime
-    )
-  }
+      })
+    }
+  })
 
-  {
+  test("waits at most as long as an attempt may take", () => {
     const never = silent("silent", { attempt_timeout_ms: 5_000, idempotent: false })
-    test(
-      "waits at most as long as an attempt may take",
-      Effect.gen(function* () {
+    return {
+      ...carriers(never),
+      body: Effect.gen(function* () {
         const { id } = yield* start()
         assert.isBelow(yield* secondsOf(advanceInRealTime(3_600)), 7)
         assert.deepStrictEqual(yield* outcomesOf(id), ["silent no_answer timeout"])
-      }),
-      never
-    )
-  }
+      })
+    }
+  })
 
-  {
+  test("waits for a callback as long as an attempt may take, and then moves past the deadline", () => {
     const accepts = real(
       "accepts",
       (_, { idempotency_key }) => ({
@@ -82,35 +83,33 @@ describe("an advance of the clock", () => {
       }),
       { mode: "callback", attempt_timeout_ms: 4_000, typical_ms: 1_000 }
     )
-    test(
-      "waits for a callback as long as an attempt may take, and then moves past the deadline",
-      Effect.gen(function* () {
+    return {
+      ...carriers(accepts),
+      body: Effect.gen(function* () {
         const { id } = yield* start()
         const took = yield* secondsOf(advanceInRealTime(3_600))
         assert.isAtLeast(took, 4)
         assert.isBelow(took, 7)
         assert.deepStrictEqual(yield* outcomesOf(id), ["accepts no_answer timeout"])
-      }),
-      accepts
-    )
-  }
+      })
+    }
+  })
 
-  {
+  test("continues as soon as a carrier has called back", () => {
     const callsBack = kinds["calls back"]?.("calls-back", 3_000)
     if (callsBack === undefined) throw new Error("There is no such kind of carrier")
-    test(
-      "continues as soon as a carrier has called back",
-      Effect.gen(function* () {
+    return {
+      ...carriers(callsBack),
+      body: Effect.gen(function* () {
         yield* connected([callsBack])
         const { id } = yield* start()
         assert.isBelow(yield* secondsOf(advanceInRealTime(3_600)), 6)
         assert.deepStrictEqual(yield* outcomesOf(id), ["calls-back quoted"])
-      }),
-      callsBack
-    )
-  }
+      })
+    }
+  })
 
-  {
+  test("stops when a carrier must be asked to refresh its offer, and waits for the answer", () => {
     const refreshed: Array<string> = []
     const refreshes = real(
       "refreshes",
@@ -124,9 +123,9 @@ describe("an advance of the clock", () => {
         }
       }
     )
-    test(
-      "stops when a carrier must be asked to refresh its offer, and waits for the answer",
-      Effect.gen(function* () {
+    return {
+      ...carriers(refreshes),
+      body: Effect.gen(function* () {
         yield* start()
         const took = yield* secondsOf(advanceInRealTime(3_600))
         assert.isAtLeast(took, 3)
@@ -134,12 +133,11 @@ describe("an advance of the clock", () => {
         assert.deepStrictEqual(refreshed, ["2026-11-20T12:10:02.000Z"])
         const withdrawn = (yield* feed()).find(({ type }) => type === "quote.updated")
         assert.strictEqual(withdrawn?.occurred_at, "2026-11-20T12:10:02.000Z")
-      }),
-      refreshes
-    )
-  }
+      })
+    }
+  })
 
-  {
+  test("is refused with `wait` after a while, naming the time left and the carriers, and a retry continues it", () => {
     const polled = real(
       "polled",
       (_, { idempotency_key }) => ({
@@ -148,9 +146,9 @@ describe("an advance of the clock", () => {
       }),
       { mode: "poll" }
     )
-    test(
-      "is refused with `wait` after a while, naming the time left and the carriers, and a retry continues it",
-      Effect.gen(function* () {
+    return {
+      ...carriers(polled),
+      body: Effect.gen(function* () {
         const { id } = yield* start()
         const asking = yield* Effect.forkChild(refusal(advance(3_600, { idempotency_key: "an-hour" })))
         yield* pass(46_000)
@@ -163,16 +161,15 @@ describe("an advance of the clock", () => {
         const { workspace } = yield* Fiber.join(again)
         assert.strictEqual(workspace.clock_offset_seconds, 3_600)
         assert.deepStrictEqual(yield* outcomesOf(id), ["polled no_answer timeout"])
-      }),
-      polled
-    )
-  }
+      })
+    }
+  })
 
-  {
+  test("logs the carriers that it waits for, the remaining time and its speed, repeatedly while it waits", () => {
     const takesItsTime = slow("slow", 14_000)
-    test(
-      "logs the carriers that it waits for, the remaining time and its speed, repeatedly while it waits",
-      Effect.gen(function* () {
+    return {
+      ...carriers(takesItsTime),
+      body: Effect.gen(function* () {
         yield* start()
         const lines = yield* logOf(advanceInRealTime(60))
         const waits = lines.filter(({ text }) => text.includes("waits for carriers"))
@@ -183,30 +180,28 @@ describe("an advance of the clock", () => {
           assert.isAbove(Number(left_seconds), 0)
           assert.deepStrictEqual([typeof jobs, typeof jobs_per_second], ["number", "number"])
         }
-      }),
-      takesItsTime
-    )
-  }
+      })
+    }
+  })
 
-  {
+  test("logs nothing about a carrier that answers within a second", () => {
     const quick = slow("quick", 500)
-    test(
-      "logs nothing about a carrier that answers within a second",
-      Effect.gen(function* () {
+    return {
+      ...carriers(quick),
+      body: Effect.gen(function* () {
         const { id } = yield* start()
         const lines = yield* logOf(advanceInRealTime(60))
         assert.deepStrictEqual(yield* outcomesOf(id), ["quick quoted"])
         assert.deepStrictEqual(lines, [])
-      }),
-      quick
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("waits for a dead host's ask until the lease has expired, and then for the next host's ask", () => {
     const orphaned = slow("orphaned", 2_000, offers(), { idempotent: false })
-    testInWorld(
-      "waits for a dead host's ask until the lease has expired, and then for the next host's ask",
-      Effect.gen(function* () {
+    return {
+      ...carriers(orphaned),
+      body: Effect.gen(function* () {
         const { id } = yield* start()
         yield* advance(1)
         const storage = yield* Storage
@@ -218,16 +213,15 @@ describe("an advance of the clock", () => {
         assert.isBelow(took, 40)
         assert.deepStrictEqual(yield* outcomesOf(id), ["orphaned quoted"])
         assert.lengthOf(orphaned.asks, 1)
-      }),
-      carriers(orphaned)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  testInWorld("waits for an ask that another host makes", () => {
     const takesItsTime = slow("slow", 9_000, offers(), { idempotent: false })
-    testInWorld(
-      "waits for an ask that another host makes",
-      Effect.gen(function* () {
+    return {
+      ...carriers(takesItsTime),
+      body: Effect.gen(function* () {
         const there = yield* anotherHost(carriers(takesItsTime))
         yield* (yield* there(Runner.use(Effect.succeed))).forever
         const { id } = yield* start()
@@ -236,44 +230,44 @@ describe("an advance of the clock", () => {
         yield* advanceInRealTime(3_600)
         assert.deepStrictEqual(yield* outcomesOf(id), ["slow quoted"])
         assert.lengthOf(takesItsTime.asks, 1)
-      }),
-      carriers(takesItsTime)
-    )
-  }
+      })
+    }
+  })
 
-  {
+  test("ends if the sandbox is reset while it waits", () => {
     const never = silent("silent")
-    test(
-      "ends if the sandbox is reset while it waits",
-      Effect.gen(function* () {
+    return {
+      ...carriers(never),
+      body: Effect.gen(function* () {
         yield* start()
         const advancing = yield* Effect.forkChild(advance(3_600))
         yield* pass(3_000)
         yield* reset()
         yield* pass(2_000)
         assert.strictEqual((yield* Fiber.join(advancing)).workspace.clock_offset_seconds, 0)
-      }),
-      never
-    )
-  }
+      })
+    }
+  })
 
-  {
-    const untried = real("untried", () => ({ after_ms: 0, reply: offers() }))
-    testInWorld(
-      "moves past the deadline of a carrier that no host asks, even if no host runs jobs, and reports it as not asked",
-      Effect.gen(function* () {
-        const { id } = yield* start()
-        const took = yield* secondsOf(advanceInRealTime(3_600))
-        assert.isAtLeast(took, 59)
-        assert.isBelow(took, 63)
-        const { quote_request } = yield* read(id)
-        assert.deepStrictEqual(
-          quote_request.carriers.map(({ asked_at, outcome }) => [asked_at, outcome]),
-          [[null, "no_answer"]]
-        )
-        assert.lengthOf(untried.asks, 0)
-      }),
-      carriers(untried)
-    )
-  }
+  testInWorld(
+    "moves past the deadline of a carrier that no host asks, even if no host runs jobs, and reports it as not asked",
+    () => {
+      const untried = real("untried", () => ({ after_ms: 0, reply: offers() }))
+      return {
+        ...carriers(untried),
+        body: Effect.gen(function* () {
+          const { id } = yield* start()
+          const took = yield* secondsOf(advanceInRealTime(3_600))
+          assert.isAtLeast(took, 59)
+          assert.isBelow(took, 63)
+          const { quote_request } = yield* read(id)
+          assert.deepStrictEqual(
+            quote_request.carriers.map(({ asked_at, outcome }) => [asked_at, outcome]),
+            [[null, "no_answer"]]
+          )
+          assert.lengthOf(untried.asks, 0)
+        })
+      }
+    }
+  )
 })

@@ -110,11 +110,15 @@ describe("time in a sandbox", () => {
     })
   )
 
-  {
+  testInWorld("logs the remaining time and the speed while an advance takes long", () => {
     let isSlow = false
-    testInWorld(
-      "logs the remaining time and the speed while an advance takes long",
-      Effect.gen(function* () {
+    return {
+      around: (storage) => ({
+        ...storage,
+        commit: (change) =>
+          Effect.suspend(() => (isSlow ? Effect.delay(storage.commit(change), 4_000) : storage.commit(change)))
+      }),
+      body: Effect.gen(function* () {
         yield* start({ line: "personal_auto", scenario: "quotes_ready" })
         isSlow = true
         const lines = yield* logOf(
@@ -128,16 +132,9 @@ describe("time in a sandbox", () => {
         assert.isNotEmpty(told)
         const numbers = ["left_seconds", "jobs", "jobs_per_second"]
         for (const { annotations } of told) for (const name of numbers) assert.isAbove(Number(annotations[name]), 0)
-      }),
-      {
-        around: (storage) => ({
-          ...storage,
-          commit: (change) =>
-            Effect.suspend(() => (isSlow ? Effect.delay(storage.commit(change), 4_000) : storage.commit(change)))
-        })
-      }
-    )
-  }
+      })
+    }
+  })
 
   testInWorld(
     "adds up two concurrent advances, and both return when all work is done",
