@@ -60,6 +60,29 @@ const start = Effect.gen(function* () {
   return { quotewire, address, env, run, json, tokenWith }
 })
 
+/** A host on which the carrier, over an organization's connection, has declined a request. */
+const withRequest = Effect.gen(function* () {
+  const host = yield* start
+  const { json, quotewire, run } = host
+  const { organization_id } = yield* json("organizations", "create", "Acme")
+  const organization = ["--organization", organization_id]
+  const live = ["--environment", "live"]
+  const connection = ["connections", "set", ...organization, "--carrier", "mga:acme", ...live]
+  yield* run(connection, "producer_code=1\napi_key=Zq7xSecretZq7x")
+  const { key } = yield* json("keys", "create", ...organization, ...live, "--kind", "server")
+  const client = quotewire.client(key)
+  const { id } = yield* Effect.promise(() =>
+    client.start_quote_request({
+      line: "renters",
+      consent_receipt_id: "receipt-1",
+      request_key: "once",
+      application: Applications.smallest.renters
+    })
+  )
+  yield* Effect.promise(() => client.wait_for_quotes(id))
+  return { ...host, id, organization_id }
+})
+
 describe("a command with an operator's token", () => {
   it.live("manages a host's organizations and keys", () =>
     Effect.gen(function* () {
@@ -80,9 +103,9 @@ describe("a command with an operator's token", () => {
     })
   )
 
-  it.live("sets connections, shows timelines, and erases data", () =>
+  it.live("sets a connection, lists it, and never shows its secret", () =>
     Effect.gen(function* () {
-      const { env, json, quotewire, run, tokenWith } = yield* start
+      const { json, run } = yield* start
       const { organization_id } = yield* json("organizations", "create", "Acme")
       const place = ["--organization", organization_id, "--carrier", "mga:acme", "--environment", "live"]
       const set = yield* run(["connections", "set", ...place], "producer_code=1\napi_key=Zq7xSecretZq7x")
@@ -91,27 +114,12 @@ describe("a command with an operator's token", () => {
       const wrong = yield* run(["connections", "set", ...place], "producer_code=1")
       assert.include(wrong.err, "api_key: This field is required.")
       assert.include((yield* run(["connections", "list", "--organization", organization_id])).out, "mga:acme  live")
+    })
+  )
 
-      const { key } = yield* json(
-        "keys",
-        "create",
-        "--organization",
-        organization_id,
-        "--environment",
-        "live",
-        "--kind",
-        "server"
-      )
-      const client = quotewire.client(key)
-      const { id } = yield* Effect.promise(() =>
-        client.start_quote_request({
-          line: "renters",
-          consent_receipt_id: "receipt-1",
-          request_key: "once",
-          application: Applications.smallest.renters
-        })
-      )
-      yield* Effect.promise(() => client.wait_for_quotes(id))
+  it.live("shows a request's timeline, and what the carrier answered only with the facts scope", () =>
+    Effect.gen(function* () {
+      const { env, id, run, tokenWith } = yield* withRequest
       const shown = yield* run(["requests", "show", id])
       assert.match(shown.out, /\nmga:acme\n(?: .*\n)* +\d+\.\d{3} {2}outcome {4}declined \(prior_claims\)/)
       assert.notInclude((yield* run(["requests", "show", id, "--json"])).out, "Not for this person.")
@@ -123,11 +131,22 @@ describe("a command with an operator's token", () => {
         how: "failed",
         err: "quotewire: The host refused the call: The token lacks the facts scope."
       })
+    })
+  )
 
+  it.live("shows the status of carriers and consumers", () =>
+    Effect.gen(function* () {
+      const { json, organization_id } = yield* withRequest
       const [status] = (yield* json("carriers", "status")).carriers
       assert.deepInclude(status, { carrier_id: "mga:acme", circuit: "closed", organization_id })
       assert.deepStrictEqual(yield* json("carriers", "reset", "mga:acme"), { carriers: [] })
       assert.deepStrictEqual(yield* json("consumers", "list"), { consumers: [] })
+    })
+  )
+
+  it.live("erases a request's data, after a dry run that says how much", () =>
+    Effect.gen(function* () {
+      const { id, json } = yield* withRequest
       assert.strictEqual((yield* json("erase", id, "--dry-run")).to_erase, 1)
       assert.strictEqual((yield* json("erase", id, "--by", "ticket 1")).erased, 1)
     })

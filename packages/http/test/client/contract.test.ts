@@ -100,7 +100,7 @@ describe.each([
     )
   })
 
-  it("reaches every operation", async () => {
+  it("reaches the operations for quotes and events", async () => {
     const client = await newClient()
     const once = { idempotency_key: "once" }
     const { capabilities } = await client.get_capabilities({ line: "renters" })
@@ -121,7 +121,11 @@ describe.each([
     assert.deepStrictEqual(preview.revisions[0]?.quote, { ...quotes[0] })
     assert.isNotEmpty((await client.list_quote_requests({ status: "completed", limit: 1 })).quote_requests)
     assert.isNotEmpty((await client.list_events({ limit: 1 })).events)
+  })
 
+  it("reaches the operations for webhooks", async () => {
+    const client = await newClient()
+    const once = { idempotency_key: "once" }
     const hook = { url: "https://hooks.example.com/", event_types: ["quote.created"] } as const
     const created = await client.create_event_subscription(hook, once)
     const subscription = { id: created.id }
@@ -136,13 +140,21 @@ describe.each([
     assert.strictEqual((await client.get_event_subscription_health(subscription)).subscription_id, created.id)
     assert.strictEqual((await client.disable_event_subscription(subscription)).status, "disabled")
     assert.lengthOf((await client.list_event_subscriptions({})).event_subscriptions, 1)
+  })
 
+  it("reaches the operations for feedback and the request log", async () => {
+    const client = await newClient()
     const report = { kind: "other", summary: "a", expected: "b", actual: "c" } as const
     const { feedback_id } = await client.send_feedback(report)
     assert.strictEqual((await client.get_feedback({ id: feedback_id })).feedback_id, feedback_id)
     assert.isArray((await client.list_api_requests({ limit: 1 })).requests)
     assert.deepInclude(await refusalOf(client.get_api_request({ id: "req_none" })), { code: "not_found" })
+  })
 
+  it("reaches the operations for the sandbox", async () => {
+    const client = await newClient()
+    const once = { idempotency_key: "once" }
+    assert.strictEqual((await client.advance_time({ seconds: 60 }, once)).control, "advance_time")
     assert.strictEqual((await client.get_sandbox({})).clock_offset_seconds, 60)
     assert.isNotEmpty((await client.list_sandbox_scenarios({})).scenarios)
     assert.strictEqual((await client.select_scenario({ scenario: "quotes_ready" }, once)).control, "select_scenario")
