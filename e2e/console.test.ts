@@ -339,6 +339,7 @@ describe("the console", () => {
     )
     const { id } = await start("some_carriers_silent")
     await client.advance_time({ seconds: 60 }, { idempotency_key: "minute" })
+    // The pages that a key holder sees.
     await context.close()
     context = await browser.newContext({ colorScheme, viewport: { width, height: 900 }, bypassCSP: true })
     page = await context.newPage()
@@ -361,6 +362,7 @@ describe("the console", () => {
     await check(`webhooks/${hook.id}/recoveries`, "Preview")
     await check("calls", "start_quote_request")
     await check("try", "Facts")
+    // The pages that an operator sees.
     await page.getByRole("button", { name: "Sign out" }).click()
     await page.getByLabel("Server key or operator token").fill(await operatorToken(["read", "write"]))
     await page.getByRole("button", { name: "Sign in" }).click()

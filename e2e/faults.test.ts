@@ -108,6 +108,7 @@ describe("a host whose database", () => {
         const before = yield* call("/v1/quote-requests", starting())
         assert.strictEqual(before.status, 202)
 
+        // During the fault, starts are refused, and reads answer as expected.
         yield* Effect.promise(async () => begin(service))
         const path = `/v1/quote-requests/${before.body.id}?wait_seconds=0`
         yield* reading("/health/ready", reads)
@@ -119,6 +120,7 @@ describe("a host whose database", () => {
         assert.isAtLeast(Number(refused.headers["retry-after"]), 1)
         assert.strictEqual((yield* call("/health/live")).status, 200)
 
+        // After the fault, the refused start succeeds when repeated, and both requests are completed.
         yield* Effect.promise(async () => end(service))
         yield* reading("/health/ready", 200)
         const after = yield* Effect.repeat(call("/v1/quote-requests", later), {
@@ -130,6 +132,7 @@ describe("a host whose database", () => {
           const read = yield* call(`/v1/quote-requests/${body.id}?wait_seconds=0`)
           assert.deepStrictEqual([read.body.quote_request.status, read.body.quotes.length], ["completed", 3])
         }
+        // Every event is delivered, once and correctly signed.
         yield* Effect.repeat(
           Effect.sync(() => receiver.received.bodies.size),
           { until: (size) => size === 8, schedule: Schedule.spaced(50) }
@@ -227,6 +230,7 @@ describe("hosts that are replaced one after another", () => {
           Effect.sync(() => new Http.Agent({ keepAlive: true })),
           (kept) => Effect.sync(() => kept.destroy())
         )
+        // Eight lanes start and read requests on both hosts.
         let over = false
         const accepted: Array<string> = []
         const lane = async (number: number) => {
@@ -241,6 +245,7 @@ describe("hosts that are replaced one after another", () => {
           }
         }
         const load = Promise.all(Array.from({ length: 8 }, (_, number) => lane(number)))
+        // Each host is replaced twice under this load.
         const replaced = async () => {
           for (const host of [...hosts, ...hosts]) {
             const before = accepted.length
@@ -256,6 +261,7 @@ describe("hosts that are replaced one after another", () => {
           })
           await load
         })
+        // Every accepted request is completed.
         const caller = new Caller(baseUrls, key)
         const end = { method: "POST", body: { seconds: 600 } } as const
         yield* Effect.promise(() =>

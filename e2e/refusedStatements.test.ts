@@ -66,6 +66,7 @@ layer(Layer.provideMerge(host, database), { excludeTestServices: true, timeout: 
           const { allAre, receiver } = yield* subscribe(keys)
           const before = yield* startRequest(keys, { request_key: "before" })
 
+          // While writes are refused, calls that write answer 503, and reads work.
           yield* Effect.acquireRelease(sql(`insert into public.refusal values ('${state}', '${of}')`), () =>
             sql("delete from public.refusal")
           )
@@ -84,6 +85,7 @@ layer(Layer.provideMerge(host, database), { excludeTestServices: true, timeout: 
           assert.deepStrictEqual(new Set(statuses), new Set([503]))
           yield* sql("delete from public.refusal")
 
+          // Afterwards the same calls succeed, and nothing is missing.
           const after = yield* startRequest(keys, { request_key: "after" })
           assert.strictEqual(
             (yield* call(keys, "advance_time", { seconds: 60 }, { idempotency_key: "advance" })).status,

@@ -53,11 +53,13 @@ onEveryHost("a client that follows the specification", (it) => {
           yield* advance(keys, 60)
         }
         const waiting = yield* startRequest(keys, { scenario: "waits_in_queue" })
+        // All requests, newest first.
         const { all } = yield* readAll(keys, "list_quote_requests", "quote_requests", { limit: 2 })
         assert.deepStrictEqual(
           all.map(({ id }) => id),
           [waiting, ...ids]
         )
+        // Each filter, and what it finds.
         const [newest, second] = all
         const between = new Date((Date.parse(newest.created_at) + Date.parse(second.created_at)) / 2).toISOString()
         const filters: ReadonlyArray<readonly [object, ReadonlyArray<string>]> = [
@@ -77,6 +79,7 @@ onEveryHost("a client that follows the specification", (it) => {
             JSON.stringify(filter)
           )
         }
+        // A cursor from one list is rejected by another, and so are invalid limits.
         const { body } = yield* call(keys, "list_quote_requests", { limit: 1 })
         const foreign = yield* call(keys, "list_events", { cursor: body.next_cursor })
         assert.deepStrictEqual([foreign.status, foreign.body.error.code], [400, "invalid_cursor"])

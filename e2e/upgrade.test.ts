@@ -42,9 +42,11 @@ describe("a release with a purely additive migration", () => {
         const { more, findings } = yield* underLoad(rotation, server)
         yield* more
 
+        // A host of the new release does not start before the migration.
         const early = yield* Effect.flip(Effect.scoped(startHost(database, newer())))
         assert.include(early.message, `is at migration ${known}, but this program needs ${known + 1}`)
 
+        // A migration that fails changes nothing.
         const failed = yield* Effect.flip(migrate(database, newer("select 1 / 0")))
         assert.deepStrictEqual(
           [failed.reason, failed.message],
@@ -53,12 +55,14 @@ describe("a release with a purely additive migration", () => {
         assert.strictEqual((yield* PgStorage.status(database.options)).found, known)
         yield* more
 
+        // Of two concurrent migrations, one runs it, while the old hosts keep working.
         const ran = yield* Effect.all([migrate(database, newer()), migrate(database, newer())], {
           concurrency: "unbounded"
         })
         assert.deepStrictEqual(ran.flat(), ["later"])
         yield* more
 
+        // New hosts replace the old ones.
         for (const leaving of older) {
           const { base_url } = yield* startHost(database, newer())
           rotation.push(base_url)
@@ -67,6 +71,7 @@ describe("a release with a purely additive migration", () => {
           yield* leaving.stop
         }
         yield* more
+        // No call failed, and no event is missing.
         assert.deepStrictEqual(yield* findings, [])
         const [events] = yield* Effect.promise(() =>
           statements(

@@ -81,6 +81,7 @@ layer(agentHosts(), { excludeTestServices: true })("the agent endpoint over HTTP
         { headers }
       )
       const { id, version } = started.body.result.structuredContent
+      // Every hundredth caller waits for a change and disconnects at the end. All other calls are answered.
       const hangUp = new AbortController()
       const answers = yield* Effect.forEach(
         Array.from({ length: 1_000 }, (_, number) => number),
@@ -110,6 +111,7 @@ layer(agentHosts(), { excludeTestServices: true })("the agent endpoint over HTTP
         assert.deepStrictEqual([answer.status, answer.body.id], [200, number])
         assert.strictEqual(answer.body.result.structuredContent.error.code, "not_found")
       }
+      // The host still answers.
       const after = yield* post(base_urls[0], toolsCall(1, "get_quote_request", { id, wait_seconds: 0 }), { headers })
       assert.strictEqual(after.body.result.structuredContent.quote_request.id, id)
     })

@@ -57,12 +57,14 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
       const client = yield* connect("2.4.0, auto", base_urls, caller === "keyless" ? null : keys[caller])
       yield* client.tools
 
+      // The agent reads the same capabilities as over REST.
       const offered = yield* client.call("get_capabilities", { line: "personal_auto" })
       const { capabilities, quote_disclosure } = offered.structured
       assert.strictEqual(quote_disclosure === undefined, caller !== "keyless")
       const { capabilities: same } = yield* rest(base_url, "/v1/capabilities?line=personal_auto", keys.server)
       holdsAll(capabilities, same)
 
+      // A start without all facts is refused, and says which are missing.
       const { vehicles, ...incomplete } = Applications.smallest.personal_auto
       const start = {
         line: "personal_auto",
@@ -78,6 +80,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
       )
       assert.include(refused.texts[0], "application.vehicles.0.make")
 
+      // With all facts, the request starts.
       const started = yield* client.call("start_quote_request", { ...start, application: { ...incomplete, vehicles } })
       const { id, read_handle, version } = started.structured
       assert.strictEqual(started.structured.status, "in_progress")
@@ -85,6 +88,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
       assert.strictEqual(started.structured.quote_consent?.kind, caller === "keyless" ? "quote_disclosure" : undefined)
       const opened = { id, ...(read_handle !== undefined && { read_handle }) }
 
+      // A read with `since_version` waits for a change.
       const waiting = yield* Effect.forkChild(
         client.call("get_quote_request", { ...opened, since_version: version, wait_seconds: 20 })
       )
@@ -94,6 +98,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
       assert.strictEqual(changed.structured.quote_request.status, "in_progress")
       assert.include(changed.texts[0], `since_version ${changed.structured.quote_request.version}`)
 
+      // When the request is completed, the summary has the prices.
       yield* advance(base_url, keys.server, 60)
       const done = yield* client.call("get_quote_request", opened)
       const { quote_request, quotes } = done.structured
@@ -104,6 +109,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
       assert.strictEqual(done.structured.summary, done.texts[0])
       holdsAll(done.structured, yield* rest(base_url, `/v1/quote-requests/${id}`, keys.server))
 
+      // A quote says how the person continues on the carrier's site.
       const quote = yield* client.call("get_quote", { ...opened, id: quotes[0].id })
       holdsAll(quote.structured, quotes[0])
       holdsAll(quote.structured, yield* rest(base_url, `/v1/quotes/${quotes[0].id}`, keys.server))

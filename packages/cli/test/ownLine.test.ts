@@ -66,6 +66,7 @@ describe("a custom line", () => {
   it.live("is served over REST, from its capabilities to the click on a quote", () =>
     Effect.gen(function* () {
       const { client } = yield* started
+      // The capabilities list the line's codes, required facts, states and scenarios.
       const { capabilities } = (yield* client.send("GET", "/v1/capabilities?line=bicycle")).body
       assert.deepInclude(capabilities, {
         line: "bicycle",
@@ -80,6 +81,7 @@ describe("a custom line", () => {
       assert.include(capabilities.scenarios, "cannot_start")
       assert.include(capabilities.scenarios, "zero_quotes")
 
+      // A start with wrong facts is refused, and the error names them.
       const refused = yield* client.send("POST", "/v1/quote-requests", {
         ...start,
         application: { home: { state: "NY", zip: "75201" }, bicycle: { value_usd: 1 } }
@@ -90,6 +92,7 @@ describe("a custom line", () => {
         ["application.bicycle.value_usd", "application.home.zip"]
       )
 
+      // The request is read until it is completed.
       let { id, status, version } = (yield* client.send("POST", "/v1/quote-requests", start)).body
       while (status === "in_progress") {
         const read = yield* client.send("GET", `/v1/quote-requests/${id}?since_version=${version}`)
@@ -104,6 +107,7 @@ describe("a custom line", () => {
         ["application.billing_preference", "application.deductible_usd", "application.effective_date"]
       )
 
+      // Events and lists name the line.
       const { events } = (yield* client.send("GET", "/v1/events")).body
       assert.deepStrictEqual([...new Set(events.map(({ line }: { readonly line: string }) => line))], ["bicycle"])
       assert.include(
@@ -113,6 +117,7 @@ describe("a custom line", () => {
       const listed = (yield* client.send("GET", "/v1/quote-requests?line=bicycle")).body
       assert.lengthOf(listed.quote_requests, 1)
 
+      // The quote's link leads to a sandbox page.
       const { url } = quotes[0].next_actions.find(({ type }: { readonly type: string }) => type.startsWith("continue"))
       const clicked = yield* Effect.promise(() => fetch(url))
       assert.strictEqual(clicked.status, 200)

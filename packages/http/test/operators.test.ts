@@ -91,6 +91,7 @@ describe("the operators' API", () => {
         "a token of another deployment": foreign.token,
         "a revoked token": revoked.token
       }
+      // Every operation refuses all of them in the same way.
       for (const [who, bearer] of Object.entries(bearers)) {
         for (const operation of everyOperation) {
           const { status, text } = yield* knock(host, operation, bearer)
@@ -98,6 +99,7 @@ describe("the operators' API", () => {
           assert.deepStrictEqual(Object.keys(json(text)), ["error", "request_id"])
         }
       }
+      // Refused callers leave no entry in the audit log.
       const { entries } = json((yield* send("GET", "/operator/v1/audit-log", valid.token)).text)
       assert.deepStrictEqual(entries, [])
     })

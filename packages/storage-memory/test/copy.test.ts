@@ -125,6 +125,7 @@ describe("a copy of a storage", () => {
             const [kept, spent] = [original.copy(), original.copy()]
             const before = yield* everythingIn(storage, seen.workspaces)
             const open = [...seen.open.values()].toSorted((one, other) => one.job.due_at - other.job.due_at)
+            // The copy knows what is due next, and rejects the original's leases.
             for (const workspaceId of seen.workspaces) {
               const due = open
                 .filter((job) => job.workspace_id === workspaceId)

@@ -67,6 +67,7 @@ describe("two processes on one database", () => {
             ),
             (quotewire) => Effect.promise(() => quotewire.close())
           )
+        // The first process only answers calls. The second asks the carriers.
         const first = yield* process(false)
         advancing = first
         yield* process(true)
@@ -83,6 +84,7 @@ describe("two processes on one database", () => {
             application: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
           })
         )
+        // The advance returns once all three carriers have answered, although each needs real time.
         const { workspace } = yield* Effect.promise(() =>
           client.advance_time({ seconds: 3_600 }, { idempotency_key: "an-hour" })
         )

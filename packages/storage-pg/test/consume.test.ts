@@ -70,6 +70,7 @@ describe("two processes that consume on one database", () => {
       let running = 0
       let most = 0
       let hangsAt = Number.POSITIVE_INFINITY
+      // Both processes run the same consumer. Its handler notes who handled which event.
       for (const [by, { quotewire, isDead }] of Object.entries(hosts)) {
         const { ready } = quotewire.consume(
           "billing",
@@ -86,6 +87,7 @@ describe("two processes that consume on one database", () => {
         )
         yield* Effect.promise(() => ready)
       }
+      // While both run, every event is handled once, in order, by one process at a time.
       yield* Effect.forEach(range(1, 300), (place) => emit(hosts.one, workspaces.sandbox, [place]))
       yield* emit(hosts.other, workspaces.sandbox, range(301, 1_000))
       yield* eventuallyIn(20_000, () => handled.length === 1_000)
@@ -95,10 +97,12 @@ describe("two processes that consume on one database", () => {
       )
       assert.strictEqual(most, 1)
 
+      // The process that holds the workspace dies while it handles an event.
       hangsAt = 1_001
       yield* emit(hosts.one, workspaces.sandbox, [1_001, 1_002])
       yield* eventuallyIn(10_000, () => handled.length > 1_000)
       const holder = handled.at(-1)?.by === "one" ? "one" : "other"
+      // The other process takes over.
       hosts[holder].kill()
       hangsAt = Number.POSITIVE_INFINITY
       yield* eventuallyIn(20_000, () => handled.at(-1)?.place === 1_002)

@@ -179,6 +179,7 @@ describe("two hosts on one database", () => {
     Effect.gen(function* () {
       const { one, other } = yield* two
       const count = 500
+      // Ordered and unordered jobs, some of them in one of two lanes.
       const job = (place: number) =>
         ({
           kind: "deliver",
@@ -193,6 +194,7 @@ describe("two hosts on one database", () => {
         { concurrency: "unbounded", discard: true }
       )
       const done: Array<string> = []
+      // Each host claims and finishes jobs in two fibers.
       const work = Effect.fnUntraced(function* (storage: Port) {
         while (done.length < count) {
           const { jobs } = yield* storage.claim({ now: count, lease_ms: 60_000, limit: 20 })
@@ -209,6 +211,7 @@ describe("two hosts on one database", () => {
         }
       })
       yield* Effect.all([work(one), work(other), work(one), work(other)], { concurrency: "unbounded" })
+      // Nothing was done twice, and nothing is left.
       assert.lengthOf(done, count)
       assert.strictEqual(new Set(done).size, count)
       assert.deepStrictEqual(yield* one.claim({ now: count, lease_ms: 1, limit: 1 }), {
@@ -234,6 +237,7 @@ describe("two hosts on one database", () => {
       )
       yield* sql("update quotewire.job set kind = 'newer' where kind = 'refresh_quote'")
       const claim = (now: number, more: object = {}) => one.claim({ now, lease_ms: 1_000, limit: 100, ...more })
+      // The host claims the jobs that it knows.
       const known = yield* claim(100)
       assert.deepStrictEqual(
         known.jobs
@@ -254,6 +258,7 @@ describe("two hosts on one database", () => {
         yield* sql("select distinct lease, expired_leases, held from quotewire.job where kind = 'newer'"),
         [{ lease: 0, expired_leases: 0, held: false }]
       )
+      // Once the kind is known, its jobs are claimed as if never claimed before, in order.
       yield* sql("update quotewire.job set kind = 'refresh_quote' where kind = 'newer'")
       const later = yield* claim(300)
       assert.deepStrictEqual(

@@ -148,6 +148,7 @@ describe("a seal key rotation", () => {
         // Nothing is sealed with the older key when this host starts.
         const without = yield* Layer.build(service(storage, sealKeys(newKey)))
         const input = startOf()
+        // Before the rotation, a host has both keys.
         const before = yield* Effect.provide(
           Effect.gen(function* () {
             const access = yield* Access
@@ -165,6 +166,7 @@ describe("a seal key rotation", () => {
         )
         const { next_cursor, platform, server, started } = before
         const handle = { read_handle: started.read_handle ?? "" }
+        // After the rotation, everything from before still works.
         yield* Effect.provide(
           Effect.gen(function* () {
             const repeat = yield* call(operations.startQuoteRequest, platform, input)
@@ -183,6 +185,7 @@ describe("a seal key rotation", () => {
           }),
           service(storage, sealKeys(newKey, oldKey))
         )
+        // On a host without the older key, nothing from before works.
         yield* Effect.provide(
           Effect.gen(function* () {
             const gone = yield* Effect.flip(

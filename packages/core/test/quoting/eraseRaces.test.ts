@@ -130,6 +130,7 @@ describe("an erasure that runs concurrently with other work", () => {
   it.effect("resumes wherever it was stopped", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
+      // A storage that fails after `writesLeft` writes.
       let writesLeft = Number.POSITIVE_INFINITY
       const unavailable = new StorageUnavailable({ retry_after_seconds: 1 })
       const limited = <A, E>(write: Effect.Effect<A, E>) =>
@@ -146,6 +147,7 @@ describe("an erasure that runs concurrently with other work", () => {
         Effect.scoped(
           Effect.gen(function* () {
             const { organization } = yield* World
+            // Stops the erasure after each possible number of writes.
             for (let stopsAfter = 0; ; stopsAfter++) {
               const { id } = yield* start({ line: "pet" }, live)
               yield* work

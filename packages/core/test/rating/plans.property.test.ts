@@ -25,6 +25,26 @@ const withExample = (line: StandardLineName, plan: object): unknown => {
     : whole
 }
 
+/** What a plan's carrier answers for an application. */
+const replyTo = (plan: RatePlan.RatePlan, line: StandardLineName, application: Parameters<typeof assumed>[1]) => {
+  const { assumptions, facts } = assumed(line, application)
+  const ask = ratePlanCarrier(plan).ask({
+    line,
+    environment: "live",
+    facts,
+    assumptions,
+    credit_disclosed: false,
+    idempotency_key: "key",
+    attempt: 1,
+    scenario: null,
+    requested_at: requestedAt,
+    asked_at: requestedAt,
+    now: requestedAt,
+    deadline: requestedAt + 90_000
+  })
+  return Effect.runSync(ask)
+}
+
 describe("a rate plan that passes the check", () => {
   for (const name of lineNames) {
     it(`${name}: gives every application in its states a premium within its bounds, or declines with a reason`, () => {
@@ -44,26 +64,11 @@ describe("a rate plan that passes the check", () => {
           }
           counts.passed += 1
           const plan = read.success
-          const carrier = ratePlanCarrier(plan)
           for (const application of sent) {
             if (Result.isFailure(line.read(application, today))) continue
-            const { facts, assumptions, state, subjects } = assumed(name, application)
-            const reply = Effect.runSync(
-              carrier.ask({
-                line: name,
-                environment: "live",
-                facts,
-                assumptions,
-                credit_disclosed: false,
-                idempotency_key: "key",
-                attempt: 1,
-                scenario: null,
-                requested_at: requestedAt,
-                asked_at: requestedAt,
-                now: requestedAt,
-                deadline: requestedAt + 90_000
-              })
-            )
+            const { state, subjects } = assumed(name, application)
+            const reply = replyTo(plan, name, application)
+            // It declines with a known reason, or its offer is within the plan's bounds and passes the checks.
             if (reply.kind === "declined") {
               counts.declines += 1
               assert.include(declineReasons, reply.reason)

@@ -66,21 +66,25 @@ describe.each([
     const quote_id = String(quotes[0]?.id)
     await client.get_quote({ id: quote_id })
 
+    // The feed, by request.
     const about = { quote_request_id: id }
     const { events } = await client.list_events({ ...about, limit: 100 })
     const resources = new Set(events.map(({ resource }) => resource.id))
     assert.sameMembers([...resources], [id, ...quotes.map((quote) => quote.id)])
+    // The feed, by quote.
     const ofQuote = (await client.list_events({ quote_id })).events
     assert.deepStrictEqual(
       ofQuote.map(({ resource }) => resource.id),
       [quote_id]
     )
+    // The deliveries of a subscription, by request: newest first.
     const log = await client.list_event_deliveries({ id: subscription, ...about, limit: 100 })
     const wanted = events.filter(({ type }) => type === "quote_request.queued" || type === "quote.created")
     assert.deepStrictEqual(
       log.deliveries.map(({ event_id }) => event_id),
       wanted.map((event) => event.id).toReversed()
     )
+    // The request log, by request. A call is logged after its answer.
     const calls = await vi.waitUntil(
       async () => {
         const { requests } = await client.list_api_requests(about)
@@ -92,6 +96,7 @@ describe.each([
       calls.map(({ operation }) => operation),
       ["get_quote", "get_quote_request", "start_quote_request"]
     )
+    // A request's ID is not accepted as a quote's ID.
     const refused = await refusalOf(client.list_events({ quote_id: id }))
     assert.deepInclude(refused, { code: "invalid_input", status: 422 })
     assert.deepStrictEqual(

@@ -11,6 +11,51 @@ const host = "https://shop.example"
 
 const textOf = (answer: Response) => Effect.promise(() => answer.text())
 
+/** Requests of every kind that a host answers or refuses. */
+const requestsWith = (key: string): ReadonlyArray<readonly [string, RequestInit]> => {
+  const headers = json(key)
+  const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })
+  const params = { name: "get_capabilities", arguments: { line: "pet" }, _meta: { progressToken: 1 } }
+  const call = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params })
+  const preflight = { origin: host, "access-control-request-method": "GET" }
+  return [
+    ["/v1/capabilities?line=pet", { headers }],
+    ["/v1/capabilities?line=pet", { headers, method: "HEAD" }],
+    ["/v1/capabilities?line=pet", { headers: { ...preflight }, method: "OPTIONS" }],
+    ["/v1/capabilities?line=pet", { headers: { ...preflight, origin: "https://other.example" }, method: "OPTIONS" }],
+    ["/v1/capabilities?line=pet&line=pet", { headers }],
+    ["/v1/quotes/quote_1", { headers: { ...headers, "service-version": "1999-01-01" } }],
+    ["/v1/quotes/quote_1", {}],
+    ["/v1/quotes", { headers, method: "DELETE" }],
+    ["/v1/nothing", { headers }],
+    ["/nothing", {}],
+    ["/v1/quote-requests", { headers, method: "POST", body: "{" }],
+    ["/v1/quote-requests", { headers, method: "POST" }],
+    ["/v1/quote-requests", { headers, method: "POST", body: `"${"a".repeat(256 * 1024)}"` }],
+    ["/v1/mcp", { headers, method: "POST", body: message }],
+    ["/v1/mcp", { headers: { ...headers, accept: "application/json, text/event-stream" }, method: "POST", body: call }],
+    ["/v1/mcp", { headers }],
+    ["/v1/mcp", { headers: { origin: "https://other.example" }, method: "POST", body: message }],
+    ["/go/unknown", {}],
+    ["/carriers/acme/callbacks", { method: "POST", body: "{}" }],
+    ["/docs/v1/errors/not_found", {}],
+    ["/openapi.json", { headers: { "accept-encoding": "gzip" } }],
+    ["/health/ready", {}],
+    ["/", { headers: { accept: "text/html" } }],
+    ["/", {}]
+  ]
+}
+
+/** Headers of one answer or connection. The server adds the length of answers with a body. */
+const own = /^(?:request-id|date|connection|keep-alive|transfer-encoding|content-length)$/
+
+/** What must be the same on both handlers. */
+const shown = async (answer: Response) => ({
+  status: answer.status,
+  headers: [...answer.headers].filter(([name]) => !own.test(name)).sort(),
+  text: (await answer.text()).replace(/req_\w{26}/g, "req_")
+})
+
 describe("webHandler", () => {
   it.live("answers like the handler on node:http", () =>
     Effect.gen(function* () {
@@ -18,51 +63,7 @@ describe("webHandler", () => {
       const options = { mcp, mcp_origins: [host], cors_origins: [host] }
       const overWeb = webHandler(quotewire, options)
       const address = yield* serving(nodeHandler(quotewire, options))
-      const headers = json(key)
-      const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })
-      const params = { name: "get_capabilities", arguments: { line: "pet" }, _meta: { progressToken: 1 } }
-      const call = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params })
-      const preflight = { origin: host, "access-control-request-method": "GET" }
-      const requests: ReadonlyArray<readonly [string, RequestInit]> = [
-        ["/v1/capabilities?line=pet", { headers }],
-        ["/v1/capabilities?line=pet", { headers, method: "HEAD" }],
-        ["/v1/capabilities?line=pet", { headers: { ...preflight }, method: "OPTIONS" }],
-        [
-          "/v1/capabilities?line=pet",
-          { headers: { ...preflight, origin: "https://other.example" }, method: "OPTIONS" }
-        ],
-        ["/v1/capabilities?line=pet&line=pet", { headers }],
-        ["/v1/quotes/quote_1", { headers: { ...headers, "service-version": "1999-01-01" } }],
-        ["/v1/quotes/quote_1", {}],
-        ["/v1/quotes", { headers, method: "DELETE" }],
-        ["/v1/nothing", { headers }],
-        ["/nothing", {}],
-        ["/v1/quote-requests", { headers, method: "POST", body: "{" }],
-        ["/v1/quote-requests", { headers, method: "POST" }],
-        ["/v1/quote-requests", { headers, method: "POST", body: `"${"a".repeat(256 * 1024)}"` }],
-        ["/v1/mcp", { headers, method: "POST", body: message }],
-        [
-          "/v1/mcp",
-          { headers: { ...headers, accept: "application/json, text/event-stream" }, method: "POST", body: call }
-        ],
-        ["/v1/mcp", { headers }],
-        ["/v1/mcp", { headers: { origin: "https://other.example" }, method: "POST", body: message }],
-        ["/go/unknown", {}],
-        ["/carriers/acme/callbacks", { method: "POST", body: "{}" }],
-        ["/docs/v1/errors/not_found", {}],
-        ["/openapi.json", { headers: { "accept-encoding": "gzip" } }],
-        ["/health/ready", {}],
-        ["/", { headers: { accept: "text/html" } }],
-        ["/", {}]
-      ]
-      // The server adds the length of answers with a body.
-      const own = /^(?:request-id|date|connection|keep-alive|transfer-encoding|content-length)$/
-      const shown = async (answer: Response) => ({
-        status: answer.status,
-        headers: [...answer.headers].filter(([name]) => !own.test(name)).sort(),
-        text: (await answer.text()).replace(/req_\w{26}/g, "req_")
-      })
-      for (const [path, init] of requests) {
+      for (const [path, init] of requestsWith(key)) {
         const [web, node] = yield* Effect.promise(async () => [
           await shown(
             await overWeb(new Request(`${host}${path}`, { headers: { "accept-encoding": "identity" }, ...init }))
