@@ -135,6 +135,7 @@ describe("a caller pinned to an older revision", () => {
           const subscribed = yield* send(keys, "/v1/event-subscriptions", { body: JSON.stringify(subscribing) })
           assert.strictEqual(subscribed.status_and_revision, `201 ${older}`)
           receiver.trust(subscribed.body.secret)
+          // It sends the older form. The newer form is refused.
           const refused = yield* send(keys, "/v1/quote-requests", { body: JSON.stringify(starting) })
           assert.strictEqual(refused.status_and_revision, `422 ${older}`)
           // Consents come first: `paper` is the older revision's name for the receipt.
@@ -146,6 +147,7 @@ describe("a caller pinned to an older revision", () => {
           assert.strictEqual(started.status_and_revision, `202 ${older}`)
           yield* host.call(keys, "advance_time", { seconds: 60 })
 
+          // It reads the older form, or the newer form with a header on one call.
           const read = `/v1/quote-requests/${started.body.id}?wait_seconds=0`
           const inOld = yield* send(keys, read)
           const inNew = yield* send(keys, read, { version: newer })
@@ -156,6 +158,7 @@ describe("a caller pinned to an older revision", () => {
           assert.notProperty(inOld.body.quotes[0], "evidence")
           assert.deepStrictEqual(inOld.body.quotes[0].proof, inNew.body.quotes[0].evidence)
 
+          // Its feed and its webhooks have the older form, too.
           const feed = yield* send(keys, "/v1/events?limit=100")
           const newerFeed = yield* send(keys, "/v1/events?limit=100", { version: newer })
           assert.deepStrictEqual(

@@ -12,7 +12,7 @@ const { id } = await client.start_quote_request({
   consent_receipt_id: "receipt-0001",
   application: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
 })
-await client.advance_time({ seconds: 60 }, { idempotency_key: "one-minute" })
+await client.advance_time({ seconds: 60 })
 const { quotes } = await client.get_quote_request({ id })
 for (const { source, price } of quotes) console.log(source.carrier.name, price.premium, price.term_months)
 await quotewire.close()

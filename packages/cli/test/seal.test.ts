@@ -71,16 +71,19 @@ describe("quotewire seal", () => {
     () =>
       Effect.gen(function* () {
         const { id, key, seal, url } = yield* world
+        // A rotation before any host has the new key is refused.
         const early = yield* seal(["rotate"])
         assert.match(
           early.err,
           /^quotewire: No host has started with \S{8} as its newest seal key: start every host with this key/
         )
+        // A host starts with both keys. The old key still seals rows.
         yield* startOn(url, new_key, old_key)
         const [newest, old] = statusOf(yield* seal(["status", "--json"])).keys
         assert.deepInclude(newest, { position: 1, sealed: 0, removable: false })
         assert.deepInclude(old, { position: 2, removable: false })
         assert.isAbove(old?.sealed ?? 0, 3)
+        // Without the old key, neither the command nor a host starts.
         const removed = yield* seal(["rotate"], [new_key])
         assert.match(
           removed.err,
@@ -89,6 +92,7 @@ describe("quotewire seal", () => {
         const wrong = yield* hostOn(url, other_key)
         const refusal = yield* Effect.promise(() => wrong.ready.then(String, String))
         assert.include(refusal, `${old?.key_name}`)
+        // The rotation reseals everything. The old key can then be removed.
         const rotation = rotationOf(yield* seal(["rotate", "--json"]))
         assert.deepInclude(rotation, { complete: true, left: [], removable: [old?.key_name ?? ""] })
         assert.strictEqual(rotation.resealed, old?.sealed)
@@ -99,6 +103,7 @@ describe("quotewire seal", () => {
         )
         const again = yield* seal(["rotate"])
         assert.match(again.out, /^Resealed: 0, in 1 pass\./)
+        // A host with only the new key reads what was sealed before.
         const alone = yield* startOn(url, new_key)
         const read = yield* Effect.promise(() => alone.client(key).get_quote_request({ id, wait_seconds: 0 }))
         assert.strictEqual(read.quote_request.id, id)

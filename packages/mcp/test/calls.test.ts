@@ -57,6 +57,7 @@ describe("a call that waits", () => {
             }
           }
         })
+      // Every five seconds of waiting are reported, then the result follows.
       const reading = yield* Effect.forkChild(get("application/json, text/event-stream"))
       while ((yield* waiting) === 0) yield* Effect.yieldNow
       for (const told of [1, 2]) {
@@ -74,6 +75,7 @@ describe("a call that waits", () => {
           [7, undefined]
         ]
       )
+      // Only a program that accepts events gets them.
       for (const accept of ["application/json", "application/json, text/event-stream;q=0", "text/event-streams"]) {
         assert.strictEqual((yield* get(accept)).body.id, 7)
       }

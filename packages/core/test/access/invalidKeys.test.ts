@@ -43,18 +43,21 @@ describe("the rate limit", () => {
           error_code: null
         })
       )
+      // Each guess within the limit is looked up.
       lookUps = 0
       for (let nth = 0; nth < 30; nth++) {
         assert.strictEqual((yield* Effect.flip(misses))._tag, "not_found")
         yield* notes
       }
       assert.strictEqual(lookUps, 60)
+      // Beyond the limit, no kind of call looks a key up.
       assert.strictEqual((yield* refusal(list({}, { key: guess().key })))._tag, "rate_limited")
       const identified = yield* Effect.flip(Pipeline.identify({ request_id: requestId, credentials: guess() }))
       assert.strictEqual(identified._tag, "rate_limited")
       assert.strictEqual((yield* Effect.flip(misses))._tag, "not_found")
       yield* notes
       assert.strictEqual(lookUps, 60)
+      // After a minute, guesses are looked up again.
       yield* pass(60_000)
       yield* Effect.flip(misses)
       assert.strictEqual(lookUps, 61)

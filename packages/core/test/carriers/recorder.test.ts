@@ -44,6 +44,7 @@ describe("an exchange with a carrier", () => {
       const [exchange, ...others] = yield* onRecord()
       assert.deepStrictEqual(others, [])
       assert.strictEqual(exchange?.quote_request_id, id)
+      // The exchange: who was asked, about what, and the outcome.
       assert.deepInclude(exchange, {
         exchange: "ask",
         carrier_id: "acme",
@@ -55,6 +56,7 @@ describe("an exchange with a carrier", () => {
         broken_rules: [],
         fault: null
       })
+      // Its HTTP message: names of query fields without values, and only declared headers.
       const [http] = exchange?.http ?? []
       assert.deepInclude(http, {
         direction: "sent",
@@ -65,6 +67,7 @@ describe("an exchange with a carrier", () => {
         error: null
       })
       assert.deepStrictEqual(http?.request.headers, { "content-type": "application/json", "x-request-id": "r-1" })
+      // The bodies, without facts about the person and without secrets.
       assert.deepStrictEqual(JSON.parse(http?.request.body ?? ""), {
         applicant: "[redacted]",
         drivers: [{ name: "[redacted]", age: 40 }],

@@ -116,6 +116,7 @@ describe("an event whose handler kills the process", () => {
       yield* emit(2, [1])
       let one = yield* host("0", handled)
       let running = 0
+      // Starts a process whose consumer dies with event 1.
       const begin = Effect.fnUntraced(function* (name: string) {
         one = yield* host(name, handled)
         running = 0
@@ -137,6 +138,7 @@ describe("an event whose handler kills the process", () => {
           { from: "oldest", max_attempts: 2, lease_ms: 1_000, backoff_ms: 1_000 }
         )
       })
+      // Lets time pass, and replaces a process that died.
       const seconds = Effect.fnUntraced(function* (count: number) {
         for (let second = 0; second < count; second++) {
           yield* pass(1_000)
@@ -144,6 +146,7 @@ describe("an event whose handler kills the process", () => {
         }
       })
       const parked = () => one.consumers.listParked("billing")
+      // The event that kills processes is parked.
       yield* begin("first")
       yield* seconds(20)
       assert.deepStrictEqual(
@@ -151,6 +154,7 @@ describe("an event whose handler kills the process", () => {
         [[2, "process_ended"]]
       )
       const deaths = places(handled).filter((place) => place === 1).length
+      // Each retry kills one process, and parks only this event again.
       for (const retry of [1, 2]) {
         yield* emit(2, [10 * retry, 10 * retry + 1])
         yield* emit(4, [10 * retry + 2, 10 * retry + 3])

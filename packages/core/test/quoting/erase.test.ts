@@ -82,6 +82,7 @@ describe("erasing a quote request", () => {
           }
           const { quote_request: seen, quotes } = yield* read(id, options)
           assert.deepStrictEqual([seen.status, seen.status_details.reason], [...before])
+          // The report says what was erased.
           const report = yield* eraseRequest(id)
           assert.deepStrictEqual(countsOf(report), { erased: 1, already_erased: 0, to_erase: 0 })
           const [erased = assert.fail("Nothing is listed")] = report.requests
@@ -92,6 +93,7 @@ describe("erasing a quote request", () => {
             ended: seen.next_actions.length > 0,
             quotes: quotes.length
           })
+          // The request and its quotes have ended; prices and sources are kept.
           const then = yield* read(id, options)
           assert.deepStrictEqual([then.quote_request.status, then.quote_request.status_details.reason], [...after])
           assert.deepStrictEqual(
@@ -117,6 +119,7 @@ describe("erasing a quote request", () => {
             told.map(({ resource }) => resource.version),
             Array.from({ length: then.quote_request.version }, (_, index) => index + 1)
           )
+          // A second erasure changes nothing, and reports the first.
           const again = yield* eraseRequest(id, { by: "somebody else" })
           assert.deepStrictEqual(countsOf(again), { erased: 0, already_erased: 1, to_erase: 0 })
           assert.deepStrictEqual(

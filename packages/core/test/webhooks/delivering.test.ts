@@ -98,9 +98,11 @@ describe("a delivery", () => {
       yield* runDue
       const [event] = yield* feed()
       const sent = endpoints.sent[0] ?? assert.fail("nothing was sent")
+      // The body is the event as the feed shows it.
       assert.deepStrictEqual(bodyOf(sent), { ...event, schema_version: "2026-09-26" })
       assert.deepStrictEqual(Object.keys(bodyOf(sent)), [...Object.keys(event ?? {}), "schema_version"])
       assert.strictEqual(sent.request.url, "https://hooks.acme.dev/a?b=c")
+      // Both sets of headers have the same values, and the signature covers the body.
       const { headers, body } = sent.request
       const signature = headers["webhook-signature"] ?? ""
       const timestamp = String(beginning / 1_000)
@@ -119,6 +121,7 @@ describe("a delivery", () => {
         Effect.promise(() => verifyWebhook({ secrets, headers, body: text, now_seconds }))
       assert.isTrue((yield* verify(body)).ok)
       assert.isFalse((yield* verify(body.replace("queued", "failed"))).ok)
+      // The delivery's record shows the successful attempt.
       assert.deepStrictEqual(yield* only(id), {
         event_id: event?.id ?? "",
         event_type: "quote_request.queued",

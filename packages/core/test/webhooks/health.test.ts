@@ -25,6 +25,7 @@ describe("a subscription's health", () => {
           last_attempt: null,
           reason: "Nothing has been sent yet."
         })
+        // Each attempt, successful or not, changes the state.
         const reasons: Array<string> = []
         for (const [state, status, response_status_code] of [
           ["healthy", "succeeded", 200],
@@ -45,6 +46,7 @@ describe("a subscription's health", () => {
         }
         assert.include(reasons[1] ?? "", "500")
         assert.include(reasons[2] ?? "", "no HTTP answer")
+        // A disabled subscription says so; an unknown one has no health.
         yield* disable(id, live)
         assert.deepStrictEqual(
           [(yield* shown).state, (yield* shown).reason],
