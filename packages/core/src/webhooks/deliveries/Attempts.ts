@@ -338,15 +338,9 @@ const isRefused = (written: Exit.Exit<void, Refused>): boolean =>
 /** An endpoint in the version that this process last wrote. */
 interface Written {
   readonly endpoint: Endpoint.Endpoint
-  /** How many consecutive commits were not interleaved with another process's commit. */
-  readonly uncontended: number
+  /** Whether no other process wrote between the last two commits. While others also write, this version is outdated. */
+  readonly isAlone: boolean
 }
-
-/**
- * After this many consecutive uncontended commits, the cached endpoint is used without reading it again. While other
- * processes also write, cached versions would only conflict.
- */
-const minUncontended = 8
 
 const maxCached = 10_000
 
@@ -354,8 +348,8 @@ const maxCached = 10_000
  * Makes a function that commits the results for one endpoint as one change.
  *
  * Optimistic: the function uses deliveries as the attempts read them, and a cached endpoint as long as no other process
- * writes to it. The version rule rejects outdated data. In a sandbox, the endpoint is read each time, because a reset
- * restarts the version numbers of its health.
+ * writes to it, because reading it would add a statement to each change. The version rule rejects outdated data. In a
+ * sandbox, the endpoint is read each time, because a reset restarts the version numbers of its health.
  */
 const makeCommit = (storage: StorageService) => {
   const cache = new BoundedMap<string, Written>(maxCached)
@@ -378,7 +372,7 @@ const makeCommit = (storage: StorageService) => {
     if (first === undefined) return
     const name = endpointKeyOf(first)
     const last = cache.get(name)
-    const before = last !== undefined && last.uncontended >= minUncontended ? last.endpoint : yield* loadEndpoint(first)
+    const before = last?.isAlone === true ? last.endpoint : yield* loadEndpoint(first)
     const { workspace_id } = first.job
     const finishes = results.map(({ job }) => job)
     if (before === null) return yield* storage.commit(Change.make(workspace_id, { finishes }))
@@ -388,7 +382,6 @@ const makeCommit = (storage: StorageService) => {
     const change = Change.make(workspace_id, { writes, expects, jobs, finishes })
     yield* Effect.onError(storage.commit(change), () => Effect.sync(() => cache.delete(name)))
     if (endpoint.subscription.environment === "sandbox") return
-    const uncontended = before.health.version === last?.endpoint.health.version ? last.uncontended + 1 : 1
-    cache.set(name, { endpoint, uncontended })
+    cache.set(name, { endpoint, isAlone: before.health.version === last?.endpoint.health.version })
   })
 }
