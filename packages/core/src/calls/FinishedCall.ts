@@ -214,33 +214,13 @@ export type CallWithKey = FinishedCall & { readonly caller: { readonly key_id: K
 export const hasKey = (call: FinishedCall): call is CallWithKey => call.caller.key_id !== null
 
 /** The stored record of a finished call. */
-export const toStored = (call: CallWithKey): StoredRecord => new LoggedCall(call)
-
-/** Makes the log entry only when its body is first read, because few bodies in in-memory storage are ever read. */
-class LoggedCall extends Kind.LateRecord {
-  private readonly call: CallWithKey
-
-  constructor(call: CallWithKey) {
-    super({
-      kind: kind.name,
-      id: call.request_id,
-      version: 1,
-      parent: null,
-      status: null,
-      line: null,
-      labels: labelsOf(call),
-      about: aboutOf(call),
-      created_at: call.created_at,
-      updated_at: call.created_at,
-      expires_at: null
-    })
-    this.call = call
-  }
-
-  protected write(): string {
-    return JSON.stringify(entryOf(this.call))
-  }
-}
+export const toStored = (call: CallWithKey): StoredRecord =>
+  kind.record(entryOf(call), {
+    id: call.request_id,
+    version: 1,
+    created_at: call.created_at,
+    updated_at: call.created_at
+  })
 
 const entryOf = (call: CallWithKey): ListedRequest => ({
   request_id: call.request_id,
