@@ -115,17 +115,26 @@ export class AskRecords extends Context.Service<AskRecords, Effect.Success<typeo
   > = Layer.effect(AskRecords, make)
 }
 
+/**
+ * Makes a function that completes the facts of an application with assumptions. In memory the asks of a request read
+ * the same application, and share its completed facts. If each completed them again, a whole request would take 1.1
+ * times the CPU time (`lives` in bench/README.md).
+ */
+const completing = () => {
+  const completed = new WeakMap<Start.ApplicationRecord, Assumed>()
+  return (line: Line, application: Start.ApplicationRecord): Assumed | null => {
+    const assumed = completed.get(application) ?? line.complete(application.facts, application.assumed_on)
+    if (assumed !== null) completed.set(application, assumed)
+    return assumed
+  }
+}
+
 const makeAsks = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
   const lines = yield* Lines
   const connections = yield* Connections
-
-  /**
-   * Completed facts by the application that they are made from, so that the asks of a request in memory share them. If
-   * each completed them again, a whole request would take 1.1 times the CPU time (`lives` in bench/README.md).
-   */
-  const completed = new WeakMap<object, Assumed>()
+  const complete = completing()
 
   /**
    * The organization's values for its connection to a carrier; null if the values are not set, or if the carrier needs
@@ -154,9 +163,8 @@ const makeAsks = Effect.gen(function* () {
     })
     if (Option.isNone(stored)) return null
     const record = Start.applicationKind.value(stored.value)
-    const assumed = completed.get(record) ?? line.complete(record.facts, record.assumed_on)
+    const assumed = complete(line, record)
     if (assumed === null) return null
-    completed.set(record, assumed)
     const opened: OpenedRequest = { workspace_id, request, line, assumed, credit_disclosed: record.credit_disclosed }
     return opened
   })
