@@ -118,7 +118,10 @@ export const quoting = inPackage("core")({
       name: "one offer more than is allowed",
       from: "const maxOffers = 10\n",
       to: "const maxOffers = 11\n",
-      found_by: test("packages/core/test/quoting/faults.test.ts", "after only its first ten offers were used, says so")
+      found_by: test(
+        "packages/core/test/quoting/faults.test.ts",
+        "says when only the first ten offers of an answer were used"
+      )
     }
   ],
   "quoting/asking/CarrierReferences.ts": [

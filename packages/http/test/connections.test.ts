@@ -155,7 +155,7 @@ describe("connections", () => {
 })
 
 describe("broken requests", () => {
-  it.live("that become malformed inside a body are answered once", () =>
+  it.live("whose bodies become malformed are answered once", () =>
     Effect.gen(function* () {
       const { keys, notes, port } = yield* start()
       const wire = yield* Wire.open(port)

@@ -263,7 +263,7 @@ describe("the answer to a form", () => {
   }
 
   it.effect(
-    "is free the first time, because its call was already counted, and counts as a call each further time",
+    "does not count against the limits the first time, because its call was already counted, and counts as a call each further time",
     () =>
       inWorld(
         Effect.gen(function* () {

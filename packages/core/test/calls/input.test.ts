@@ -193,7 +193,7 @@ describe("an input", () => {
     )
   })
 
-  it("has one fault for a value with the wrong type or an unknown name, whatever the value contains", () => {
+  it("has one error reported for a value with the wrong type or an unknown name, whatever the value contains", () => {
     const inside = { deep: ["\0", { "\0": 1n }] }
     for (const input of [
       { name: inside },

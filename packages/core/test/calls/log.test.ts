@@ -200,7 +200,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "removes secrets from a program's description of itself",
+    "omits secrets from a program's description of itself",
     Effect.gen(function* () {
       const transport = {
         ...agentTransport,

@@ -134,7 +134,7 @@ describe("an answer in XML", () => {
     })
   )
 
-  it.effect("names a mismatch by its path, and repeats no value", () =>
+  it.effect("has a mismatch reported by its path, without any value", () =>
     Effect.gen(function* () {
       const { broken_rules, message, reason } = yield* refusal(soap("<Deductible>secret</Deductible>"), Rated)
       assert.strictEqual(reason, "unreadable_answer")

@@ -239,7 +239,7 @@ describe("a custom line's rates", () => {
     ])
   })
 
-  it("are unknown without its rating", () => {
+  it("are rejected without its rating", () => {
     assert.deepStrictEqual(RatePlan.check(plan), [
       { path: "line", message: "Must be one of personal_auto, renters, pet." }
     ])

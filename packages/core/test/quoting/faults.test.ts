@@ -241,7 +241,7 @@ describe("the log, when an answer is refused,", () => {
   )
 
   testInWorld(
-    "after only its first ten offers were used, says so",
+    "says when only the first ten offers of an answer were used",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest()
       only(lines, "A carrier made too many offers; using the first 10")
