@@ -3,7 +3,7 @@ import { apiKey, defineCarrier, embed, Money, Reply } from "@quotewire/core"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Schema } from "effect"
 
-/** The body with which the carrier's API answers a quote. */
+/** The response body of the carrier's quote API. */
 const Quote = Schema.Struct({
   number: Schema.String,
   status: Schema.Literals(["open", "quoted", "declined"]),

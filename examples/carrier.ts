@@ -10,7 +10,7 @@ const oneprice = defineCarrier({
   handoff_hosts: ["oneprice.example"],
   ask: ({ facts, idempotency_key }) =>
     facts.dwelling.short_term_rental
-      ? Reply.decline("property_not_eligible", "Homes that are let to guests are not insured.")
+      ? Reply.decline("property_not_eligible", "Homes that are rented to guests are not insured.")
       : Reply.offers([
           {
             offer_ref: idempotency_key,

@@ -1,7 +1,7 @@
 import { apiKey, defineCarrier, Money, Reply } from "@quotewire/core"
 import { Schema } from "effect"
 
-/** The body with which the carrier's API answers a quote. */
+/** The response body of the carrier's quote API. */
 const Quote = Schema.Struct({
   number: Schema.String,
   status: Schema.Literals(["open", "quoted", "declined"]),
