@@ -51,10 +51,10 @@ export class Problems {
 }
 
 /** The checked facts of one quote request, as the caller sent them. */
-export interface Application {
+export interface Application<Facts extends object = object> {
   /** The line's name. */
   readonly line: string
-  readonly facts: object
+  readonly facts: Facts
 }
 
 /** An application with its assumed facts filled in, and what follows from the facts. */
@@ -73,15 +73,16 @@ export type Refusal = ApiError<"invalid_input"> | ApiError<"needs_information">
 const root = "application"
 
 /**
- * Compiles a function that reads a line's facts.
+ * Compiles a function that reads an application for a line.
  *
  * It reports every problem, with paths that start with `application`. `today` is the date in the workspace,
  * `YYYY-MM-DD`.
  */
 export const reader = <A extends object>(
+  line: string,
   facts: Schema.Decoder<A & Draft<A>>,
   rules: Rules<A>
-): ((input: unknown, today: string) => Result.Result<A, Problems>) => {
+): ((input: unknown, today: string) => Result.Result<Application<A>, Problems>) => {
   const check = checker(facts, [root])
   // A value is a draft if a check finds only missing facts.
   const isDraft = (_checked: unknown, checked: ReturnType<typeof check>): _checked is Draft<A> =>
@@ -91,7 +92,7 @@ export const reader = <A extends object>(
     if (Result.isSuccess(checked)) {
       const problems = new Problems()
       rules(checked.success, today, problems)
-      return problems.isEmpty() ? Result.succeed(checked.success) : Result.fail(problems)
+      return problems.isEmpty() ? Result.succeed({ line, facts: checked.success }) : Result.fail(problems)
     }
     const { found, more } = checked.failure
     const problems = new Problems(errorsOf(found, false), errorsOf(found, true), more)

@@ -98,7 +98,7 @@ export const defineLine = <
   } = checked(definition)
   const line = definition.name
   const all = factsOf(schema)
-  const read = reader(schema, rules)
+  const read = reader(line, schema, rules)
   const decode = Schema.decodeUnknownOption(schema)
   // An application for this line exists only if its facts were read with this line's schema.
   const isOwn = (application: RatedApplication): application is RatedApplication<Complete> => application.line === line
@@ -123,7 +123,7 @@ export const defineLine = <
       const fact = all.find(({ path }) => path === need)
       return asRequired(fact ?? { path: need, label: null, tier: null, pii: null }, "offer")
     },
-    read: (input, today) => Result.map(read(input, today), (facts) => ({ line, facts })),
+    read,
     complete: (sent, today) =>
       Option.getOrNull(
         Option.map(decode(sent), (facts) => {
@@ -152,7 +152,7 @@ const mistakesIn = <Sent extends object, Complete extends object>(
   const sent = LineRules.tried("rules", () => read(example, today))
   if (Result.isFailure(sent)) return sent.failure
   if (Result.isFailure(sent.success)) return LineRules.ofExample(sent.success.failure)
-  const exampleFacts = sent.success.success
+  const { facts: exampleFacts } = sent.success.success
   const made = new Assumptions()
   const complete = LineRules.tried("assume", () => assume(exampleFacts, today, made))
   if (Result.isFailure(complete)) return complete.failure
