@@ -32,7 +32,7 @@ const onFinishedCall = ({ error_code }: FinishedCall.FinishedCall): void => {
   finished[error_code === null ? "well" : "refused"] += 1
 }
 
-/** The whole core on a storage, wired as a host does it. */
+/** The whole core on a storage backend, wired as a host does it. */
 export const layerOn = (storage: Layer.Layer<Storage.Storage>): Layer.Layer<Quotewire.Services | Storage.Storage> =>
   Quotewire.layer.pipe(
     Layer.provideMerge(storage),
@@ -58,7 +58,7 @@ export const makeKey = Effect.gen(function* () {
 
 let calls = 0
 
-/** Calls an operation through the whole call pipeline, as a host does. The answer is encoded, as a host sends it. */
+/** Calls an operation through the whole call pipeline, as a host does. The response is encoded, as a host sends it. */
 export const call = <Output, R>(
   operation: Operation.Operation<string, unknown, Output, R>,
   key: string,

@@ -170,7 +170,7 @@ layer(Layer.provideMerge(host, second), { excludeTestServices: true, timeout: "6
           const start = { line: "renters", consent_receipt_id: "receipt-0001", request_key: "during" }
           const during = { ...start, application: Applications.smallest.renters }
           assert.strictEqual((yield* call(lost.keys, "start_quote_request", during)).status, 503)
-          // Writers notice a server that answers but refuses writes.
+          // Writers notice a server that responds but refuses writes.
           yield* askUntil(cellsOf, (ready) => isAnswering || ready.join() === "true,false,true,false")
 
           const polled = yield* Effect.forkChild(

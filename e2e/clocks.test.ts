@@ -13,7 +13,7 @@ const skewMs = 30_000
 /** Less than the difference between the clocks, and more than the delay on a busy machine. */
 const lateMs = 10_000
 
-/** A host on a database that answers calls and runs jobs, and whose own clock is off by this much. */
+/** A host on a database that serves calls and runs jobs, and whose own clock is off by this much. */
 const hostOf = ({ options }: TestDatabase, byMs: number) =>
   Layer.build(
     Layer.fresh(http(PgStorage.layerWithClock(options))).pipe(Layer.provide(Layer.succeed(Clock.Clock, off(byMs))))

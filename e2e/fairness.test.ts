@@ -6,7 +6,7 @@ import { Host, http } from "./host.ts"
 import { advance, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
 layer(http(MemoryStorage.layer), { excludeTestServices: true })("a service with twenty subscribers", (it) => {
-  it.effect("delivers every event to the healthy endpoints while half of the endpoints never answer", () =>
+  it.effect("delivers every event to the healthy endpoints while half of the endpoints never respond", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const organizations = [yield* host.newOrganization, yield* host.newOrganization]

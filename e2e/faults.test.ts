@@ -87,7 +87,7 @@ const faults = [
 
 describe("a host whose database", () => {
   it.live.each(faults)(
-    "$name answers 503 with Retry-After, and recovers without losing anything",
+    "$name returns 503 with Retry-After, and recovers without losing anything",
     ({ begin, end, reads }) =>
       Effect.gen(function* () {
         const service = yield* served(1)
@@ -97,7 +97,7 @@ describe("a host whose database", () => {
           ({ close }) => Effect.sync(close)
         )
         const call = (path: string, sent?: Sent) => Effect.promise(() => send(`${base_url}${path}`, key, sent))
-        /** Reads until the answer has this status: new sessions take a moment. */
+        /** Reads until the response has this status: new sessions take a moment. */
         const reading = (path: string, status: number) =>
           Effect.repeat(call(path), { until: (answer) => answer.status === status, schedule: Schedule.spaced(50) })
         const subscribed = yield* call("/v1/event-subscriptions", {

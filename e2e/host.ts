@@ -9,7 +9,7 @@ import * as AsClient from "./support/client.ts"
 import * as Rest from "./support/rest.ts"
 import * as AsTools from "./support/tools.ts"
 
-/** Anything that answers operations: the journeys are written once, and run on every host. */
+/** Anything that runs operations: the journeys are written once, and run on every host. */
 export class Host extends Context.Service<
   Host,
   {
@@ -56,7 +56,7 @@ const makeHost = Effect.fnUntraced(function* (callsOf: (base_url: string) => Cal
   return Host.of({ base_url, call: callsOf(base_url), newOrganization })
 })
 
-// All hosts of a process use the same keys, because some of them share a storage.
+// All hosts of a process use the same keys, because some of them share a storage backend.
 const sealKeys = Layer.succeed(Seal.SealKeys, {
   keys: [Redacted.make(crypto.getRandomValues(new Uint8Array(Seal.keyBytes)))]
 })
@@ -93,7 +93,7 @@ const host = <E>(
     Layer.provide(NodeCrypto.layer)
   )
 
-/** The HTTP host on a storage, over real sockets. Every answer is checked against the OpenAPI document. */
+/** The HTTP host on a storage backend, over real sockets. Every response is checked against the OpenAPI document. */
 export const http = <E>(storage: Layer.Layer<Storage.Storage, E>, options?: HostOptions) =>
   host(storage, Rest.make, options)
 

@@ -45,11 +45,11 @@ const on = (rows: ReadonlyArray<Row>) => (name: string, journeys: Journeys) =>
     layer(row.host, { excludeTestServices: true, timeout: "60 seconds" })((it) => journeys(it, row))
   )
 
-/** Journeys by operation name: over REST and through tools on every storage, and through the client. */
+/** Journeys by operation name: over REST and through tools on every storage backend, and through the client. */
 export const onEveryHost = on([...overRest, ...byTools, ...byClient])
 
 /** Journeys by operation name: on every host, and mounted in other servers. */
 export const everywhere = on([...overRest, ...byTools, ...byClient, ...inPrograms])
 
-/** Journeys over REST only, on every storage. */
+/** Journeys over REST only, on every storage backend. */
 export const onEveryStorage = on(overRest)

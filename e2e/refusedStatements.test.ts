@@ -7,8 +7,8 @@ import { Host, http } from "./host.ts"
 import { advance, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
 /*
- * A PostgreSQL that answers but refuses writes, for every temporary reason: a trigger raises the server's error. Each
- * answer is also checked against the OpenAPI document, which requires Retry-After with a 503.
+ * A PostgreSQL that responds but refuses writes, for every temporary reason: a trigger raises the server's error. Each
+ * response is also checked against the OpenAPI document, which requires Retry-After with a 503.
  */
 
 /** The error that PostgreSQL raises, and for which statements. */
@@ -56,7 +56,7 @@ layer(Layer.provideMerge(host, database), { excludeTestServices: true, timeout: 
   "a host whose PostgreSQL refuses to write",
   (it) => {
     it.effect.each(refusals)(
-      "answers 503 with Retry-After, still reads, and loses nothing because of $what ($state, $of)",
+      "returns 503 with Retry-After, still reads, and loses nothing because of $what ($state, $of)",
       ({ state, of }) =>
         Effect.gen(function* () {
           const { call, newOrganization } = yield* Host

@@ -11,7 +11,7 @@ import { askUntil, feed, startRequest, subscribe } from "./support/subscriber.ts
 /** How many callers send the same call concurrently. */
 const crowd = 100
 
-/** An answer to one caller: the original answer, a replay of it, or a refusal that says to wait. */
+/** A response to one caller: the original response, a replay of it, or a refusal that says to wait. */
 interface Answered {
   readonly status: number
   readonly isReplay: boolean
@@ -49,7 +49,7 @@ const sendAtOnce = Effect.fnUntraced(function* (keys: Keys, path: string, body: 
 
 const withoutSecret = ({ signing_secret: _, ...rest }: Answered["body"]) => rest
 
-/** Exactly one call ran. Callers that arrived while it ran were told to wait, and later callers got its answer. */
+/** Exactly one call ran. Callers that arrived while it ran were told to wait, and later callers got its response. */
 const ranOnce = ({ answers, later }: Effect.Success<ReturnType<typeof sendAtOnce>>, status: number) => {
   const ran = answers.filter((answer) => answer.status === status && !answer.isReplay)
   assert.lengthOf(ran, 1, JSON.stringify(answers[0]))

@@ -28,7 +28,7 @@ const release =
 const before = release([{ date: older, differences: [] }])
 const after = release(two)
 
-/** A test of successive releases on one storage, in memory and in PostgreSQL. */
+/** A test of successive releases on one storage backend, in memory and in PostgreSQL. */
 const testOnEveryStorage = (name: string, body: Effect.Effect<void, unknown, Storage.Storage | Scope.Scope>) =>
   it.live.each([
     { name: "in memory", storage: MemoryStorage.layer },
@@ -85,7 +85,7 @@ const toldAfter = Effect.fnUntraced(function* (target: string, sending: (keys: K
 type First = readonly [what: string, target: string, sending: (keys: Keys) => Sending]
 
 const stores: ReadonlyArray<First> = [
-  ["is answered", "/v1/sandbox", () => ({})],
+  ["gets a response", "/v1/sandbox", () => ({})],
   ["starts a quote request", "/v1/quote-requests", () => ({ body: JSON.stringify(starting) })],
   ["is refused with 403", "/v1/events", ({ widget }) => ({ key: widget })],
   ["is refused with 404, of a resource", "/v1/quotes/qt_x", () => ({})],

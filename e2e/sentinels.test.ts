@@ -23,11 +23,11 @@ const witnesses: Readonly<Record<Place, RegExp>> = {
   spans: /start_quote_request/,
   metrics: /quotewire_requests_total\{.*operation="start_quote_request"/,
   "metric labels": /quotewire_carrier/,
-  answers: /"status":"completed"/,
-  "headers of answers": /application\/json/,
+  responses: /"status":"completed"/,
+  "headers of responses": /application\/json/,
   refusals: /"code":"not_found"/,
-  "URLs in answers": /\/go\//,
-  "MCP answers": /structuredContent/,
+  "URLs in responses": /\/go\//,
+  "MCP responses": /structuredContent/,
   events: /quote_request\.completed/,
   "webhook bodies": /quote_request\.queued/,
   "webhook headers": /webhook-signature/,
@@ -45,7 +45,7 @@ const allTables = `select format('%I.%I', schemaname, tablename) as table from p
 const secretPart = (text: string): string =>
   text.replace(/^(?:(?:sandbox|live)_(?:server|platform|widget)|whsec|rh)_/, "")
 
-/** Plays the story on a storage, and returns the places and the secrets. */
+/** Plays the story on a storage backend, and returns the places and the secrets. */
 const story = Effect.fnUntraced(function* <E>(
   storage: Layer.Layer<Storage.Storage, E>,
   seen: Places<Place>,
@@ -113,23 +113,25 @@ describe("secrets", () => {
     assert.deepStrictEqual(findIn({ secret }, "Sentinel"), [])
   })
 
-  it.live("appear in no log, error, metric, span, URL, event, webhook or answer, and not in a storage's memory", () =>
-    Effect.gen(function* () {
-      const seen = new Places<Place>(placeNames)
-      const noting = Layer.effect(
-        Storage.Storage,
-        Effect.map(Storage.Storage, (storage) => ({
-          ...storage,
-          commit: (change: Change.Change) => {
-            const writes = change.writes.map((record) => Change.record({ ...record, body: record.body }))
-            seen.note("storage", { ...change, writes })
-            return storage.commit({ ...change, writes })
-          }
-        }))
-      ).pipe(Layer.provide(MemoryStorage.layer))
-      const { sentinels } = yield* story(noting, seen, generateSealKey())
-      holds(seen, sentinels)
-    }).pipe(Effect.scoped)
+  it.live(
+    "appear in no log, error, metric, span, URL, event, webhook or response, and not in a storage backend's memory",
+    () =>
+      Effect.gen(function* () {
+        const seen = new Places<Place>(placeNames)
+        const noting = Layer.effect(
+          Storage.Storage,
+          Effect.map(Storage.Storage, (storage) => ({
+            ...storage,
+            commit: (change: Change.Change) => {
+              const writes = change.writes.map((record) => Change.record({ ...record, body: record.body }))
+              seen.note("storage", { ...change, writes })
+              return storage.commit({ ...change, writes })
+            }
+          }))
+        ).pipe(Layer.provide(MemoryStorage.layer))
+        const { sentinels } = yield* story(noting, seen, generateSealKey())
+        holds(seen, sentinels)
+      }).pipe(Effect.scoped)
   )
 
   it.live("appear in no PostgreSQL table, and in no command's output", () =>

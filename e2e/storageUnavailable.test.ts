@@ -8,7 +8,7 @@ import type { Keys } from "./support/Call.ts"
 import { advance, startRequest } from "./support/subscriber.ts"
 
 /*
- * Storage that becomes unavailable in the middle of a call, at each of its steps. Each answer is also checked against
+ * Storage that becomes unavailable in the middle of a call, at each of its steps. Each response is also checked against
  * the OpenAPI document, which requires Retry-After with a 503.
  */
 
@@ -68,7 +68,7 @@ const furnished = Effect.fnUntraced(function* (keys: Keys) {
     select_scenario: () => ({ scenario: "all_decline" }),
     advance_time: () => ({ seconds: 1 }),
     get_api_request: () => ({ id: "req_x" }),
-    send_feedback: () => ({ kind: "bug", summary: "It is away", expected: "An answer", actual: "None" }),
+    send_feedback: () => ({ kind: "bug", summary: "It is away", expected: "A response", actual: "None" }),
     get_feedback: () => ({ id: "fb_x" }),
     create_event_subscription: () => ({ url, event_types: ["quote.expired"] }),
     update_event_subscription: () => ({ id, url }),
@@ -86,7 +86,7 @@ const furnished = Effect.fnUntraced(function* (keys: Keys) {
 
 layer(http(storage), { excludeTestServices: true })("while storage is unavailable", (it) => {
   it.effect.each(operations.map(({ name }) => name))(
-    "%s answers 503 with Retry-After if storage fails at any step, and never 500",
+    "%s returns 503 with Retry-After if storage fails at any step, and never 500",
     (name) =>
       Effect.gen(function* () {
         const { call, newOrganization } = yield* Host

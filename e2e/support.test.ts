@@ -226,7 +226,7 @@ describe("support finds out that a quote never came because", () => {
     )
     await open(id)
     await found(said(subscription?.id ?? "", /certificate is not trusted/i))
-    // Its owner learns only that there was no answer: a cause could tell which ports of a network are open.
+    // Its owner learns only that there was no response: a cause could tell which ports of a network are open.
     const { deliveries } = await client.list_event_deliveries({ id: subscription?.id ?? "" })
     const own = [
       await client.get_event_delivery({ id: subscription?.id ?? "", event_id: deliveries[0]?.event_id ?? "" }),

@@ -34,5 +34,5 @@ const program = Effect.gen(function* () {
   console.log(status)
 })
 
-// A call without a key is answered with 401. A real server would continue with `Effect.never`.
+// A call without a key gets a 401. A real server would continue with `Effect.never`.
 await Effect.runPromise(Effect.scoped(Effect.provide(program, core)))

@@ -25,7 +25,7 @@ app.get(path, (_request, response) => void response.set("Access-Control-Allow-Or
 
 const server = app.listen(process.env.PORT ?? 0)
 
-// The answer to a call without a token says where to sign in.
+// The response to a call without a token says where to sign in.
 const address = server.address()
 const port = typeof address === "object" && address !== null ? address.port : 0
 const { headers, status } = await fetch(`http://127.0.0.1:${port}/insurance/v1/mcp`, { method: "POST" })

@@ -36,7 +36,7 @@ const world = World.World.layer(MemoryStorage.layer, {
 
 const all: ReadonlyArray<Operation.Operation<string, unknown, unknown, Quotewire.Services>> = operations
 
-/** Reads the value at a path of names and indexes in an answer. */
+/** Reads the value at a path of names and indexes in a response. */
 const at = (value: unknown, ...path: ReadonlyArray<string | number>): unknown =>
   path.reduce<unknown>((node, name) => (Predicate.hasProperty(node, name) ? node[name] : undefined), value)
 
@@ -46,7 +46,7 @@ const tell = Effect.gen(function* () {
   const examples: Record<string, OpenApi.Example> = {}
 
   /**
-   * Calls an operation and keeps its first answer. An operation that this service does not offer or refuses gets no
+   * Calls an operation and keeps its first response. An operation that this service does not offer or refuses gets no
    * example.
    */
   const play = Effect.fnUntraced(function* (name: string, input: Record<string, unknown> = {}) {

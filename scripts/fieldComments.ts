@@ -18,7 +18,7 @@ const packages = fileURLToPath(new URL("../packages/", import.meta.url))
 const field = /^( +)(?:readonly )?(\w+)\??: /
 
 /**
- * Finds the schemas that a line of types belongs to: a constant's schema, or the input and answer schemas of an
+ * Finds the schemas that a line of types belongs to: a constant's schema, or the input and response schemas of an
  * operation.
  */
 const beginning = (line: string, module: Module): ReadonlyArray<SchemaAST.AST> => {

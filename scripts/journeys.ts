@@ -211,7 +211,7 @@ const play = async (post: Awaited<ReturnType<typeof open>>, name: string) => {
   })
   const start = takeRan()
   await runNextJob()
-  return { "a start": start, "a carrier's answer": await runNextJob(), "a delivery": await runNextJob() }
+  return { "a start call": start, "a carrier's answer": await runNextJob(), "a delivery": await runNextJob() }
 }
 
 /** The room that a file belongs to: a folder of the core, or another package. */

@@ -25,10 +25,10 @@ export const linePage = (line: Line.Line): string =>
     "## Example",
     "The smallest application that can be priced:",
     `\`\`\`json\n${JSON.stringify(line.example, null, 2)}\n\`\`\``,
-    "## Covers",
+    "## Coverages",
     codeTable(line.codes.coverage_codes, line),
     "## Subjects",
-    "What a cover insures:",
+    "What each coverage insures:",
     codeTable(line.codes.subject_kinds, line),
     "## Fees",
     line.premium_includes_fees

@@ -25,7 +25,7 @@ describe("packages", () => {
       .slice(0, specifier.startsWith("@") ? 2 : 1)
       .join("/")
 
-  it("import each other in one direction: cli -> http, mcp, storages -> core", () => {
+  it("import each other in one direction: cli -> http, mcp, storage backends -> core", () => {
     assert.sameMembers([...packages], Object.keys(allowed))
     holds(
       packages.flatMap((name) => {
@@ -132,7 +132,7 @@ describe("the core", () => {
     )
   })
 
-  it("gets time, randomness and output from services, as do storages", () => {
+  it("gets time, randomness and output from services, as do storage backends", () => {
     const ambient =
       /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bset(?:Timeout|Interval|Immediate)\b|\bconsole\.|\bprocess\.|\bglobalThis\b/g
     const inMemory = srcOf("storage-memory").filter(({ path }) => !path.includes("/src/testing/"))
@@ -340,7 +340,7 @@ describe("hosts", () => {
   const trying = ["CarrierTransport", "WebhookSender", "ratePlanCarrier", "standardLines"]
   // How a function refuses invalid arguments from a JavaScript program.
   const refusing = ["Argument", "InvalidArgument"]
-  // Finds the wrong field of an answer.
+  // Finds the wrong field of a response.
   const checking = ["Input"]
   // Which key seals what, and how the settings name a missing key.
   const sealing = ["SealKeysInUse", "SealedRows"]

@@ -99,7 +99,7 @@ const badDays: ReadonlyArray<BadDay> = [
   },
   {
     weather: "burst",
-    title: "survives a burst of 503 answers by repeating first the request and then the ask",
+    title: "survives a burst of 503 responses by repeating first the request and then the ask",
     failures: [[503, 503], [503]],
     reason: null,
     fault: "HTTP_503"
@@ -192,7 +192,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
     ])
   })
 
-  it("reports which fields have changed when the carrier's JSON differs", async () => {
+  it("logs which fields have changed when the carrier's JSON differs", async () => {
     await using world = await practise(at)
     world.carrier.turn("changed")
     const id = await world.start()

@@ -53,7 +53,7 @@ const run = async (example: () => Promise<unknown>): Promise<ReadonlyArray<strin
 }
 
 describe("examples", () => {
-  it("embed.ts prints the three prices for a flat in New York", async () => {
+  it("embed.ts prints the three prices for an apartment in New York", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/embed.ts")), [
       'Lanternway Renters (sandbox) {"amount_minor":16604,"currency":"USD"} 12',
       'Harborline Mutual (sandbox) {"amount_minor":20079,"currency":"USD"} 12',

@@ -245,7 +245,7 @@ describe.each(frameworks)("in $name", (framework) => {
     assert.strictEqual((await get("/health/ready")).status, 200)
   })
 
-  it("unknown paths below the mount are answered with the envelope", async () => {
+  it("unknown paths below the mount get the error envelope", async () => {
     for (const at of ["/v1/nothing", "/nothing", "/v1/quotes/"]) {
       for (const method of ["GET", "POST", "PUT"]) {
         const answer = await calls.get(at, { method })
@@ -273,7 +273,7 @@ describe.each(frameworks)("in $name", (framework) => {
     await running.waiting(0)
   })
 
-  it("a long poll is answered when the program stops", async () => {
+  it("a long poll gets a response when the program stops", async () => {
     const { answer } = await calls.poll("stopped")
     const stopped = running.stop()
     assert.strictEqual((await answer).status, 200)

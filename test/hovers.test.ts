@@ -42,9 +42,9 @@ const hovers = (names: ReadonlyArray<string>): ReadonlyArray<string> => {
 }
 
 describe("an editor", () => {
-  it("shows a schema's description for each field of an input, a fact and an answer", () => {
+  it("shows a schema's description for each field of an input, a fact and a response", () => {
     assert.deepStrictEqual(hovers(["request_key", "zip", "amount_minor"]), [
-      "The caller's own ID of this start: the same key and input give the same request.",
+      "The caller's own ID for this call: the same key and input give the same request.",
       "The ZIP code: five digits, or five, a hyphen and four",
       "US cents"
     ])
@@ -52,7 +52,7 @@ describe("an editor", () => {
 
   it("shows an operation's description for its method", () => {
     assert.deepStrictEqual(hovers(["cancel_quote_request", "create_organization"]), [
-      "Cancel a quote request. Cancels a request whose work has not begun. After that, it answers cannot_stop and changes nothing.",
+      "Cancel a quote request. Cancels a request whose work has not begun. After that, it returns cannot_stop and changes nothing.",
       "Create an organization. Creates an organization with a sandbox and a live workspace. Repeating the call makes another one."
     ])
   })

@@ -89,7 +89,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("answers 400 to altered, old, early, foreign or unsigned deliveries, and does nothing", () =>
+  it.live("returns 400 to altered, old, early, foreign or unsigned deliveries, and does nothing", () =>
     Effect.gen(function* () {
       const { url, inbox, state } = yield* start(serve)
       const alter = (body: string) => body.replace('"version":4', '"version":9')
@@ -184,7 +184,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("answers before it does the work", () =>
+  it.live("responds before it does the work", () =>
     Effect.gen(function* () {
       const { url, state } = yield* start(serve, () => new Promise(() => {}))
       assert.strictEqual(yield* deliver(url, event("evt_1", 1)), 204)

@@ -192,7 +192,7 @@ describe("publishing", () => {
     ACTIONS_ID_TOKEN_REQUEST_TOKEN: "token"
   }
 
-  it("is refused outside the release workflow", () => {
+  it("fails outside the release workflow", () => {
     assert.deepStrictEqual(environmentFailures(ci, "1.2.0", "11.5.1"), [])
     assert.deepStrictEqual(environmentFailures(ci, "1.2.0", "12.0.0"), [])
     assert.match(environmentFailures({}, "1.2.0", "11.5.1").join(), /^Only the release workflow in CI publishes\./)
@@ -236,7 +236,7 @@ describe("publishing", () => {
     return { published, registry }
   }
 
-  it("starts with the packages that others depend on", () => {
+  it("publishes the packages that others depend on first", () => {
     assert.deepStrictEqual(
       inDependencyOrder(all).map(({ manifest: { name } }) => name),
       order

@@ -102,7 +102,7 @@ describe("a release rehearsal", () => {
 })
 
 describe("a release", () => {
-  it("is refused outside CI, before it packs anything", () => {
+  it("fails outside CI before it packs anything", () => {
     const unused = join(temporary, "unused")
     const refused = release("--out", unused)
     assert.strictEqual(refused.status, 1)

@@ -61,7 +61,7 @@ const begin = async (peer: Peer, shared: Shared, { profile }: Flags) => {
 }
 
 /**
- * How many requests a new server answers before it is measured, because V8 optimizes code only after it has run often.
+ * How many requests a new server handles before it is measured, because V8 optimizes code only after it has run often.
  */
 const warmupRequests = { quick: 5_000, full: 25_000 }
 

@@ -4,14 +4,14 @@ import { bind } from "../bind.ts"
 import * as Child from "../Child.ts"
 
 /**
- * What every peer serves: the same quote, the schema of the body that starts a quote request, and the answer to such a
- * call.
+ * What every peer serves: the same quote, the schema of the body that starts a quote request, and the response to such
+ * a call.
  */
 export interface Shared {
   readonly quote: { readonly id: string }
   /** The JSON Schema of the body that starts a quote request. */
   readonly start_schema: object
-  /** The answer to a call that starts a quote request. */
+  /** The response to a call that starts a quote request. */
   readonly started: { readonly id: string }
 }
 
@@ -54,7 +54,7 @@ export const run = (listen: (shared: Shared) => Promise<Listening>): void =>
 export const key = `sandbox_server_${"k".repeat(38)}`
 export const authorization = `Bearer ${key}`
 
-/** The same headers as Quotewire's answers have, so that all peers write the same amount. */
+/** The headers of Quotewire's responses. Every peer sends them, so that all peers send the same number of bytes. */
 export const headers = { "cache-control": "no-store", "service-version": "2026-09-26" } as const
 
 let requests = 0

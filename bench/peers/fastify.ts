@@ -2,7 +2,7 @@ import fastify from "fastify"
 import * as Peer from "./Peer.ts"
 import * as schemas from "./schemas.ts"
 
-/** Fastify 5, set up as its documentation recommends for speed: schemas for bodies and answers, no logger. */
+/** Fastify 5, set up as its documentation recommends for speed: schemas for bodies and responses, no logger. */
 Peer.run(async (shared) => {
   const quotes = new Map([[shared.quote.id, shared.quote]])
   const requests = new Map<string, unknown>()

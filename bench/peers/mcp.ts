@@ -73,7 +73,7 @@ const inputSchema = fromJsonSchema<{ id: string }>({
 const many = 600
 
 /**
- * The official MCP server without sessions, which answers plain JSON. By default its tool returns a constant and checks
+ * The official MCP server without sessions, which returns plain JSON. By default its tool returns a constant and checks
  * no arguments. With `--reads`, the tool takes a quote's ID and reads the quote from a map. With `--bare`, the server
  * runs without its adapter for Node.
  */

@@ -19,7 +19,7 @@ const agents =
 /** The database URL after `--database`. Without it, the storage is in memory. */
 const [, database] = process.argv.slice(process.argv.indexOf("--database") >>> 0)
 
-/** With `--many-quotes`, creates more quotes than any cache of answers would hold. */
+/** With `--many-quotes`, creates more quotes than any cache of responses would hold. */
 const requests = process.argv.includes("--many-quotes") ? 200 : 1
 
 /**

@@ -66,7 +66,7 @@ const claim = (sample: Change.Change, claims: number) =>
     const port = yield* Storage.Storage
     const times: Array<number> = []
     const [job] = again(sample, 1, 0).jobs
-    if (job === undefined) return yield* Effect.die(new Error("A start leaves a job"))
+    if (job === undefined) return yield* Effect.die(new Error("A start call leaves a job"))
     const jobs = Array.from({ length: jobsEach }, () => ({ ...job, due_at: 0 }))
     for (let i = 0; i < claims; i++) {
       yield* port.commit({ ...again(sample, 1, 0), writes: [], events: [], jobs })

@@ -27,7 +27,7 @@ export const sample: Effect.Effect<Change.Change> = Effect.suspend(() => {
   return Effect.flatMap(Effect.provide(starting, Service.layerOn(keeping(kept))), () => {
     const change = kept.find(({ jobs }) => jobs.length > 0)
     return change === undefined
-      ? Effect.die(new Error("A start has committed nothing"))
+      ? Effect.die(new Error("A start call has committed nothing"))
       : Effect.succeed({ ...change, writes: change.writes.map(Change.record) })
   })
 })

@@ -51,7 +51,7 @@ const bare = async ({ url, deliveries }: Work): Promise<Took> => {
     }
     const answer = await agent.request({ origin: url, path: "/hook", method: "POST", headers, body })
     await answer.body.dump()
-    if (answer.statusCode !== 204) throw new Error(`The receiver has answered ${answer.statusCode}`)
+    if (answer.statusCode !== 204) throw new Error(`The receiver returned ${answer.statusCode}`)
   }
   const took = await timed(() => sideBySide(deliveries, atOnce, post))
   await agent.close()

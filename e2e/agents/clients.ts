@@ -11,7 +11,7 @@ export type Kind = (typeof kinds)[number]
 export interface ToolAnswer {
   readonly isError: boolean
   readonly texts: ReadonlyArray<string>
-  // Answers are read as a program in a different language would read them.
+  // Responses are read as a program in a different language would read them.
   // biome-ignore lint/suspicious/noExplicitAny: the client has checked it against the tool's outputSchema
   readonly structured: any
 }

@@ -83,7 +83,7 @@ const question = (
 const askName = question("user_name", "What is your name?", "name", "string")
 const askConsent = question("confirm", "Do you agree?", "ok", "boolean")
 
-/** A tool that reports its progress, and then answers. */
+/** A tool that reports its progress, and then returns. */
 const reporting: Tool.Tool = {
   ...tool("test_tool_with_progress", []),
   call: ({ progress = () => Effect.void }) =>

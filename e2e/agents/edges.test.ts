@@ -32,7 +32,7 @@ layer(agentHosts(), { excludeTestServices: true })("the agent endpoint over HTTP
     })
   )
 
-  it.effect("answers a wrong key, GET, DELETE and foreign origins with the usual HTTP statuses", () =>
+  it.effect("rejects a wrong key, GET, DELETE and a foreign origin with the usual HTTP statuses", () =>
     Effect.gen(function* () {
       const [base_url] = (yield* AgentHosts).base_urls
       const body = toolsCall(1, "get_capabilities", { line: "pet" })
@@ -66,7 +66,7 @@ layer(agentHosts(), { excludeTestServices: true })("the agent endpoint over HTTP
     })
   )
 
-  it.effect("answers a thousand concurrent calls, even if every hundredth caller disconnects", () =>
+  it.effect("responds to a thousand concurrent calls, even if every hundredth caller disconnects", () =>
     Effect.gen(function* () {
       const { base_urls, keys } = yield* AgentHosts
       const headers = { "content-type": "application/json", authorization: `Bearer ${keys.server}` }

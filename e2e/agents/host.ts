@@ -6,7 +6,7 @@ import { mcp, type Tool } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer } from "effect"
 
-/** Hosts that share one storage, as behind a load balancer, and one organization's keys. */
+/** Hosts that share one storage backend, as behind a load balancer, and one organization's keys. */
 export class AgentHosts extends Context.Service<
   AgentHosts,
   {
@@ -59,7 +59,8 @@ const make = ({ hosts = 1, tools = [] }: AgentHostOptions) =>
   })
 
 /**
- * HTTP hosts with the agent endpoint on one storage in memory. They admit callers without a key, and have no limits.
+ * HTTP hosts with the agent endpoint on one storage backend in memory. They admit callers without a key, and have no
+ * limits.
  */
 export const agentHosts = (options: AgentHostOptions = {}) =>
   Layer.effect(AgentHosts, make(options)).pipe(

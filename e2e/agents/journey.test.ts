@@ -8,7 +8,7 @@ import { AgentHosts, agentHosts } from "./host.ts"
 const callers = ["server", "platform", "keyless"] as const
 type CallerKind = (typeof callers)[number]
 
-/** The REST answer, for comparison with the tool's answer. */
+/** The REST response, for comparison with the tool's response. */
 const rest = (baseUrl: string, path: string, key: string, headers: Record<string, string> = {}) =>
   Effect.promise(async () => {
     const response = await fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${key}`, ...headers } })
@@ -36,7 +36,8 @@ const consentOf = (caller: CallerKind, disclosureVersion: unknown) =>
     : { consent_receipt_id: "receipt-0001", credit_disclosure_receipt_id: "receipt-0002" }
 
 /**
- * Checks that a tool's answer has all fields of another answer, with the same values. It may have additional fields.
+ * Checks that a tool's response has all fields of another response, with the same values. It may have additional
+ * fields.
  */
 const holdsAll = (told: unknown, answer: unknown): void => {
   if (typeof answer !== "object" || answer === null) {
@@ -64,7 +65,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
       const { capabilities: same } = yield* rest(base_url, "/v1/capabilities?line=personal_auto", keys.server)
       holdsAll(capabilities, same)
 
-      // A start without all facts is refused, and says which are missing.
+      // A start call without all facts is refused, and says which are missing.
       const { vehicles, ...incomplete } = Applications.smallest.personal_auto
       const start = {
         line: "personal_auto",

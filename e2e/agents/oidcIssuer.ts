@@ -102,7 +102,7 @@ const signIn = async (authorizationUrl: URL): Promise<URL> => {
       cookies.set(name, value)
     }
     const location = response.headers.get("location")
-    if (location === null) throw new Error(`The issuer answered ${response.status}: ${await response.text()}`)
+    if (location === null) throw new Error(`The issuer returned ${response.status}: ${await response.text()}`)
     at = new URL(location, at)
     if (at.href.startsWith(redirectUrl)) return at
   }

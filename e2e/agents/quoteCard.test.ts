@@ -49,12 +49,12 @@ const changed = (result: ToolResult, change: (content: ReturnType<typeof content
 const findings = "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))"
 
 layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card in a program that shows pages", (it) => {
-  it.effect("shows quotes as they arrive, in the order of the answer, even if the model reads only changes", () =>
+  it.effect("shows quotes as they arrive, in the order of the response, even if the model reads only changes", () =>
     Effect.gen(function* () {
       const { advance, call, open, start } = yield* CardProgram
       const id = yield* start("renters", "quotes_ready")
       yield* open("get_quote_request")
-      assert.include(yield* text, "Waiting for the answer.")
+      assert.include(yield* text, "Waiting for the response.")
       yield* call("get_quote_request", { id, wait_seconds: 0 })
       assert.match(yield* text, /No quotes yet\n+(?:Waiting to start|Asking carriers)\./)
       yield* advance(4)
@@ -79,7 +79,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
     })
   )
 
-  it.effect("shows prices, covers, fees, assumptions, disclosures and how long each price is valid", () =>
+  it.effect("shows prices, coverages, fees, assumptions, disclosures and how long each price is valid", () =>
     Effect.gen(function* () {
       const { strays } = yield* CardProgram
       const result = yield* shown("renters", "quotes_ready")
@@ -117,7 +117,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
         })
       )
       const own = yield* textOf("article")
-      assert.match(own, /Cover that differs\s+Rented apartment in NY\s+Personal property\s+up to \$12,345\s+Fees/)
+      assert.match(own, /Coverage that differs\s+Rented apartment in NY\s+Personal property\s+up to \$12,345\s+Fees/)
       assert.match(own, /Conditions\s+Needs a lock\./)
       const common = yield* textOf(".shared")
       assert.notInclude(common, "Personal property")

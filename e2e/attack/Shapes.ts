@@ -4,7 +4,7 @@ export interface Shape {
   /** What it writes, piece by piece. The next piece follows after `pause_ms`. */
   readonly pieces: () => Iterable<string>
   readonly pause_ms: number
-  /** Whether it reads the answers. */
+  /** Whether it reads the responses. */
   readonly reads: boolean
   /** Closes its side after the last piece, like a caller that is done. */
   readonly half_closes?: true

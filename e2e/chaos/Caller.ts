@@ -1,9 +1,9 @@
 import { after } from "./Hosts.ts"
 
-/** A completely received answer. */
+/** A completely received response. */
 export interface Answer {
   readonly status: number
-  // biome-ignore lint/suspicious/noExplicitAny: what a host answers is judged by the audit
+  // biome-ignore lint/suspicious/noExplicitAny: what a host returns is judged by the audit
   readonly body: any
 }
 
@@ -24,14 +24,15 @@ const until = (ms: number) => {
 
 const isToBeRepeated = ({ body }: Answer): boolean => body?.error?.retry_action?.type === "wait"
 
-/** Called with each answer that reports an outage (a 503). */
+/** Called with each response that reports an outage (a 503). */
 export type OnOutage = (why: string) => void
 
 /** Longer than a host takes for any call except a clock advance. */
 const answersWithinMs = 15_000
 
 /**
- * Calls hosts as the guide tells callers to: retries a call that gets a 503 or no answer, unchanged, on the next host.
+ * Calls hosts as the guide tells callers to: retries a call that gets a 503 or no response, unchanged, on the next
+ * host.
  */
 export class Caller {
   /** Why calls were retried, one line each. */
@@ -47,7 +48,7 @@ export class Caller {
     this.onOutage = onOutage
   }
 
-  /** Calls until there is an answer, for as long as `waits` returns true; three minutes by default. */
+  /** Calls until there is a response, for as long as `waits` returns true; three minutes by default. */
   async call(path: string, sent: Sent = {}, waits: () => boolean = until(givesUpAfterMs)): Promise<Answer> {
     while (waits()) {
       const answer = await this.once(path, sent)
@@ -60,10 +61,10 @@ export class Caller {
       if (typeof answer !== "string" && answer.status === 503) this.onOutage(why)
       await after(100)
     }
-    throw new Error(`No answer to ${path}; the last one was ${this.repeats.at(-1)}`)
+    throw new Error(`No response to ${path}; the last one was ${this.repeats.at(-1)}`)
   }
 
-  /** The answer, or why there is no answer. */
+  /** The response, or why there is none. */
   private async once(path: string, sent: Sent): Promise<Answer | string> {
     const { method = "GET", body, idempotency_key, within_ms = answersWithinMs } = sent
     const baseUrl = this.base_urls[this.turn++ % this.base_urls.length]

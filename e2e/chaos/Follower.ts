@@ -11,7 +11,7 @@ export const read = async (caller: Caller, into: Array<FeedEvent>, from: string 
   while (true) {
     const query = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`
     const { status, body } = await caller.call(`/v1/events?limit=100${query}`)
-    if (status !== 200) throw new Error(`The feed has answered ${status}: ${JSON.stringify(body)}`)
+    if (status !== 200) throw new Error(`The feed returned ${status}: ${JSON.stringify(body)}`)
     into.push(...body.events)
     cursor = body.next_cursor
     if (body.events.length === 0) return cursor

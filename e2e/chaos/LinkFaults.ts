@@ -73,8 +73,8 @@ const cut: Strike = (service, chance) => {
 /** The faults that strike the links between the service and its servers. */
 export const linkFaults: ReadonlyArray<Fault> = [
   { name: "link frozen, both ways", strikes: "link", needs: null, strike: freeze("both") },
-  { name: "link frozen, towards the server", strikes: "link", needs: null, strike: freeze("to") },
-  { name: "link frozen, towards the host", strikes: "link", needs: null, strike: freeze("from") },
+  { name: "link frozen, toward the server", strikes: "link", needs: null, strike: freeze("to") },
+  { name: "link frozen, toward the host", strikes: "link", needs: null, strike: freeze("from") },
   { name: "link loses all bytes", strikes: "link", needs: null, strike: silence },
   { name: "link cut", strikes: "link", needs: null, strike: cut }
 ]

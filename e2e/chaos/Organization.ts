@@ -20,10 +20,10 @@ export interface Organization {
   readonly caller: Caller
   /** The callers that follow the feed. */
   readonly readers: ReadonlyArray<Caller>
-  /** The ids of the requests answered with 202. */
+  /** The ids of the requests accepted with 202. */
   readonly accepted: Set<string>
   readonly followers: ReadonlyArray<Follower.Follower>
-  /** The answered advances of its clock, in seconds. */
+  /** The successful advances of its clock, in seconds. */
   readonly advanced: Array<number>
   readonly name: string
   readonly subscription_id: string
@@ -101,7 +101,7 @@ export const load = async (
         application: applicationOf(line, lane, number)
       }
     })
-    if (status !== 202) throw new Error(`A start was answered with ${status}: ${JSON.stringify(body)}`)
+    if (status !== 202) throw new Error(`start_quote_request returned ${status}: ${JSON.stringify(body)}`)
     organization.accepted.add(body.id)
     do await after(restMs)
     while (!isOver() && organization.accepted.size - ended(organization) > maxOpen)
@@ -112,7 +112,7 @@ export const load = async (
 const advancesWithinMs = 40_000
 
 /**
- * Repeatedly advances the clock by some seconds until stopped, and retries each call until it is answered.
+ * Repeatedly advances the clock by some seconds until stopped, and retries each call until it gets a response.
  *
  * While hosts keep dying every few seconds, an advance may not complete.
  */
@@ -128,7 +128,7 @@ export const moveClock = async (
     const idempotency_key = `advance-${name}-${lane}-${number}`
     const sent = { method: "POST", idempotency_key, body: { seconds }, within_ms: advancesWithinMs } as const
     const { status, body } = await caller.call("/v1/sandbox/time", sent, waits)
-    if (status !== 200) throw new Error(`An advance was answered with ${status}: ${JSON.stringify(body)}`)
+    if (status !== 200) throw new Error(`advance_sandbox returned ${status}: ${JSON.stringify(body)}`)
     advanced.push(seconds)
     await after(chance.below(2_000))
   }

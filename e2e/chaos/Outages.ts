@@ -4,7 +4,7 @@ interface Outage {
   excuses_until: number
 }
 
-/** How long calls may still fail after a server is back: a host waits ten seconds for an answer, on a busy machine. */
+/** How long calls may still fail after a server is back: a host waits ten seconds for a response, on a busy machine. */
 const recoveryMs = 20_000
 /**
  * How long calls may still fail after lost bytes: every old connection is dead, and a host notices only when it uses

@@ -41,7 +41,7 @@ export const open = async () => {
   return {
     received: { bodies, wrong } satisfies Received,
     urlOf: (name: string) => `http://127.0.0.1:${port}/${name}`,
-    /** Answers 503 from now on and records nothing. */
+    /** Returns 503 from now on and records nothing. */
     refuse: () => {
       isRefusing = true
     },

@@ -71,7 +71,7 @@ export const play = async (round: Round, playing: Playing): Promise<Story> => {
   }
 }
 
-/** Puts organizations under load until stopped. Returns what was wrong with their answers. */
+/** Puts organizations under load until stopped. Returns what was wrong with their responses. */
 const loadAll = (organizations: ReadonlyArray<Organization.Organization>, seed: number, lanes: number) => {
   const restMs = betweenStartsMs * lanes * organizations.length
   let overAt: number | null = null

@@ -5,12 +5,12 @@ import * as Endpoint from "../../packages/http/test/webhooks/support/endpoint.ts
 import { allowing, make, outcome, request } from "../../packages/http/test/webhooks/support/sender.ts"
 
 /*
- * Answers with non-ASCII bytes in their headers, which HTTP allows in values but not in names.
+ * Responses with non-ASCII bytes in their headers, which HTTP allows in values but not in names.
  */
 
 const body = '{"offers":["Prämie"]}'
 
-/** An answer whose header section is written in this encoding. */
+/** A response whose header section is written in this encoding. */
 const answering =
   (encoding: "latin1" | "utf8", reason: string, ...fields: ReadonlyArray<string>): Endpoint.Script =>
   (socket) => {
@@ -55,7 +55,7 @@ describe("non-ASCII headers", () => {
   )
 
   for (const [transport, settings] of transports) {
-    it.live(`in a carrier's response do not affect the answer over ${transport}`, () =>
+    it.live(`in a carrier's response do not affect the response over ${transport}`, () =>
       Effect.gen(function* () {
         for (const [what, script] of Object.entries(accepted)) {
           const endpoint = yield* Endpoint.start(script)

@@ -11,7 +11,10 @@ import { list, pass, testInWorld, world } from "../../packages/core/test/quoting
 
 const away = Effect.fail(new Storage.StorageUnavailable({ retry_after_seconds: 1 }))
 
-/** A storage without a free connection: each query fails immediately, or waits for a connection until it times out. */
+/**
+ * A storage backend without a free connection: each query fails immediately, or waits for a connection until it times
+ * out.
+ */
 const database: { state: "well" | "full" | "slow" } = { state: "well" }
 const busy = <A, E>(question: Effect.Effect<A, E>): Effect.Effect<A, E | Storage.StorageUnavailable> =>
   Effect.suspend((): Effect.Effect<A, E | Storage.StorageUnavailable> => {
@@ -28,7 +31,7 @@ const around = (storage: Storage.Storage["Service"]): Storage.Storage["Service"]
   addCounts: (now, tallies) => busy(storage.addCounts(now, tallies))
 })
 
-/** Calls every operation, and returns the statuses of the answers. */
+/** Calls every operation, and returns the statuses of the responses. */
 const statusesOf = Effect.fnUntraced(function* (options: CallOptions) {
   const { call } = yield* World
   const statuses = new Map<string, number>()
@@ -52,7 +55,7 @@ const ends = [401, 403, 404]
 describe("a host whose database is saturated", () => {
   for (const state of ["full", "slow"] as const) {
     testInWorld(
-      `never answers 401, 403 or 404, for any call with any key, new or known, while the database is ${state}`,
+      `never returns 401, 403 or 404, for any call with any key, new or known, while the database is ${state}`,
       Effect.gen(function* () {
         const elsewhere = Context.get(yield* Layer.build(Layer.fresh(world())), World)
         const callers: ReadonlyArray<CallOptions> = [

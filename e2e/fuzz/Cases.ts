@@ -3,7 +3,7 @@ import { at, entries, list, type Node, text } from "../../packages/http/src/docu
 import { type Known, known } from "./Known.ts"
 import { fitting, marker, unfitting, unsafe } from "./Values.ts"
 
-/** The expected answer: a success, or a refusal with one of these codes that names the field. */
+/** The expected response: a success, or a refusal with one of these codes that names the field. */
 export type Expectation =
   | { readonly tag: "accepted"; readonly besides: ReadonlyArray<number> }
   | { readonly tag: "refused"; readonly codes: ReadonlyArray<string>; readonly field?: string }

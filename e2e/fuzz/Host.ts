@@ -54,7 +54,7 @@ export const start = Effect.gen(function* () {
   return target
 })
 
-/** The value at a path of names and numbers in an answer. */
+/** The value at a path of names and numbers in a response. */
 const at = (value: unknown, ...path: ReadonlyArray<string | number>): string =>
   String(path.reduce<unknown>((node, name) => (Predicate.hasProperty(node, name) ? node[name] : undefined), value))
 

@@ -6,9 +6,9 @@ import type { Case } from "./Cases.ts"
 import type { Target } from "./Host.ts"
 import { marker } from "./Values.ts"
 
-/** Sends cases over one connection and judges their answers. */
+/** Sends cases over one connection and judges their responses. */
 export interface Judge {
-  /** The problems with the answer to a case; empty if there are none. */
+  /** The problems with the response to a case; empty if there are none. */
   readonly problemsOf: (one: Case) => Promise<ReadonlyArray<string>>
   /** How many times each status was returned, by `operation status`. */
   readonly tally: ReadonlyMap<string, number>
@@ -23,7 +23,7 @@ interface Answered {
   readonly text: string
 }
 
-/** A judge of the answers of a host. */
+/** A judge of the responses of a host. */
 export const make = (target: Target): Judge => {
   const client = new Client(target.base_url, { pipelining: 1 })
   const conforms = Conforms.make(target.document)

@@ -10,7 +10,7 @@ export interface Found {
   readonly requests: number
   /** How many times each status was returned, by `operation status`. */
   readonly tally: ReadonlyMap<string, number>
-  /** The smallest failing case, and what is wrong with its answer; null if none failed. */
+  /** The smallest failing case, and what is wrong with its response; null if none failed. */
   readonly failure: { readonly smallest: Case | undefined; readonly problems: string } | null
 }
 

@@ -3,7 +3,7 @@ import addFormats from "ajv-formats"
 import fc from "fast-check"
 import { at, list, type Node, text } from "../../packages/http/src/documents/JsonNode.ts"
 
-/** A mark in every refused string, so that a search finds every answer that repeats a refused value. */
+/** A mark in every refused string, so that a search finds every response that repeats a refused value. */
 export const marker = "zq7marker"
 
 const ajv = new Ajv2020({ strict: false })

@@ -5,7 +5,7 @@ import { explain, run } from "./Run.ts"
 
 describe("any request", () => {
   it.live(
-    "is answered as the OpenAPI document says, however invalid it is",
+    "gets the response that the OpenAPI document describes, however invalid it is",
     () =>
       Effect.gen(function* () {
         const found = yield* run({ seed: 20_261_120, requests: 2_500 })

@@ -17,7 +17,7 @@ describe("the mutants", () => {
   })
 
   it("name existing tests that find them", () => {
-    // The storage tests are named after the rules that every storage keeps.
+    // The storage tests are named after the rules that every storage backend keeps.
     const rules = sources("packages/core/src/testing/storage", ".ts").map(({ text }) => text)
     const lost = mutants.flatMap(({ found_by, name }) =>
       "test" in found_by && ![textOf(found_by.test), ...rules].some((text) => text.includes(found_by.name))

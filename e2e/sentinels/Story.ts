@@ -26,7 +26,7 @@ import type { Places, Sentinels } from "./Sentinels.ts"
 /** Where the story looks. */
 export const placeNames = [
   ...["log levels", "log messages", "log annotations", "log causes", "spans", "metrics", "metric labels"],
-  ...["answers", "headers of answers", "refusals", "URLs in answers", "MCP answers", "events"],
+  ...["responses", "headers of responses", "refusals", "URLs in responses", "MCP responses", "events"],
   ...["webhook bodies", "webhook headers", "URLs requested of carriers", "URLs requested of receivers"],
   ...["storage"]
 ] as const
@@ -208,8 +208,8 @@ export const service = <E>(storage: Layer.Layer<Storage.Storage, E>, sealKey: st
 }
 
 /**
- * Calls the host and records its answers. `secretly` does not record an answer, for answers that must show a secret
- * once.
+ * Calls the host and records its responses. `secretly` does not record a response, for responses that must show a
+ * secret once.
  */
 const makeCaller = (seen: Seen, baseUrl: string, key: string) => {
   let calls = 0
@@ -229,15 +229,15 @@ const makeCaller = (seen: Seen, baseUrl: string, key: string) => {
   }
   const shown = async (...args: Parameters<typeof send>) => {
     const { headers, status, text } = await send(...args)
-    seen.note(status < 400 ? "answers" : "refusals", text)
-    seen.note("headers of answers", headers)
-    seen.note("URLs in answers", ...(text.match(/https?:\/\/[^"\s]+/g) ?? []))
+    seen.note(status < 400 ? "responses" : "refusals", text)
+    seen.note("headers of responses", headers)
+    seen.note("URLs in responses", ...(text.match(/https?:\/\/[^"\s]+/g) ?? []))
     return text
   }
   const tool = async (name: string, args: object) => {
     const message = { jsonrpc: "2.0", id: ++calls, method: "tools/call", params: { name, arguments: args } }
     const { text } = await send("POST", "/v1/mcp", message, { accept: "application/json, text/event-stream" })
-    seen.note("MCP answers", text)
+    seen.note("MCP responses", text)
   }
   return { shown, secretly: send, tool }
 }
@@ -323,7 +323,7 @@ export const play = Effect.fnUntraced(function* (seen: Seen, receiverUrl: string
     }
     await shown("GET", `/v1/quote-requests/${handled.id}`, undefined, { ...platformHeaders, "read-handle": handle })
     await tool("get_quote_request", { id: own.id })
-    for (const [link] of seen.textOf("answers").matchAll(/\/go\/[\w-]+/g)) await shown("GET", link)
+    for (const [link] of seen.textOf("responses").matchAll(/\/go\/[\w-]+/g)) await shown("GET", link)
     for (const key of [widget, live]) {
       await shown("GET", `/v1/quote-requests/${own.id}`, undefined, { authorization: `Bearer ${key}` })
     }

@@ -215,7 +215,7 @@ const erase = (parts: DeedParts, request: number) =>
 
 /**
  * Performs an action of callers or operators; does nothing if the action concerns hosts or surroundings. A refusal is
- * an answer.
+ * a response.
  */
 export const perform = (parts: DeedParts, action: Action): Effect.Effect<unknown, unknown> => {
   const { service } = parts

@@ -7,7 +7,7 @@ import * as SimulatedStorage from "./SimulatedStorage.ts"
 import * as World from "./World.ts"
 
 /*
- * The storages that stories are played on, with the organizations that exist before every story.
+ * The storage backends that stories are played on, with the organizations that exist before every story.
  */
 
 const serviceOf = (layer: Layer.Layer<Storages.Storage>): Storage.Storage["Service"] =>

@@ -31,7 +31,7 @@ export interface Ear {
 /** How often a host looks whether its connection is cut, and after how many looks it asks when the next job is due. */
 const lookMs = 500
 const looksPerBeat = 10
-/** After how many milliseconds without an answer a host no longer relies on hints. */
+/** After how many milliseconds without a response a host no longer relies on hints. */
 const doubtAfterMs = 1_000
 
 /**

@@ -10,7 +10,8 @@ import type { Weather } from "./Weather.ts"
 import * as World from "./World.ts"
 
 /*
- * Hosts that share a storage. Each answers calls, runs due jobs and consumes events, in its own process, which can die.
+ * Hosts that share a storage backend. Each serves calls, runs due jobs and consumes events, in its own process, which
+ * can die.
  */
 
 /** What the hosts of a story need. */

@@ -134,7 +134,7 @@ const ofAccepted = (name: WorkspaceName, { requests }: Reading, ledger: Ledger.L
   return found
 }
 
-/** Whether a reset may have erased a start that was sent at a moment: the reset had not been answered by then. */
+/** Whether a reset may have erased a start call that was sent at a moment: the reset had not been answered by then. */
 const mayHaveErased = (started: Ledger.Moment, { about, sent }: Ledger.Begun, { done }: Ledger.Ledger): boolean => {
   const reset = done.find((one) => one.about === about && one.sent.step === sent.step)
   return reset === undefined || isBefore(started, reset.answered)
@@ -203,7 +203,7 @@ const erasedOf = ({ accepted, done }: Ledger.Ledger): ReadonlyArray<number> =>
 
 /** No stored data names a person whose data was erased at the end. */
 export const ofStored = (story: Story, ledger: Ledger.Ledger, texts: ReadonlyArray<string>): ReadonlyArray<string> => {
-  // A start that is repeated after a reset is a new request that its caller may not have been told about.
+  // A start call that is repeated after a reset is a new request that its caller may not have been told about.
   if (story.actions.some((action) => action.do === "reset")) return []
   const all = texts.join()
   return erasedOf(ledger).flatMap((request) =>

@@ -47,7 +47,8 @@ export interface Subscribed {
   /** The secrets that its owner was told. */
   readonly secrets: Array<string>
   /**
-   * Whether it has a secret that its owner was not told: the answer was lost, and the replayed one contains no secret.
+   * Whether it has a secret that its owner was not told: the response was lost, and the replayed one contains no
+   * secret.
    */
   has_unknown_secret: boolean
   readonly sent: Moment

@@ -9,7 +9,7 @@ import { environmentOf } from "./World.ts"
  */
 
 const minuteMs = 60_000
-/** The longest time from counting a call until it reaches its carrier, or until its answer reaches the caller. */
+/** The longest time from counting a call until it reaches its carrier, or until its response reaches the caller. */
 const travelMs = 5_000
 
 /** Everything that exceeded a limit, in sentences. */

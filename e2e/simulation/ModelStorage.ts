@@ -3,7 +3,7 @@ import { Effect, Layer, Option } from "effect"
 
 /*
  * The simplest possible storage: plain lists with linear search. It is written from the rules of the port, and shares
- * no code with the shipped storages.
+ * no code with the shipped storage backends.
  */
 
 interface StoredJob extends Job.NewJob {
@@ -33,7 +33,7 @@ interface State {
   counts: Array<{ readonly key: string; readonly ends_at: number; total: number }>
 }
 
-/** A storage that can be copied, so that stories start from the same data. */
+/** A storage backend that can be copied, so that stories start from the same data. */
 export interface Copyable {
   readonly layer: Layer.Layer<Storage.Storage>
   readonly copy: () => Copyable

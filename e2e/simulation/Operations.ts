@@ -10,6 +10,6 @@ export const operation = <Name extends AnyOperation["name"]>(name: Name): Named<
   return found
 }
 
-/** What an operation answers. */
+/** What an operation returns. */
 export type Answer<Name extends AnyOperation["name"]> =
   Named<Name> extends Operation.Operation<string, unknown, infer Output, unknown> ? Output : never

@@ -148,7 +148,7 @@ export const rare: ReadonlySet<string> = new Set([
   "delivery: retrying → pending",
   "fault: consumers fail",
   "fault: name servers are down",
-  "fault: receiver answers 500",
+  "fault: receiver returns 500",
   "fault: receiver hangs",
   "fault: receiver is gone",
   "fault: receiver is slow",

@@ -34,7 +34,7 @@ const silent = (failure: WebhookSender.SendFailure, duration_ms: number): Webhoo
 
 const outcomeOf = (fault: ReceiverFault | null, chance: Chance.Chance): WebhookSender.SendOutcome => {
   switch (fault) {
-    case "answers 500":
+    case "returns 500":
     case "fails for good":
       return answered(500, chance.below(100))
     case "redirects":

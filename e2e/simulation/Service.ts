@@ -6,7 +6,7 @@ import type { Ledger } from "./Ledger.ts"
 import type { Machine, Process } from "./Machine.ts"
 
 /*
- * The service as callers see it: they call one host after another until one answers, as the guides tell them to.
+ * The service as callers see it: they call one host after another until one responds, as the guides tell them to.
  */
 
 /** How a caller makes a call. */
@@ -16,7 +16,7 @@ export interface CallOptions {
   readonly read_handle?: string
   /** The host to call first. */
   readonly first?: number
-  /** How many answers are lost on the way. */
+  /** How many responses are lost on the way. */
   readonly lost_answers?: number
 }
 
@@ -36,7 +36,7 @@ export interface Service {
   ) => Effect.Effect<A, E>
 }
 
-/** How long a caller waits for an answer. */
+/** How long a caller waits for a response. */
 const patienceMs = 40_000
 /** How long a caller waits before it retries. */
 const pauseMs = 700
@@ -79,7 +79,7 @@ export const make = (
         // A host that stops interrupts what it cannot finish.
         const error = Option.getOrNull(Cause.findErrorOption(exit.value.cause))
         if (error === null && !Cause.hasInterrupts(exit.value.cause)) ledger.wrong.push(`${name} has died in its host`)
-        if (error?._tag === "internal_error") ledger.wrong.push(`${name} was answered with internal_error`)
+        if (error?._tag === "internal_error") ledger.wrong.push(`${name} returned internal_error`)
         if (error !== null && !isPassing(error)) return yield* Effect.fail(error)
       }
       yield* Effect.sleep(pauseMs)

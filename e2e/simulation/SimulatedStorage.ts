@@ -9,8 +9,8 @@ import type { Machine, Process } from "./Machine.ts"
 import type { HintFault, StorageFault } from "./Story.ts"
 
 /*
- * The shared storage as hosts see it. Each call travels to it, and its answer travels back, as steps of the machine: a
- * host can die or pause in between, and faults can lose either.
+ * The shared storage as hosts see it. Each call travels to it, and its response travels back, as steps of the machine:
+ * a host can die or pause in between, and faults can lose either.
  */
 
 /** The current faults of storage. */
@@ -23,7 +23,7 @@ export interface StorageWeather {
   readonly hints: (host: number) => HintFault | null
 }
 
-/** What is needed to open a storage. */
+/** What is needed to open a storage backend. */
 export interface StorageParts {
   readonly chance: Chance.Chance
   readonly ledger: Ledger
@@ -43,7 +43,7 @@ export interface Stored {
 /** The storage that the hosts of a story share. Each host opens it in its own process. */
 export type Shared = (process: Process, host: number) => Layer.Layer<Storage.Storage, Storage.StorageUnavailable>
 
-/** Opens a storage for one story. */
+/** Opens a storage backend for one story. */
 export type Open = (parts: StorageParts) => Shared
 
 export type Operation =
@@ -78,7 +78,7 @@ const lossOf = (fault: StorageFault | null, operation: Operation, chance: Chance
       return growing.has(operation) ? "before" : null
     case "loses statements":
       return chance.next() < 0.3 ? "before" : null
-    case "loses answers":
+    case "loses responses":
       return chance.next() < 0.3 ? "after" : null
     default:
       return null
@@ -106,14 +106,14 @@ export const noteRefusal = (
   if (refusal._tag === "VersionConflict" && refusal.kind === "recipients") reached.add("outdated: cached subscriptions")
 }
 
-/** Sends a call to the shared service, and waits for its answer. */
+/** Sends a call to the shared service, and waits for its response. */
 export type Through = <A, E>(
   operation: Operation,
   call: Effect.Effect<A, E>
 ) => Effect.Effect<A, E | Storage.StorageUnavailable>
 
 /**
- * A host's connection to what hosts share. The host gives up on a call that gets no answer in time, but the call
+ * A host's connection to what hosts share. The host gives up on a call that gets no response in time, but the call
  * continues on the other side.
  */
 export const wayOf =
@@ -186,8 +186,8 @@ export const makeFence = ({ ledger }: StorageParts): Fence => {
 }
 
 /**
- * Shares a storage whose calls return immediately. Hosts that hear answer claims themselves as long as nothing is due,
- * as on PostgreSQL.
+ * Shares a storage backend whose calls return immediately. Hosts that hear answer claims themselves as long as nothing
+ * is due, as on PostgreSQL.
  */
 export const share =
   (shared: Storage.Storage["Service"], { hears }: { readonly hears: boolean }): Open =>

@@ -45,7 +45,7 @@ export interface Behaviour {
 }
 
 /** How a webhook receiver fails for a while. */
-export const receiverFaults = ["answers 500", "hangs", "redirects", "is slow", "is gone", "fails for good"] as const
+export const receiverFaults = ["returns 500", "hangs", "redirects", "is slow", "is gone", "fails for good"] as const
 export type ReceiverFault = (typeof receiverFaults)[number]
 
 /** How storage fails for a while. */
@@ -55,7 +55,7 @@ export const storageFaults = [
   "is full",
   "is slow",
   "loses statements",
-  "loses answers"
+  "loses responses"
 ] as const
 export type StorageFault = (typeof storageFaults)[number]
 

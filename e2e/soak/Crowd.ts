@@ -34,7 +34,7 @@ const close = (sockets: ReadonlyArray<Net.Socket>) => {
 }
 
 const unread: Crowd = {
-  name: "300 connections that read no answer",
+  name: "300 connections that read no response",
   come: async (port) => {
     const sockets = await open(port, 300)
     for (const socket of sockets) socket.pause().write(get("/openapi.json").repeat(10))
@@ -72,7 +72,7 @@ const many: Crowd = {
     for (const socket of sockets) socket.write("Host: 127.0.0.1\r\n\r\n")
     for (let waitedMs = 0; answers < sockets.length && waitedMs < staysMs; waitedMs += 100) await after(100)
     close(sockets)
-    if (answers < sockets.length) throw new Error(`Only ${answers} of ${sockets.length} connections were answered`)
+    if (answers < sockets.length) throw new Error(`Only ${answers} of ${sockets.length} connections got a response`)
   }
 }
 

@@ -42,7 +42,7 @@ const callerOf = (baseUrl: string, key: string) => {
     more: Readonly<Record<string, string>> = {},
     method = body === undefined ? "GET" : "POST"
   ) =>
-    // biome-ignore lint/suspicious/noExplicitAny: what the host answers is read, not judged
+    // biome-ignore lint/suspicious/noExplicitAny: what the host returns is read, not judged
     new Promise<any>((resolve, reject) => {
       const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", ...more }
       const request = Http.request(baseUrl + path, { method, headers, agent })

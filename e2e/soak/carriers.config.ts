@@ -6,7 +6,7 @@ import { defineCarrier, defineConfig, Money, Reply } from "@quotewire/core"
  */
 const lastsMs = Number(process.env.SOAK_OFFERS_MS)
 
-/** For the live work of a soak: one carrier that answers immediately. */
+/** For the live work of a soak: one carrier that responds immediately. */
 export default defineConfig({
   carriers: [
     defineCarrier({

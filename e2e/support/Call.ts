@@ -7,10 +7,10 @@ export interface CallOptions {
   readonly idempotency_key?: string
 }
 
-/** An answer as a journey sees it, from any host. */
+/** A response as a journey sees it, from any host. */
 export interface Answer {
   readonly status: number
-  // Journeys read answers as a program in another language would, following the OpenAPI document.
+  // Journeys read responses as a program in another language would, following the OpenAPI document.
   // biome-ignore lint/suspicious/noExplicitAny: the shape is checked against the OpenAPI document
   readonly body: any
 }

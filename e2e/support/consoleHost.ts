@@ -24,7 +24,7 @@ export const serve = async (): Promise<Host> => {
   return { quotewire, server, address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-/** An endpoint that answers 500 until it is told otherwise. */
+/** An endpoint that returns 500 until it is told otherwise. */
 export const failing = async () => {
   let status = 500
   const server = createServer((request, response) => {

@@ -35,7 +35,7 @@ export const stories = (drawn: ReadonlyArray<ReadonlyArray<number>>): ReadonlyAr
   { name: "a leap while a carrier wants to be left alone", steps: [start, advance(1), wait(800), hour] },
   { name: "two callers at once", steps: [start, together(hour, advance(60))] },
   { name: "two callers at once, a little later", steps: [start, wait(1_200), together(advance(7), advance(60), hour)] },
-  { name: "a start during an advance", steps: [start, together(hour, start, advance(60))] },
+  { name: "a start call during an advance", steps: [start, together(hour, start, advance(60))] },
   ...drawn.map((seconds) => ({ name: `steps of ${seconds} s`, steps: [start, start, ...seconds.map(advance)] }))
 ]
 
@@ -51,7 +51,7 @@ const application = (zip: string) => ({ dwelling: { address: { state: "NY", zip 
 
 const isWait = ({ status, body }: Answer): boolean => status === 409 && body.error.retry_action.type === "wait"
 
-/** Advances the clock, and repeats the call for as long as the answer says to wait. */
+/** Advances the clock, and repeats the call for as long as the response says to wait. */
 const advanceTo = async (call: Do, seconds: number, idempotencyKey: string) => {
   while (true) {
     const answer = await call("advance_time", { seconds }, idempotencyKey)
@@ -78,7 +78,7 @@ export const tell = async (
       const zip = nextZip()
       const receipt = { line: "renters", request_key: key, consent_receipt_id: "receipt-0001" }
       const started = await call("start_quote_request", { ...receipt, application: application(zip) })
-      if (started.status !== 202) throw new Error(`A start was refused: ${JSON.stringify(started)}`)
+      if (started.status !== 202) throw new Error(`A start call was refused: ${JSON.stringify(started)}`)
       requests.set(zip, started.body.id)
     }
   }

@@ -11,7 +11,7 @@ export const operationOf = (name: string) => {
   return operation
 }
 
-/** Calls operations according to the OpenAPI document, and checks every answer against it. */
+/** Calls operations according to the OpenAPI document, and checks every response against it. */
 export const make = (baseUrl: string): Call => {
   const conforms = Conforms.make(OpenApi.document(operations, baseUrl))
   let calls = 0

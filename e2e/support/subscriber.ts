@@ -28,7 +28,9 @@ export interface Attempted {
   readonly trigger: string
 }
 
-/** Repeats a query until its answer is sufficient, for at most twenty seconds. The failure contains the last answer. */
+/**
+ * Repeats a query until its response is sufficient, for at most twenty seconds. The failure contains the last response.
+ */
 export const askUntil = <A>(ask: Effect.Effect<A, never, Host>, isEnough: (answer: A) => boolean) =>
   Effect.suspend(() => {
     let last = ""

@@ -19,7 +19,7 @@ const argumentsOf = (name: string, input: object, more: { readonly read_handle?:
   }
 }
 
-/** The HTTP status that REST would return for a tool's answer. */
+/** The HTTP status that REST would return for a tool's response. */
 const statusOf = (name: string, isError: boolean, body: Answer["body"]): number =>
   isError
     ? (Object.entries(ApiError.definitions).find(([code]) => code === body.error.code)?.[1].status ?? Number.NaN)

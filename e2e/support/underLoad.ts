@@ -30,7 +30,7 @@ export const underLoad = Effect.fnUntraced(function* (base_urls: ReadonlyArray<s
       const failed = [...acme.caller.repeats]
       const sent = { method: "POST", idempotency_key: "end", body: { seconds: 120 }, within_ms: 40_000 } as const
       const { body, status } = await acme.caller.call("/v1/sandbox/time", sent)
-      if (status !== 200) throw new Error(`An advance was answered with ${status}: ${JSON.stringify(body)}`)
+      if (status !== 200) throw new Error(`advance_sandbox returned ${status}: ${JSON.stringify(body)}`)
       acme.advanced.push(sent.body.seconds)
       const broken = Audit.findings(await settle(acme, [receiver]))
       return [...broken, ...failed, ...acme.readers.flatMap(({ repeats }) => repeats)]

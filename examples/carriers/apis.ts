@@ -106,7 +106,7 @@ export const xmlApi = () => {
 }
 
 /**
- * An XML API that answers later: `POST /foolscap` opens a quote, and the second `GET /foolscap/{number}` finds it
+ * An XML API that quotes later: `POST /foolscap` opens a quote, and the second `GET /foolscap/{number}` finds it
  * rated.
  */
 export const xmlPollsApi = (isLate: () => boolean) => {
@@ -144,8 +144,8 @@ const Application = Schema.Struct({
 const readApplication = Schema.decodeSync(Schema.fromJsonString(Application))
 
 /**
- * A JSON API that answers later: `POST /applications` returns a number, and a callback reports the decision about this
- * number.
+ * A JSON API that decides later: `POST /applications` returns an application number, and a callback with that number
+ * reports the decision.
  */
 export const applicationsApi = () => {
   const numberOf = makeNumbers("APP")

@@ -13,7 +13,7 @@ const revisions: Revision.Served = [
     date: "2026-09-26",
     differences: [
       Revision.renames({
-        summary: "A quote's price was its cost, and a start's line its product.",
+        summary: "A quote's price was its cost, and a start call's line its product.",
         quote: { price: "cost" },
         inputs: { start_quote_request: { line: "product" } }
       })

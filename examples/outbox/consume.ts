@@ -19,7 +19,7 @@ export interface Recipe {
 export const consume = (quotewire: Pick<Embedded, "consume">, { handle }: Recipe) =>
   quotewire.consume("announcements", handle, { types: ["quote.created"] })
 
-/** For a webhook receiver. Returns the status to answer. If it fails, answer 500, and the event is sent again. */
+/** For a webhook receiver. Respond with the status that it returns, or with 500 if it fails, so that it is resent. */
 export const receive = async (
   headers: IncomingHttpHeaders,
   body: Uint8Array,

@@ -80,7 +80,7 @@ export const makeInbox = ({ secrets, read }: Settings) => {
 
   return {
     /**
-     * Returns the status to answer, and the work to do after answering.
+     * Returns the status to respond with, and the work to do after responding.
      *
      * With a database, insert the event here. Once you have acknowledged an event, it is not sent again, even if your
      * program crashes.

@@ -8,7 +8,7 @@ import { type AnswerOf, type Client, type InputOf, isApiError } from "@quotewire
 /** The person's order. */
 export interface Order {
   readonly number: string
-  /** The facts about the flat that the site knows. */
+  /** The facts about the apartment that the site knows. */
   readonly application: Extract<InputOf<"start_quote_request">, { readonly line: "renters" }>["application"]
   readonly consent_receipt_id: string
 }

@@ -219,7 +219,7 @@ const loggerTo = (warnings: Array<Warning>) =>
     warnings.push({ text: String(message), ...fiber.getRef(References.CurrentLogAnnotations) })
   })
 
-/** A storage that answers only as long as its process lives. */
+/** A storage backend that works only as long as its process lives. */
 const mortal = (storage: Storage.Storage["Service"], life: { readonly isOver: boolean }) => {
   const alive = <A, E, R>(use: Effect.Effect<A, E, R>) => Effect.suspend(() => (life.isOver ? Effect.never : use))
   return Storage.Storage.of({
@@ -235,7 +235,7 @@ const mortal = (storage: Storage.Storage["Service"], life: { readonly isOver: bo
 }
 
 /**
- * A client whose requests are in progress until their answers are read. After its process has died, it sends nothing.
+ * A client whose requests are in progress until their responses are read. After its process has died, it sends nothing.
  */
 const noticed = (client: HttpClient.HttpClient, begun: () => () => void, life: { readonly isOver: boolean }) =>
   HttpClient.transform(client, (call) =>

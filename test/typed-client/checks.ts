@@ -49,7 +49,7 @@ export const wrong: ReadonlyArray<StartInput> = [
   { ...common, line: "renters", application: { dwelling: { address } } }
 ]
 
-/** The line of a start says which facts it has. */
+/** The line of a start call says which facts it has. */
 export const subjects = (start: StartInput): number => {
   switch (start.line) {
     case "personal_auto":

@@ -51,7 +51,7 @@ export const access = inPackage("core")({
       to: "now > kept.expires_at",
       found_by: test(
         "packages/core/test/access/authority.test.ts",
-        "is returned again by a retry of the start, and is valid for a day of workspace time"
+        "is returned again by a retry of the start call call, and is valid for a day of workspace time"
       )
     }
   ],
@@ -73,7 +73,7 @@ export const access = inPackage("core")({
       to: `\`\${kind} \${id} \${version}\``,
       found_by: test(
         "packages/core/test/access/moved.test.ts",
-        "reveal no quote, secret or answer to that organization"
+        "reveal no quote, secret or response to that organization"
       )
     },
     {
@@ -116,7 +116,7 @@ export const access = inPackage("core")({
       to: "",
       found_by: test(
         "packages/core/test/webhooks/subscriptions.test.ts",
-        "returns the first answer without the secret, which is stored nowhere"
+        "returns the first response without the secret, which is stored nowhere"
       )
     },
     {
@@ -133,7 +133,7 @@ export const access = inPackage("core")({
       to: "mac !== null",
       found_by: test(
         "packages/core/test/quoting/starts.test.ts",
-        "rejects a different input, even if only one field differs"
+        "cannot be reused with a different input, even if only one field differs"
       )
     }
   ],

@@ -85,7 +85,7 @@ const ofMcp = inPackage("mcp")({
       name: "an agreement in the arguments",
       from: 'answer.action === "cancel") return "pending"',
       to: 'answer.action === "cancel") return "agreed"',
-      found_by: test(elicitation, "shows the disclosure word for word, and continues the start when the person agrees")
+      found_by: test(elicitation, "shows the disclosure word for word, and continues the call when the person agrees")
     }
   ],
   "catalogue/OperationTool.ts": [

@@ -15,10 +15,10 @@ export const quoting = inPackage("core")({
       name: "request key used with another input",
       from: "!(yield* Fingerprint.matches(seal, Start.requestKeyOf(call, input), kept.fingerprint, call.sent))",
       to: "false",
-      found_by: test(starts, "rejects a different input, even if only one field differs")
+      found_by: test(starts, "cannot be reused with a different input, even if only one field differs")
     },
     {
-      name: "a start on an outdated workspace",
+      name: "a start call on an outdated workspace",
       from: "        expects: expectationsOf(moment),\n        events",
       to: "        events",
       found_by: test(

@@ -120,5 +120,5 @@ const ofPostgres = inPackage("storage-pg")({
   ]
 })
 
-/** The mutants of both storages. */
+/** The mutants of both storage backends. */
 export const storage = [...ofMemory, ...ofPostgres]

@@ -17,7 +17,7 @@ import type { Server } from "./Server.ts"
  * leave the process. They travel to the single session of PGlite, and run there one after another.
  */
 
-/** The longest wait for the answer to a statement, the same as for real connections. */
+/** The longest wait for the response to a statement, the same as for real connections. */
 const callMs = 10_000
 const writers = 2
 

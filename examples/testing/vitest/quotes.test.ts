@@ -1,7 +1,7 @@
 import { sandbox } from "@quotewire/storage-memory/testing"
 import { expect, test } from "vitest"
 
-test("a flat in New York gets three quotes", async () => {
+test("an apartment in New York gets three quotes", async () => {
   await using world = await sandbox()
   const { id } = await world.client.start_quote_request({
     line: "renters",

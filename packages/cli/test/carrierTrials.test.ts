@@ -188,7 +188,7 @@ describe("carriers test", () => {
       "facts that are not an object",
       [plan, "--facts", file("list.json", [secret])],
       1,
-      /--facts must contain an object/
+      /--facts must contain a JSON object/
     ],
     [
       "an invalid cassette",

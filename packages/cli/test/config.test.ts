@@ -243,7 +243,7 @@ describe("a configuration file that cannot be used", () => {
     })
   )
 
-  it.live("is reported with a hint to use JavaScript if Node cannot run TypeScript", () =>
+  it.live("causes an error with a hint to use JavaScript if Node cannot run TypeScript", () =>
     Effect.gen(function* () {
       const env = { NODE_OPTIONS: "--no-experimental-strip-types" }
       const { code, stderr } = yield* run(dev, env, yield* folder({ "quotewire.config.ts": "export default {}" }))

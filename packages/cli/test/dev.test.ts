@@ -92,7 +92,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("ends with exit code 0 on SIGTERM, after answering a pending long poll", () =>
+  it.live("ends with exit code 0 on SIGTERM, after responding to a pending long poll", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json"])
       const { base_url, keys } = JSON.parse(started.output())
@@ -148,7 +148,7 @@ describe("quotewire dev", () => {
   )
 
   it.live(
-    "after SIGTERM, answers a request that is still arriving, and exits even if another request never completes",
+    "after SIGTERM, responds to a request that is still arriving, and exits even if another request never completes",
     () =>
       Effect.gen(function* () {
         const started = yield* host(["dev", "--port", "0", "--json"])

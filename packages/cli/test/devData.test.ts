@@ -86,7 +86,7 @@ const sendReports = async ({ call }: Sandbox, count: number, acknowledged: Set<s
 /** Kills a host while calls are running, after this many acknowledged reports. */
 const killWhileSending = async (host: Sandbox, count: number, acknowledged: Set<string>) => {
   await sendReports(host, count, acknowledged)
-  // These are in progress when the host is killed; answers that still arrive count.
+  // These are in progress when the host is killed; responses that still arrive count.
   const late = sendReports(host, 1_000, acknowledged).catch(() => {})
   host.child.kill("SIGKILL")
   await late

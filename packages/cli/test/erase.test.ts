@@ -8,7 +8,7 @@ import { type Ran, runInProcess } from "./support/inProcess.ts"
 const sealKeys = generateSealKey()
 const receipt = "receipt-of-ada"
 
-/** A database with an organization, and a host that answers calls on it. */
+/** A database with an organization, and a host that serves calls on it. */
 const world = Effect.gen(function* () {
   const { url } = yield* Effect.acquireRelease(Effect.promise(freshDatabase), ({ drop }) => Effect.promise(drop))
   const quotewire = yield* Effect.acquireRelease(

@@ -129,7 +129,7 @@ describe("quotewire mcp", () => {
     })
   )
 
-  it.live("answers every message, exits when its input ends, and prints nothing else on standard output", () =>
+  it.live("responds to every message, exits when its input ends, and prints nothing else on standard output", () =>
     Effect.gen(function* () {
       const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
       const ended = yield* run(["mcp"], `${ping}nonsense\n`)

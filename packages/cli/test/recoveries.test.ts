@@ -39,7 +39,7 @@ const start = Effect.gen(function* () {
       const { deliveries } = await client.list_event_deliveries({ id: subscription })
       return deliveries.length === 3 && deliveries.every(({ status }) => status === "failed")
     }
-    // Each retry needs the answer to the one before it.
+    // Each retry needs the response to the one before it.
     while (!(await haveFailed())) await client.advance_time({ seconds: 86_400 })
     const owner = { QUOTEWIRE_BASE_URL: address, QUOTEWIRE_API_KEY: key }
     const operator = { QUOTEWIRE_BASE_URL: address, QUOTEWIRE_OPERATOR_TOKEN: token }

@@ -227,7 +227,7 @@ describe("quotewire keys", () => {
 })
 
 describe("a live key without a live carrier", () => {
-  it.live("causes a warning when the key is created, when a host starts, and in the readiness answer", () =>
+  it.live("causes a warning when the key is created, when a host starts, and in the readiness response", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const { organization_id } = yield* organization(env)

@@ -31,7 +31,7 @@ const loadedBy = (...args: ReadonlyArray<string>): ReadonlyArray<string> =>
 const service = /\/(?:storage-(?:pg|memory)|core\/dist\/bundle\/index\.js|undici|jose|pg)(?:\/|$)/
 
 describe("a process", () => {
-  it("does not load the service, its hosts or its storages if it only forwards to a host", () => {
+  it("does not load the service, its hosts or its storage backends if it only forwards to a host", () => {
     const loaded = loadedBy("mcp", "--base-url", "http://127.0.0.1:1")
     assert.isTrue(loaded.some((url) => url.endsWith("/mcp/dist/bundle/stdio.js")))
     assert.deepStrictEqual(

@@ -153,7 +153,7 @@ export const receiveMessage = (mailbox: Mailbox, waitMs: number): Effect.Effect<
   Effect.flatMap(Mailboxes, (mailboxes) => mailboxes.receive(mailbox, waitMs))
 
 /**
- * Whether the service is ready. True if storage answers, has the schema that this program needs, and contains nothing
+ * Whether the service is ready. True if storage responds, has the schema that this program needs, and contains nothing
  * sealed with a key that this process lacks. Otherwise a sentence that says what is wrong.
  */
 export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect.gen(function* () {
@@ -237,8 +237,8 @@ export const isLiveWithoutCarriers: Effect.Effect<boolean, StorageUnavailable, S
 })
 
 /**
- * Ends pending long polls immediately with the current state, and answers later reads without waiting. Call it when the
- * process is about to stop; it cannot be undone.
+ * Ends pending long polls immediately with the current state, and responds to later reads without waiting. Call it when
+ * the process is about to stop; it cannot be undone.
  */
 export const releaseLongPolls: Effect.Effect<void, never, Services> = Effect.flatMap(
   LongPolls,

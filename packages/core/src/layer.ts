@@ -257,7 +257,7 @@ const knownCarriers = Layer.effect(
 )
 
 /**
- * The whole core on top of a storage.
+ * The whole core on top of a storage backend.
  *
  * It runs no jobs: add `worker` in each process that should. Building the layer fails if the storage was sealed with
  * keys other than the given seal keys.

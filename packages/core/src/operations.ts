@@ -151,7 +151,7 @@ export const listQuoteRequests = Operation.make({
 export const cancelQuoteRequest = Operation.make({
   name: "cancel_quote_request",
   summary: "Cancel a quote request",
-  description: "Cancels a request whose work has not begun. After that, it answers cannot_stop and changes nothing.",
+  description: "Cancels a request whose work has not begun. After that, it returns cannot_stop and changes nothing.",
   tag: "Quoting",
   route: { method: "POST", path: "/v1/quote-requests/{id}/cancel", query: {}, status: 200 },
   authority: { callers: withKey, by_handle: true },

@@ -181,19 +181,21 @@ describe("Read-Handle", () => {
     })
   )
 
-  it.live("is neither returned to nor required from a server key, and a repeated start returns the same handle", () =>
-    Effect.gen(function* () {
-      const { keys, send } = yield* start({ operations })
-      const started = yield* startWith(send, keys.server, "server")
-      assert.notProperty(started, "read_handle")
-      for (const [method, target] of ways(started.id)) {
-        assert.strictEqual((yield* send(method, target)).status, 200)
-      }
-      const first = yield* startWith(send, keys.widget, "again")
-      const again = yield* startWith(send, keys.widget, "again")
-      assert.deepStrictEqual([again.id, again.read_handle], [first.id, first.read_handle])
-      assert.strictEqual((yield* send("GET", `/v1/quote-requests/${first.id}?wait_seconds=0`)).status, 200)
-    })
+  it.live(
+    "is neither returned to nor required from a server key, and a repeated start call returns the same handle",
+    () =>
+      Effect.gen(function* () {
+        const { keys, send } = yield* start({ operations })
+        const started = yield* startWith(send, keys.server, "server")
+        assert.notProperty(started, "read_handle")
+        for (const [method, target] of ways(started.id)) {
+          assert.strictEqual((yield* send(method, target)).status, 200)
+        }
+        const first = yield* startWith(send, keys.widget, "again")
+        const again = yield* startWith(send, keys.widget, "again")
+        assert.deepStrictEqual([again.id, again.read_handle], [first.id, first.read_handle])
+        assert.strictEqual((yield* send("GET", `/v1/quote-requests/${first.id}?wait_seconds=0`)).status, 200)
+      })
   )
 })
 

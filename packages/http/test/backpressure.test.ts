@@ -54,7 +54,7 @@ const serving = Effect.fnUntraced(function* (limits: Limits = {}) {
   return { port, noted, sockets, open: Deferred.succeed(gate, undefined), hungUp: Deferred.await(hungUp) }
 })
 
-/** Sends requests on a separate connection and reads none of the answers. */
+/** Sends requests on a separate connection and reads none of the responses. */
 const sendUnread = (port: number, text: string) =>
   Effect.acquireRelease(
     Effect.callback<Socket>((resume) => {
@@ -71,13 +71,13 @@ const closed = (socket: Socket | undefined) =>
   Effect.promise(async () => socket?.closed === false && (await once(socket, "close")))
 const answersIn = (text: string) => text.match(/HTTP\/1\.1 200/g)?.length ?? 0
 
-describe("pipelined requests whose answers are not read", () => {
-  it.live("are answered a few at a time, in order", () =>
+describe("pipelined requests whose responses are not read", () => {
+  it.live("get responses a few at a time, in order", () =>
     Effect.gen(function* () {
       const { port, noted, open } = yield* serving()
       const wire = yield* Wire.open(port)
       yield* wire.write(get("/gate") + get("/small").repeat(25) + last)
-      // Its answer shows that everything sent before it was read.
+      // Its response shows that everything sent before it was read.
       yield* Wire.exchange(port, last)
       assert.isBelow(noted.started, 25)
       yield* open
@@ -88,7 +88,7 @@ describe("pipelined requests whose answers are not read", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("are all answered, even if the body of the last one arrives while the others are answered", () =>
+  it.live("all get responses, even if the body of the last one arrives while the others are handled", () =>
     Effect.gen(function* () {
       const echo = Route.make("POST", "/echo", ({ read }) =>
         Effect.map(read(1_000), (body) => ({ status: 200, headers: {}, body }))
@@ -104,7 +104,7 @@ describe("pipelined requests whose answers are not read", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("close their connection if there are too many, and no further requests are answered", () =>
+  it.live("close their connection if there are too many, and no further request gets a response", () =>
     Effect.gen(function* () {
       const { port, noted } = yield* serving()
       const shapes = [
@@ -124,7 +124,7 @@ describe("pipelined requests whose answers are not read", () => {
     }).pipe(Effect.scoped, Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("are dropped when the caller disconnects, even behind a pending answer", () =>
+  it.live("are dropped when the caller disconnects, even behind a pending response", () =>
     Effect.gen(function* () {
       const { port, hungUp } = yield* serving()
       const wire = yield* Wire.open(port)
@@ -135,7 +135,7 @@ describe("pipelined requests whose answers are not read", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("are answered before a later request is refused", () =>
+  it.live("get their responses before a later request is refused", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const { port } = yield* start({ routes: routesOf({ started: 0 }, Deferred.await(gate), Effect.void) })
@@ -149,8 +149,8 @@ describe("pipelined requests whose answers are not read", () => {
   )
 })
 
-describe("unread answers", () => {
-  it.live("close their connection after a timeout, and few answers are produced before that", () =>
+describe("unread responses", () => {
+  it.live("close their connection after a timeout, and few responses are produced before that", () =>
     Effect.gen(function* () {
       const { port, noted, sockets } = yield* serving({
         read_timeout_ms: 300,
@@ -210,7 +210,7 @@ describe("unread answers", () => {
   )
 })
 
-describe("large answers", () => {
+describe("large responses", () => {
   it.live("are sent completely", () =>
     Effect.gen(function* () {
       const { port } = yield* serving()
@@ -230,7 +230,7 @@ describe("a refused connection", () => {
       yield* Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
       socket.resume().write("CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n")
       yield* Effect.promise(() => once(socket, "end"))
-      // A closed connection answers further data with a reset.
+      // A closed connection responds to further data with a reset.
       yield* Effect.sync(() => void socket.write("\r\n")).pipe(
         Effect.andThen(Effect.sleep(20)),
         Effect.repeat({ until: () => socket.closed })

@@ -55,7 +55,7 @@ describe("large bodies", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are refused while they stream, and the caller still gets the answer", () =>
+  it.live("are refused while they stream, and the caller still gets the response", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const wire = yield* Wire.open(port)
@@ -144,7 +144,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that send their request too slowly are answered and closed", () =>
+  it.live("that send their request too slowly get a response and are closed", () =>
     Effect.gen(function* () {
       const { port } = yield* start({ request_timeout_ms: 300 })
       const wire = yield* Wire.open(port)
@@ -155,7 +155,7 @@ describe("connections", () => {
 })
 
 describe("broken requests", () => {
-  it.live("whose bodies become malformed are answered once", () =>
+  it.live("whose bodies become malformed get one response", () =>
     Effect.gen(function* () {
       const { keys, notes, port } = yield* start()
       const wire = yield* Wire.open(port)
@@ -169,7 +169,7 @@ describe("broken requests", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("whose body does not arrive are answered once, and may be sent again", () =>
+  it.live("whose body does not arrive get one response, and may be sent again", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ request_timeout_ms: 300 })
       const wire = yield* Wire.open(port)
@@ -212,7 +212,7 @@ describe("starting a host", () => {
 })
 
 describe("stopping a host", () => {
-  it.live("wakes pending long polls, answers them and closes", () =>
+  it.live("wakes pending long polls, responds to them and closes", () =>
     Effect.gen(function* () {
       const woken = yield* Deferred.make<void>()
       const scope = yield* Scope.make()
@@ -264,7 +264,7 @@ describe("stopping a host", () => {
     })
   )
 
-  it.live("answers a late request on an idle connection, and closes the connection with the answer", () =>
+  it.live("responds to a late request on an idle connection, and closes the connection with the response", () =>
     Effect.gen(function* () {
       const stopping = yield* Deferred.make<void>()
       const scope = yield* Scope.make()

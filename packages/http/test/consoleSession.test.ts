@@ -24,8 +24,8 @@ const host = Effect.gen(function* () {
   return { code: Redacted.value(link.code), signIn, url }
 })
 
-describe("a console link", () => {
-  it.live("gives the key once", () =>
+describe("signing in with a console link", () => {
+  it.live("returns the key once", () =>
     Effect.gen(function* () {
       const { code, signIn } = yield* host
       const first = yield* signIn({ link: code })
@@ -36,7 +36,7 @@ describe("a console link", () => {
     })
   )
 
-  it.live("stays valid after a wrong code, or a request from another site's page", () =>
+  it.live("still works after a wrong code, or a request from another site's page", () =>
     Effect.gen(function* () {
       const { code, signIn, url } = yield* host
       for (const wrong of ["", "x", `${code}x`, code.slice(1)]) {
@@ -58,7 +58,7 @@ describe("a console link", () => {
     })
   )
 
-  it.live("rejects malformed bodies with the field's name", () =>
+  it.live("rejects malformed bodies and names the wrong field", () =>
     Effect.gen(function* () {
       const { code, signIn } = yield* host
       for (const body of [{}, { link: 1 }, { link: null }]) {
@@ -74,7 +74,7 @@ describe("a console link", () => {
     })
   )
 
-  it.live("is accepted only by a host that creates such links", () =>
+  it.live("works only on a host that creates such links", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ console: {} })
       const answer = yield* send("POST", "/console/session", { key: null, json: { link: "x" }, headers: fromPage })
@@ -82,7 +82,7 @@ describe("a console link", () => {
     })
   )
 
-  it.effect("expires after ten minutes", () =>
+  it.effect("fails after ten minutes", () =>
     Effect.gen(function* () {
       const [early, late] = [yield* makeLink, yield* makeLink]
       assert.notStrictEqual(Redacted.value(early.code), Redacted.value(late.code))
@@ -93,7 +93,7 @@ describe("a console link", () => {
     })
   )
 
-  it.live("is never logged", () =>
+  it.live("logs neither the code nor the key", () =>
     Effect.gen(function* () {
       const lines = yield* capturedLog
       const { code, signIn } = yield* host

@@ -43,7 +43,7 @@ const wrongExamples = (pointer: string, body: Node): ReadonlyArray<string> => {
   )
 }
 
-/** The refusal codes of an operation, from the examples of its answers. */
+/** The refusal codes of an operation, from the examples of its responses. */
 const codesOf = (name: string): ReadonlyArray<string> =>
   JsonNode.entries(document, call(name), "responses").flatMap(([status, response]) =>
     Number(status) < 400
@@ -99,7 +99,7 @@ describe("the contract", () => {
     }
   })
 
-  it("rejects an unknown value in inputs, and accepts it in answers where values can be added", () => {
+  it("rejects an unknown value in inputs, and accepts it in responses where values can be added", () => {
     const event = {
       id: "evt_01kafzsk000000000000000000",
       type: "quote.renewed",
@@ -160,7 +160,7 @@ describe("the contract", () => {
     }
   })
 
-  it("describes the webhook of every event type, with its headers and the expected answers", () => {
+  it("describes the webhook of every event type, with its headers and the expected responses", () => {
     const webhooks = calls.filter(({ part }) => part === "webhooks")
     assert.deepStrictEqual(
       webhooks.map(({ path }) => path),

@@ -22,7 +22,7 @@ const calls = [
 ] as const
 
 describe("the core's operations", () => {
-  it.live.each(calls)("%s %s answers %i as documented", ([method, target, status]) =>
+  it.live.each(calls)("%s %s returns %i as documented", ([method, target, status]) =>
     Effect.gen(function* () {
       const { send } = yield* start({ operations })
       const answer = yield* send(method, target)

@@ -96,7 +96,7 @@ describe("embedding in a server", () => {
     ]
   }
 
-  it.live.each(["GET /now", "GET /soon", "POST /body"])("is idle once its requests are answered: %s", (line) =>
+  it.live.each(["GET /now", "GET /soon", "POST /body"])("is idle once all responses are sent: %s", (line) =>
     Effect.gen(function* () {
       const { handle, idle } = yield* Http.handler(settings)
       const idleAfter = yield* Deferred.make<boolean>()
@@ -114,7 +114,7 @@ describe("embedding in a server", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("answers the calls that it interrupts", () =>
+  it.live("responds to the calls that it interrupts", () =>
     Effect.gen(function* () {
       const { handle, interruptAll } = yield* Http.handler(settings)
       const broken = yield* Deferred.make<number>()
@@ -131,13 +131,13 @@ describe("embedding in a server", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("ignores a request that another handler has answered, and answers the others", () =>
+  it.live("ignores a request that another handler has responded to, and responds to the others", () =>
     Effect.gen(function* () {
       const first = yield* Deferred.make<ServerResponse>()
       const answerFirst = () => Effect.runFork(Effect.map(Deferred.await(first), (response) => response.end("first")))
       const { handle } = yield* Http.handler({ ...settings, onAnswered: answerFirst })
       const address = yield* serving((request, response) => {
-        // The first request on a connection blocks the answers to all later ones.
+        // The first request on a connection blocks the responses to all later ones.
         if (request.url === "/first") return void Deferred.doneUnsafe(first, Effect.succeed(response))
         handle(request, response)
         if (request.url === "/now?impatient") response.writeHead(504).end("too late")

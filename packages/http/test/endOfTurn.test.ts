@@ -7,7 +7,7 @@ const written = () => {
   return { items, write: atEndOfTurn<number>((item) => items.push(item)) }
 }
 
-describe("answers that are ready in one event-loop turn", () => {
+describe("responses that are ready in one event-loop turn", () => {
   it("are written when the turn ends, in order", async () => {
     const { items, write } = written()
     for (const item of [1, 2, 3]) write(item)

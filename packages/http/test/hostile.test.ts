@@ -170,7 +170,7 @@ describe("hostile input:", () => {
       head: "GET /v2 HTTP/1.1\r\nHost: a\r\nExpect: 200-ok\r\nConnection: close"
     },
     { what: "for a tunnel", head: "CONNECT /v1/things HTTP/1.1\r\nHost: a" }
-  ])("a request $what gets an answer with an envelope", ({ head }) =>
+  ])("a request $what gets a response with an envelope", ({ head }) =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const { headers, status, text } = Wire.parse(yield* Wire.exchange(port, `${head}\r\n\r\n`))
@@ -181,7 +181,7 @@ describe("hostile input:", () => {
     })
   )
 
-  it.live("a body that never arrives gets no second answer", () =>
+  it.live("a body that never arrives gets no second response", () =>
     Effect.gen(function* () {
       const { port } = yield* start({ request_timeout_ms: 50 })
       const raw = yield* Wire.exchange(port, "GET /v2 HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n")

@@ -4,7 +4,7 @@ import { MessageRoute } from "@quotewire/http"
 import { Deferred, Effect, Layer, Result } from "effect"
 import { start, type TestHost } from "./support/host.ts"
 
-/** An endpoint that answers with what it received. */
+/** An endpoint that responds with what it received. */
 const echo: MessageRoute.MessageEndpoint = {
   paths: ["/v1/messages", "/v1/messages/"],
   request_headers: ["Echo-Topic"],
@@ -36,7 +36,7 @@ const path = "/v1/messages"
 const pages: MessageRoute.Origins = { allowed: ["https://a.example"], loopback: false }
 
 /**
- * An endpoint that answers with events: one immediately, and no end until the caller disconnects or `end` is called.
+ * An endpoint that responds with events: one immediately, and no end until the caller disconnects or `end` is called.
  */
 const telling = (hungUp: Deferred.Deferred<void>): MessageRoute.MessageEndpoint => ({
   ...echo,
@@ -79,7 +79,7 @@ describe("a message endpoint", () => {
     })
   )
 
-  it.live("can answer without a body", () =>
+  it.live("can respond without a body", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       const answer = yield* send("POST", path, { json: "hush" })
@@ -87,7 +87,7 @@ describe("a message endpoint", () => {
     })
   )
 
-  it.live("can answer with events, and is interrupted if the caller disconnects", () =>
+  it.live("can respond with events, and is interrupted if the caller disconnects", () =>
     Effect.gen(function* () {
       const hungUp = yield* Deferred.make<void>()
       const { keys, send, url } = yield* start({ operations, routes: MessageRoute.make(telling(hungUp), pages) })
@@ -113,7 +113,7 @@ describe("a message endpoint", () => {
     })
   )
 
-  it.live("gets an error for a body that is compressed or not UTF-8 JSON, and answers it", () =>
+  it.live("gets an error for a body that is compressed or not UTF-8 JSON, and responds with it", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       const json = { "content-type": "application/json" }
@@ -147,7 +147,7 @@ describe("a message endpoint", () => {
     })
   )
 
-  it.live("answers GET, HEAD, DELETE and a plain OPTIONS with 405", () =>
+  it.live("rejects GET, HEAD, DELETE and a plain OPTIONS with 405", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       for (const method of ["GET", "HEAD", "DELETE", "OPTIONS"]) {
@@ -226,7 +226,7 @@ describe("web pages that call a message endpoint", () => {
     })
   )
 
-  it.live("pass a preflight and can read the answers if their origin is allowed", () =>
+  it.live("pass a preflight and can read the responses if their origin is allowed", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       const origin = "https://a.example"

@@ -41,7 +41,7 @@ const itMeasures = (name: string, body: Effect.Effect<void, unknown, Effect.Serv
 
 describe("a host's metrics", () => {
   itMeasures(
-    "count answers by operation and status, even for unknown callers and paths, and time them",
+    "count responses by operation and status, even for unknown callers and paths, and time them",
     Effect.gen(function* () {
       const { host, base_url } = yield* measured
       const sent: ReadonlyArray<readonly [string, string, SendOptions?]> = [
@@ -132,7 +132,7 @@ describe("a failing host hook", () => {
       }
     ],
     ["rejects", () => Promise.reject(new Error("no"))]
-  ])("that %s is logged, and calls are still answered", ([, onAnswered]) =>
+  ])("that %s is logged, and calls still get responses", ([, onAnswered]) =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const logger = Logger.make(({ cause, message }) => lines.push(`${message} ${Cause.pretty(cause)}`))

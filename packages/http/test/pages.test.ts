@@ -204,7 +204,7 @@ describe("other routes", () => {
     })
   )
 
-  it.live("answer 500 without details if they fail, even because of an invalid header", () =>
+  it.live("return 500 without details if they fail, even because of an invalid header", () =>
     Effect.gen(function* () {
       const { send } = yield* start({
         routes: [

@@ -13,7 +13,7 @@ const versionOf = ({ headers, status }: Pick<TestAnswer, "headers" | "status">) 
 const named = (date: string) => ({ headers: { "service-version": date } })
 
 describe("the Service-Version header", () => {
-  it.live("selects the revision of an answer or a refusal, while a 404 uses the newest", () =>
+  it.live("selects the revision of a response or a refusal, while a 404 uses the newest", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* serving
       const revisionOf = (target: string, options = {}) =>
@@ -50,7 +50,7 @@ describe("the Service-Version header", () => {
     })
   )
 
-  it.live("is documented on every operation as optional, with the served revisions, and on every answer", () =>
+  it.live("is documented on every operation as optional, with the served revisions, and on every response", () =>
     Effect.gen(function* () {
       const { send } = yield* serving
       const document = JSON.parse((yield* send("GET", "/openapi.json")).text)

@@ -34,7 +34,7 @@ const empty = { status: 200, headers: {}, body: "" }
 
 const hash = () => createHash("sha256")
 
-/** A server that answers each request with the hash of its body. */
+/** A server that responds to each request with the hash of its body. */
 const hashing = Effect.gen(function* () {
   const server = createServer((request, response) => {
     const body = hash()
@@ -76,7 +76,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("is parsed in small parts while its requests wait for their answers", () =>
+  it.live("is parsed in small parts while its requests wait for their responses", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const { port } = yield* wary({
@@ -86,7 +86,7 @@ describe("data received on a connection", () => {
       const wire = yield* Wire.open(port)
       const filler = `X-Padding: ${"x".repeat(70)}\r\n`
       yield* wire.write(`GET /gate HTTP/1.1\r\nHost: x\r\n${filler}\r\n`.repeat(400) + last)
-      // Its answer shows that everything sent before it was read.
+      // Its response shows that everything sent before it was read.
       yield* Wire.exchange(port, last)
       assert.isAtMost(made.requests - 1, 20)
       yield* Deferred.succeed(gate, undefined)
@@ -94,7 +94,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("is answered completely, however many requests of usual size arrive together", () =>
+  it.live("gets every response in full, however many requests of usual size arrive together", () =>
     Effect.gen(function* () {
       const { port } = yield* wary()
       const text = yield* Wire.exchange(port, get(padding).repeat(300) + last)

@@ -1,7 +1,7 @@
 /**
  * The quoting service for agents: the Model Context Protocol over HTTP and standard input and output.
  *
- * `Tools.of(operations)` creates the tools, `Endpoint.make` answers the messages that an HTTP host receives, and
+ * `Tools.of(operations)` creates the tools, `Endpoint.make` responds to the messages that an HTTP host receives, and
  * `StdioServer.serve` serves a local program.
  */
 

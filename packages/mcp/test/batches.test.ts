@@ -11,7 +11,7 @@ const pets = { ...toolsCall("get_capabilities", { line: "pet" }), id: 7 }
 
 describe("a JSON-RPC batch", () => {
   for (const headers of [{}, { "mcp-protocol-version": "2025-03-26" }]) {
-    it.effect(`is answered message by message, in order: ${JSON.stringify(headers)}`, () =>
+    it.effect(`gets a response for each message, in order: ${JSON.stringify(headers)}`, () =>
       Effect.gen(function* () {
         const message = [ping, note, pets, { ...ping, id: null }, { ...ping, id: 8, method: "no/such" }]
         const { body, headers: got, status } = yield* send({ as: "server", headers, message })
@@ -30,7 +30,7 @@ describe("a JSON-RPC batch", () => {
     )
   }
 
-  it.effect("with only notifications is answered with 202 and nothing else", () =>
+  it.effect("with only notifications gets 202 and nothing else", () =>
     Effect.gen(function* () {
       const { body, status } = yield* send({ as: "server", message: [note, note] })
       assert.deepStrictEqual([status, body], [202, null])
@@ -72,7 +72,7 @@ describe("a JSON-RPC batch", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is refused as a whole with a wrong key", () =>
+  it.effect("is refused as a whole if the key is wrong", () =>
     Effect.gen(function* () {
       const { body, status } = yield* send({ as: { authorization: "Bearer x" }, message: [ping, pets] })
       assert.deepStrictEqual([status, body.error], [401, "authentication_failed"])

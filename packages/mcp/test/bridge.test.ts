@@ -4,7 +4,7 @@ import { Effect, Fiber, Stream } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 
-/** A bridge to a host that gives this answer. */
+/** A bridge to a host that gives this response. */
 const bridgeTo = (respond: (body: string) => Effect.Effect<Response>) => {
   const client = HttpClient.make((request) => {
     const { body } = request
@@ -22,7 +22,7 @@ const bridgeTo = (respond: (body: string) => Effect.Effect<Response>) => {
 const closed = { action: "cancel" } as const
 const silent = { ask: () => Effect.never, notify: () => Effect.void }
 
-/** An answer with these messages as events. */
+/** A response with these messages as events. */
 const eventsOf = (...messages: ReadonlyArray<object>) =>
   new Response(
     messages.map((message) => `: comment\n\nevent: message\ndata: ${JSON.stringify(message)}\n\n`).join(""),
@@ -38,7 +38,7 @@ const deep = `${"[".repeat(60_000)}${"]".repeat(60_000)}`
 
 describe("a stdio bridge to a host", () => {
   for (const [what, text, type] of [
-    ["an answer", `{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"","data":${deep}}}`, "application/json"],
+    ["a response", `{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"","data":${deep}}}`, "application/json"],
     ["an HTTP error", `{"error":{"code":"internal_error","message":"","more":${deep}}}`, "application/json"],
     ["a notification", `data: {"jsonrpc":"2.0","method":"a","params":{"a":${deep}}}\n\n`, "text/event-stream"],
     [
@@ -47,7 +47,7 @@ describe("a stdio bridge to a host", () => {
       "text/event-stream"
     ]
   ] as const) {
-    it.effect(`answers a call although the host sends ${what} with endless nesting`, () =>
+    it.effect(`responds to a call although the host sends ${what} with endless nesting`, () =>
       Effect.gen(function* () {
         const headers = { "content-type": type }
         const answer = yield* bridgeTo(() => Effect.succeed(new Response(text, { headers })))
@@ -61,7 +61,7 @@ describe("a stdio bridge to a host", () => {
     )
   }
 
-  it.effect("answers a call that the host does not answer for two minutes, and drops a notification", () =>
+  it.effect("returns an error if the host does not respond for two minutes, and drops a notification", () =>
     Effect.gen(function* () {
       const answer = yield* bridgeTo(() => Effect.never)
       const message = { jsonrpc: "2.0", method: "tools/list", params: {} } as const
@@ -78,7 +78,7 @@ describe("a stdio bridge to a host", () => {
   )
 
   it.effect(
-    "passes notifications on, refuses other requests from the host, and answers if the stream has no answer",
+    "passes notifications on, refuses other requests from the host, and returns an error if the stream has no response",
     () =>
       Effect.gen(function* () {
         const told: Array<unknown> = []
@@ -122,15 +122,15 @@ describe("a stdio bridge to a host", () => {
 
   for (const [what, text] of [
     ["an invalid message", "<html>"],
-    ["a message that is not an answer", '{"jsonrpc":"2.0"}'],
-    ["the answer to another call", JSON.stringify({ ...result, id: 2 })],
+    ["a message that is not a response", '{"jsonrpc":"2.0"}'],
+    ["the response to another call", JSON.stringify({ ...result, id: 2 })],
     ["a request", '{"jsonrpc":"2.0","id":1,"method":"roots/list"}']
   ] as const) {
-    it.effect(`answers a call if the host sends ${what}`, () =>
+    it.effect(`responds to a call if the host sends ${what}`, () =>
       Effect.gen(function* () {
         const answer = yield* bridgeTo(() => Effect.sync(() => new Response(text)))
         const { error, id } = JSON.parse((yield* answer(call, silent)) ?? "")
-        assert.deepStrictEqual([id, error], [1, { code: -32000, message: "The host answered with HTTP 200." }])
+        assert.deepStrictEqual([id, error], [1, { code: -32000, message: "The host returned HTTP 200." }])
       })
     )
   }
@@ -144,7 +144,7 @@ describe("a stdio bridge to a host", () => {
     ["an event in one chunk", events, `data: ${large}\n\n`, Number.POSITIVE_INFINITY],
     ["an event in chunks", events, `data: ${large}\n\n`, 65_536]
   ] as const) {
-    it.effect(`reports that an answer is too large if the host sends more than 32 MiB as ${what}`, () =>
+    it.effect(`reports that a response is too large if the host sends more than 32 MiB as ${what}`, () =>
       Effect.gen(function* () {
         const bytes = new TextEncoder().encode(text)
         const size = Math.min(chunk, bytes.length)
@@ -154,7 +154,10 @@ describe("a stdio bridge to a host", () => {
         const body = Stream.toReadableStream(Stream.fromIterable(chunks))
         const answer = yield* bridgeTo(() => Effect.sync(() => new Response(body, { headers })))
         const { error, id } = JSON.parse((yield* answer(call, silent)) ?? "")
-        assert.deepStrictEqual([id, error], [1, { code: -32000, message: "The host's answer is larger than 32 MiB." }])
+        assert.deepStrictEqual(
+          [id, error],
+          [1, { code: -32000, message: "The host's response is larger than 32 MiB." }]
+        )
       })
     )
   }
@@ -186,7 +189,7 @@ describe("a stdio bridge to a host", () => {
     )
   }
 
-  it.effect("answers a call with the error of a host that could not read the call's id", () =>
+  it.effect("responds to a call with the error of a host that could not read the call's id", () =>
     Effect.gen(function* () {
       const error = { code: -32700, message: "This is not valid JSON." }
       const answer = yield* bridgeTo(() => Effect.sync(() => Response.json({ jsonrpc: "2.0", id: null, error })))
@@ -194,7 +197,7 @@ describe("a stdio bridge to a host", () => {
     })
   )
 
-  it.effect("answers as soon as the answer arrives, and skips the rest of the stream", () =>
+  it.effect("responds as soon as the response arrives, and skips the rest of the stream", () =>
     Effect.gen(function* () {
       const other = { ...result, id: 2 }
       const events = [{}, other, result, other].map((message) => `data: ${JSON.stringify(message)}\n\n`)

@@ -98,7 +98,7 @@ describe("a call that waits", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("answers when the request has changed", () =>
+  it.effect("returns when the request has changed", () =>
     Effect.gen(function* () {
       const { read, version } = yield* readWaiting
       yield* advanced(1)
@@ -194,7 +194,7 @@ describe("a refusal", () => {
 })
 
 describe("a thousand concurrent calls", () => {
-  it.effect("are each answered under their own id, with valid and invalid ids mixed", () =>
+  it.effect("each get a response with their own id, with valid and invalid ids mixed", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const answers = yield* Effect.forEach(

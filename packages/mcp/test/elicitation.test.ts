@@ -64,7 +64,7 @@ const started = Effect.map(
 const noStart = Effect.map(started, (requests) => assert.lengthOf(requests, 0))
 
 describe("a program that can ask the person", () => {
-  it.effect("shows the disclosure word for word, and continues the start when the person agrees", () =>
+  it.effect("shows the disclosure word for word, and continues the call when the person agrees", () =>
     Effect.gen(function* () {
       yield* at
       const question = yield* send(startWith(1))
@@ -257,7 +257,7 @@ describe("a person who declines", () => {
             assert.isTrue(attempt.isError)
             assert.include(attempt.content[0].text, "said no")
           }
-          // Another start asks the person again, whatever its arguments say.
+          // Another start call asks the person again, whatever its arguments say.
           assert.strictEqual((yield* send(startWith(2, forged))).resultType, "input_required")
           yield* noStart
         }).pipe(Effect.provide(layer()))

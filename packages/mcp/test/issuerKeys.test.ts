@@ -68,7 +68,7 @@ describe("the issuer's keys", () => {
     )
   )
 
-  it.effect("are used for an hour while the issuer is down, and then the answer is 503", () =>
+  it.effect("are used for an hour while the issuer is down, and then the response is 503", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ answerWith, token }) {
         const long = yield* token({ exp: 4_000_000_000 })
@@ -173,7 +173,7 @@ const notPublished = "An access token is signed with a key that the OAuth issuer
 const severalFit = "Several keys of the OAuth issuer match an access token, so the token is refused"
 
 describe("a token that the issuer's keys do not verify", () => {
-  it.effect("is logged as a warning with its cause, an unpublished key, once a minute", () =>
+  it.effect("causes a warning once a minute that names the cause, an unpublished key", () =>
     withLog((logged) =>
       withIssuer(
         Effect.fnUntraced(function* ({ token }) {
@@ -196,7 +196,7 @@ describe("a token that the issuer's keys do not verify", () => {
     ["is not ASCII", "ключ"],
     ["is long", "k".repeat(101)],
     ["is empty", ""]
-  ])("is logged as a warning without its kid if the kid %s", ([, kid]) =>
+  ])("causes a warning that omits the kid if the kid %s", ([, kid]) =>
     withLog((logged) =>
       withIssuer(
         Effect.fnUntraced(function* ({ token }) {
@@ -209,22 +209,20 @@ describe("a token that the issuer's keys do not verify", () => {
     )
   )
 
-  it.effect(
-    "is logged as a warning if several keys match: two keys share the token's kid, or the token has no kid",
-    () =>
-      Effect.forEach([{ kid: "k1" }, { kid: null }], (options) =>
-        withLog((logged) =>
-          withIssuer(
-            Effect.fnUntraced(function* ({ answerWith, keys, token }) {
-              yield* answerWith(async () => Response.json({ ...moved, keys: [...keys, ...keys] }))
-              const made = token({}, options)
-              assert.deepStrictEqual([yield* statusOf(made), yield* statusOf(made)], [401, 401])
-              const { kid } = options
-              assert.deepStrictEqual(causesOf(logged), [{ text: severalFit, kid: kid ?? "none", alg: "ES256" }])
-            })
-          )
+  it.effect("causes a warning if several keys match: two keys share the token's kid, or the token has no kid", () =>
+    Effect.forEach([{ kid: "k1" }, { kid: null }], (options) =>
+      withLog((logged) =>
+        withIssuer(
+          Effect.fnUntraced(function* ({ answerWith, keys, token }) {
+            yield* answerWith(async () => Response.json({ ...moved, keys: [...keys, ...keys] }))
+            const made = token({}, options)
+            assert.deepStrictEqual([yield* statusOf(made), yield* statusOf(made)], [401, 401])
+            const { kid } = options
+            assert.deepStrictEqual(causesOf(logged), [{ text: severalFit, kid: kid ?? "none", alg: "ES256" }])
+          })
         )
       )
+    )
   )
 
   it.effect("is accepted without a kid if the issuer has one key", () =>
@@ -239,7 +237,7 @@ describe("a token that the issuer's keys do not verify", () => {
   )
 
   it.effect(
-    "is logged as a warning if the keys cannot be loaded, once a minute, in addition to a warning about a different problem",
+    "causes a warning once a minute if the keys cannot be loaded, in addition to a warning about a different problem",
     () =>
       withLog((logged) =>
         withIssuer(
@@ -251,7 +249,7 @@ describe("a token that the issuer's keys do not verify", () => {
             }
             const gone = {
               text: "The keys of the OAuth issuer could not be loaded",
-              reason: "the answer has the status 404."
+              reason: "the response has the status 404."
             }
             assert.deepStrictEqual(causesOf(logged), [gone])
             yield* answerWith(null)
@@ -262,7 +260,7 @@ describe("a token that the issuer's keys do not verify", () => {
       )
   )
 
-  it.effect("is logged as a warning if the runtime refuses the key", () =>
+  it.effect("causes a warning about the key if the runtime refuses it", () =>
     withLog((logged) =>
       withIssuer(
         Effect.fnUntraced(function* ({ answerWith, keys, token }) {

@@ -61,7 +61,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("records a call to an unknown tool once, whether it is answered with events or not", () =>
+  it.effect("records a call to an unknown tool once, whether the response is a stream of events or not", () =>
     Effect.gen(function* () {
       const call = toolsCall("no_such_tool")
       const message = { ...call, params: { ...call.params, _meta: { progressToken: 1 } } }

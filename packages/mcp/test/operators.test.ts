@@ -15,7 +15,7 @@ import * as Issuer from "./support/issuer.ts"
 const audience = `${baseUrl}/operator/v1`
 const scope = "openid operator:read operator:facts"
 
-/** Calls an operation without a body over its route, and reads the answer. */
+/** Calls an operation without a body over its route, and reads the response. */
 const call = Effect.fnUntraced(function* (name: string, token: string, query = "") {
   const { organization } = yield* World.World
   const oauth = Result.getOrThrow(

@@ -145,7 +145,7 @@ describe("more forms than a person can read", () => {
     Effect.gen(function* () {
       const broken = yield* Deferred.make<void, PlatformError.PlatformError>()
       const begun: Array<JsonRpc.Id | null> = []
-      // More answers than the service buffers for a program that reads none.
+      // More responses than the service buffers for a program that reads none.
       const lines = lineOf("form", "ask") + many.map((id) => lineOf(id, "ping")).join("")
       const stdin = Stream.concat(Stream.make(new TextEncoder().encode(lines)), Stream.never)
       const stuck = Sink.fromEffect(Deferred.await(broken))

@@ -6,7 +6,7 @@ import { program } from "./support/program.ts"
 const line = (id: unknown, method = "echo", params = {}) =>
   `${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`
 
-/** Answers `echo` immediately, and `wait` when it is released. */
+/** Responds to `echo` immediately, and `wait` when it is released. */
 const echoing = Effect.gen(function* () {
   const released = yield* Deferred.make<void>()
   const interrupted: Array<unknown> = []
@@ -23,7 +23,7 @@ const echoing = Effect.gen(function* () {
 })
 
 describe("a stdio server", () => {
-  it.effect("answers each line, however it is split into chunks, and skips empty lines", () =>
+  it.effect("responds to each line, however it is split into chunks, and skips empty lines", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write, writeBytes } = yield* program
       const { settings } = yield* echoing
@@ -58,7 +58,7 @@ describe("a stdio server", () => {
     })
   )
 
-  it.effect("answers a last line without a newline", () =>
+  it.effect("responds to a last line without a newline", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings } = yield* echoing
@@ -70,7 +70,7 @@ describe("a stdio server", () => {
     })
   )
 
-  it.effect("answers calls in the order in which they end, and refuses the id of a running call", () =>
+  it.effect("responds to calls in the order in which they end, and refuses the id of a running call", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings, released } = yield* echoing
@@ -91,7 +91,7 @@ describe("a stdio server", () => {
     })
   )
 
-  it.effect("cancels a call, which then has no answer", () =>
+  it.effect("cancels a call, which then has no response", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { interrupted, settings } = yield* echoing
@@ -128,7 +128,7 @@ describe("a batch over stdio", () => {
   const batch = (...messages: ReadonlyArray<object>) =>
     `${JSON.stringify(messages.map((message) => ({ jsonrpc: "2.0", ...message })))}\n`
 
-  it.effect("is answered in one list, in its order, when all its calls are done", () =>
+  it.effect("gets its responses in one list, in its order, when all its calls are done", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings, released } = yield* echoing
@@ -154,7 +154,7 @@ describe("a batch over stdio", () => {
     })
   )
 
-  it.effect("with only notifications has no answer, and a single call in a batch can be cancelled", () =>
+  it.effect("with only notifications has no response, and a single call in a batch can be cancelled", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { interrupted, settings } = yield* echoing

@@ -139,7 +139,7 @@ describe("a program with a handshake that shows forms, over HTTP,", () => {
     ["supports only URL forms", { elicitation: { url: {} } }, "2025-11-25"],
     ["speaks a revision without forms", forms, "2025-03-26"]
   ] as const) {
-    it.effect(`is answered with JSON if it ${says}`, () =>
+    it.effect(`gets a JSON response if it ${says}`, () =>
       inWorld(
         Effect.gen(function* () {
           const { begin } = yield* connected(capabilities, { protocolVersion })
@@ -336,7 +336,7 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("is logged if the limits refuse it", () =>
+  it.effect("leaves a log entry if the limits refuse it", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected(forms, { as: "platform" })

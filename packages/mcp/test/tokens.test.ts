@@ -24,7 +24,7 @@ describe("the text that a model reads, at four characters per token,", () => {
 const withoutDescriptions = (schema: object): string =>
   JSON.stringify(schema, (key, value) => (key === "description" && typeof value === "string" ? undefined : value))
 
-describe("the declaration of a start", () => {
+describe("the declaration of a start call", () => {
   it.effect(
     "stays complete in Codex without a key, although Codex empties nested objects in declarations over 5,000 bytes",
     () =>

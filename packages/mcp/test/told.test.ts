@@ -23,7 +23,7 @@ const keyless = {
 }
 
 describe("a model that sees only structuredContent", () => {
-  it.effect("sees the summary of every answer", () =>
+  it.effect("sees the summary of every response", () =>
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
       const [first] = (yield* call("get_quote_request", { id })).structuredContent.quotes
@@ -154,7 +154,7 @@ describe("a model that asks what a line needs", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("gets a short answer for one state, and all states otherwise", () =>
+  it.effect("gets a short response for one state, and all states otherwise", () =>
     Effect.gen(function* () {
       const { capabilities } = (yield* call("get_capabilities", { line: "personal_auto", state: "TX" }))
         .structuredContent
@@ -181,7 +181,7 @@ describe("a model that asks what a line needs", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is asked for missing facts with each alternative once, with the path to fill in", () =>
+  it.effect("sees each alternative for missing facts once, with the path to fill in", () =>
     Effect.gen(function* () {
       yield* at
       const start = startOf("quotes_ready")
@@ -214,7 +214,7 @@ describe("a model without a key", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reads at the end which carriers were not asked because it has no key", () =>
+  it.effect("learns at the end which carriers were not asked because it has no key", () =>
     Effect.gen(function* () {
       yield* at
       const started = yield* callKeyless("start_quote_request", {

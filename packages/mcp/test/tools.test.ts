@@ -105,7 +105,7 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("have a short result schema that fits answers and refusals, and no type lists", () =>
+  it.effect("have a short result schema that fits responses and refusals, and no type lists", () =>
     Effect.gen(function* () {
       for (const { inputSchema, name, outputSchema } of yield* list("server")) {
         assert.deepStrictEqual(outputSchema, { type: "object", properties: { summary: { type: "string" } } }, name)

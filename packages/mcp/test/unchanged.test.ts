@@ -8,7 +8,7 @@ import { advanced, call, startOf } from "./support/journey.ts"
 
 type Services = Quotewire.Services | Storage.Storage
 
-/** The operations, each with its last answer. */
+/** The operations, each with its last response. */
 const recording = () => {
   const answers = new Map<string, unknown>()
   const record = (one: Operation.Operation<string, unknown, unknown, Services>) => ({
@@ -22,7 +22,7 @@ const recording = () => {
   return { answers, operations: operations.map((one) => record(one)) }
 }
 
-/** The paths at which a shown value lacks or changes part of the answer. Additions do not count. */
+/** The paths at which a shown value lacks or changes part of the response. Additions do not count. */
 const changedIn = (answer: unknown, shown: unknown, path = ""): ReadonlyArray<string> => {
   if (Array.isArray(answer)) {
     if (!Array.isArray(shown) || shown.length !== answer.length) return [path]
@@ -53,7 +53,7 @@ const subscribed = Effect.gen(function* () {
 const { answers, operations: recorded } = recording()
 
 describe("structuredContent", () => {
-  it.effect("contains every field of the REST answer unchanged, for every tool", () =>
+  it.effect("contains every field of the REST response unchanged, for every tool", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
       const called: Array<string> = []

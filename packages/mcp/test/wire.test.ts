@@ -36,7 +36,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("answers a wrong key with 401, and treats a caller without Authorization as keyless", () =>
+  it.effect("rejects a wrong key with 401, and treats a caller without Authorization as keyless", () =>
     Effect.gen(function* () {
       for (const authorization of ["Bearer sandbox_server_x", "Bearer", "Basic abc", ""]) {
         for (const message of [renters, rpc("tools/list"), rpc("initialize", {}), rpc("unknown"), notification("n")]) {
@@ -48,7 +48,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("answers 401 to callers without a key if the host has no keyless workspace", () =>
+  it.effect("returns 401 to callers without a key if the host has no keyless workspace", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* send({ message: renters })).status, 401)
       assert.strictEqual((yield* send({ message: rpc("tools/list") })).status, 401)
@@ -56,7 +56,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer({ keyless: false })))
   )
 
-  it.effect("answers GET and DELETE with 405", () =>
+  it.effect("rejects GET and DELETE with 405", () =>
     Effect.gen(function* () {
       for (const method of ["GET", "DELETE"]) {
         const { headers, status } = yield* send({ method, message: renters })
@@ -65,7 +65,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("answers a notification with 202 and nothing else", () =>
+  it.effect("accepts a notification with 202 and nothing else", () =>
     Effect.gen(function* () {
       for (const method of ["notifications/initialized", "notifications/cancelled", "tools/call", "whatever"]) {
         const { body, status } = yield* send({ as: "server", message: notification(method) })
@@ -74,7 +74,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("answers an unsolicited response with 202 and nothing else", () =>
+  it.effect("accepts an unsolicited response with 202 and nothing else", () =>
     Effect.gen(function* () {
       for (const answer of [{ result: {} }, { result: "yes" }, { error: { code: -1, message: "No" } }]) {
         for (const id of [1, "ask-1", `req_${"0".repeat(26)}~9999999999999~a.b`, null]) {
@@ -159,7 +159,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("answers an unknown method of the legacy era with 200 and -32601", () =>
+  it.effect("responds to an unknown legacy-era method with HTTP 200 and error -32601", () =>
     Effect.gen(function* () {
       for (const method of ["resources/list", "server/discover", "toString", ""]) {
         const { body, status } = yield* send({ message: rpc(method) })

@@ -4,7 +4,8 @@ import { JobQueue } from "./JobQueue.ts"
 import { Feed, Workspace } from "./Workspace.ts"
 
 /**
- * A storage in the memory of this process, for development, tests and embedding. Its data is lost when the layer closes.
+ * A storage backend in the memory of this process, for development, tests and embedding. Its data is lost when the
+ * layer closes.
  *
  * @example
  * program.pipe(Effect.provide(MemoryStorage.layer))
@@ -199,7 +200,7 @@ const addCounts = (byEnd: Counts, now: number, tallies: ReadonlyArray<Storage.Ta
 
 // Only tests use what follows.
 
-/** A storage that can be copied, so that many tests start from the same data. */
+/** A storage backend that can be copied, so that many tests start from the same data. */
 export interface Copyable {
   readonly layer: Layer.Layer<Storage.Storage>
   /**

@@ -15,7 +15,7 @@ interface OpenJob {
   readonly job: Job.NewJob
 }
 
-/** Records the calls to a storage, and calls `at` before the step with this index. */
+/** Records the calls to a storage backend, and calls `at` before the step with this index. */
 const observed = (storage: StorageService, cut: number, at: Effect.Effect<void, unknown>) => {
   const open = new Map<string, OpenJob>()
   const offsets = new Map<Ids.WorkspaceId, number>()
@@ -106,7 +106,7 @@ const runOut = Effect.fnUntraced(function* (storage: StorageService) {
   }
 })
 
-describe("a copy of a storage", () => {
+describe("a copy of a storage backend", () => {
   it.effect.prop(
     "equals its original, and neither changes the other",
     [StorageModel.histories, Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 60 })))],

@@ -10,7 +10,7 @@ export { type MigrateOptions, type SchemaStatus, status } from "./migrations/Sch
 export type { Options } from "./opening/open.ts"
 
 /**
- * A storage in a PostgreSQL database. Run `migrate` first.
+ * A storage backend in a PostgreSQL database. Run `migrate` first.
  *
  * The layer fails with `DatabaseRefused` if the database cannot be used. If the database becomes unavailable later,
  * calls fail with `StorageUnavailable` within a time limit.

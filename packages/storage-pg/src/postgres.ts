@@ -39,7 +39,7 @@ export type PostgresOptions = ServerOptions | FolderOptions
 const checked = Argument.checker("postgres")
 
 /**
- * A storage in a PostgreSQL database, for `embed`. All processes use the database's clock.
+ * A storage backend in a PostgreSQL database, for `embed`. All processes use the database's clock.
  *
  * With `data`, the database is in a folder, and PostgreSQL runs in this process. Use this for tests, programs on one
  * machine, and persistent sandboxes. The SQL is the same as on a server.

@@ -158,7 +158,7 @@ describe("a batcher's callers", () => {
     })
   )
 
-  it.effect("each get the answer to their own item", () =>
+  it.effect("each get the result for their own item", () =>
     Effect.gen(function* () {
       const { answers, askAll } = yield* batching(100, {
         send: (items) =>

@@ -34,7 +34,7 @@ describe("choosing a cell for a new workspace", () => {
   })
 })
 
-describe("a storage with cells", () => {
+describe("a storage backend with cells", () => {
   it.effect("keeps each workspace entirely in one cell, and spreads workspaces over all cells", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
@@ -197,7 +197,7 @@ describe("a host whose cell list differs from other hosts' lists", () => {
 })
 
 describe("a host that runs jobs for some of the cells", () => {
-  it.effect("claims jobs only from these cells, and answers calls for all cells", () =>
+  it.effect("claims jobs only from these cells, and serves calls for all cells", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const [first, second] = cells

@@ -178,7 +178,7 @@ describe.skipIf(citusUrl === undefined)(`on Citus (${needed})`, () => {
     })
   )
 
-  it.live("a database is refused by a storage without cells", () =>
+  it.live("a database is refused by a storage backend without cells", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedSchema
       const refusals = [

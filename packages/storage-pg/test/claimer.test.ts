@@ -36,7 +36,7 @@ const job = {
   expired_leases: 0
 }
 
-/** A database that answers claims with these rows, and records when it was asked. */
+/** A database that responds to claims with these rows, and records when it was asked. */
 const answering = Effect.fnUntraced(function* (row: typeof nothing | typeof job) {
   const asked_at: Array<number> = []
   const asked_for: Array<unknown> = []

@@ -6,7 +6,7 @@ import fc from "fast-check"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
 import { eventuallyIn } from "./support/hosts.ts"
 
-/** The clock that a storage provides. */
+/** The clock that a storage backend provides. */
 const clockOf = (options: PgStorage.Options) =>
   Effect.map(Layer.build(PgStorage.layerWithClock(options)), Context.get(Clock.Clock))
 

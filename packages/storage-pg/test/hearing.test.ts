@@ -17,7 +17,9 @@ const nothing = { workspace_id: null, next_due_at: null }
 
 type At = (connection: object) => Effect.Effect<void, unknown, Scope.Scope>
 
-/** A storage on a database that has no jobs, records its statements, and can move or refuse a kind of statement. */
+/**
+ * A storage backend on a database that has no jobs, records its statements, and can move or refuse a kind of statement.
+ */
 const storageWith = Effect.fnUntraced(function* (listen: Means["listen"]) {
   const sent: Array<string> = []
   let refuses: string | null = null

@@ -20,7 +20,7 @@ const wireTo = Effect.fnUntraced(function* (url: string) {
   return { wire, url: Redacted.make(address.href) }
 })
 
-/** A storage whose connections live by the test clock, too. */
+/** A storage backend whose connections live by the test clock, too. */
 const open = (storage: Layer.Layer<Storage.Storage, PgStorage.DatabaseRefused>) =>
   Effect.flatMap(Clock.Clock, (clock) =>
     Effect.map(Layer.build(storage), Context.get(Storage.Storage)).pipe(Effect.provideService(RealClock, clock))
@@ -50,7 +50,7 @@ const beatMs = 5_000
 const claim = (storage: Storage.Storage["Service"], now: number) =>
   Effect.map(storage.claim({ now, lease_ms: 30_000, limit: 10 }), ({ jobs }) => jobs.length)
 
-/** Lets the time pass until the next beat of the listening connection, and waits for the answer. */
+/** Lets the time pass until the next beat of the listening connection, and waits for the response. */
 const beat = Effect.fnUntraced(function* (wire: Wire) {
   const { answers } = wire
   yield* TestClock.adjust(beatMs)
@@ -76,7 +76,7 @@ describe.each([
   )
 })
 
-describe("a host whose server no longer answers it", () => {
+describe("a host whose server no longer responds to it", () => {
   it.effect("polls for jobs again shortly after the next heartbeat", () =>
     Effect.gen(function* () {
       const { storage, wire } = yield* oneDatabase

@@ -41,7 +41,7 @@ const step = (writer: number, version: number): Change.Change =>
   })
 
 /**
- * Stores a change as callers do: retries after each lost answer until it succeeds. A conflict after a loss means
+ * Stores a change as callers do: retries after each lost response until it succeeds. A conflict after a loss means
  * that the change was stored. Returns the number of losses.
  */
 const insist = (storage: Port, change: Change.Change): Effect.Effect<number, Storage.LeaseLost> =>

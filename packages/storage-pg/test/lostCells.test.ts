@@ -46,7 +46,7 @@ describe("a lost cell", () => {
     })
   )
 
-  it.effect("does not delay claims on other cells, and is asked again when it answers", () =>
+  it.effect("does not delay claims on other cells, and is asked again when it responds", () =>
     Effect.gen(function* () {
       const { elsewhere, set, storage, there } = yield* withLosable
       yield* storage.commit(work(there, 10))
@@ -60,26 +60,28 @@ describe("a lost cell", () => {
     })
   )
 
-  it.effect("does not delay claims on other cells if it never answers, and loses no job that it returns too late", () =>
-    Effect.gen(function* () {
-      const [first, second, ...others] = yield* fourInMemory
-      if (second === undefined) return assert.fail()
-      const plain = yield* join([first, second, ...others])
-      const there = yield* placedIn(plain, second)
-      const elsewhere = yield* placedIn(plain, first)
-      const slow: Port = {
-        ...second.storage,
-        claim: (query) => Effect.delay(second.storage.claim(query), 5_000)
-      }
-      const storage = yield* join([first, { name: second.name, storage: slow }, ...others])
-      yield* storage.commit(work(there, 10))
-      yield* storage.commit(work(elsewhere, 10))
-      const claiming = yield* Effect.forkChild(claimed(storage, 10))
-      yield* TestClock.adjust(1_000)
-      assert.deepStrictEqual(yield* Fiber.join(claiming), [workspace(elsewhere)])
-      yield* TestClock.adjust(10_000)
-      assert.deepStrictEqual(yield* claimed(plain, 20), [workspace(there)])
-    })
+  it.effect(
+    "does not delay claims on other cells if it never responds, and loses no job that it returns too late",
+    () =>
+      Effect.gen(function* () {
+        const [first, second, ...others] = yield* fourInMemory
+        if (second === undefined) return assert.fail()
+        const plain = yield* join([first, second, ...others])
+        const there = yield* placedIn(plain, second)
+        const elsewhere = yield* placedIn(plain, first)
+        const slow: Port = {
+          ...second.storage,
+          claim: (query) => Effect.delay(second.storage.claim(query), 5_000)
+        }
+        const storage = yield* join([first, { name: second.name, storage: slow }, ...others])
+        yield* storage.commit(work(there, 10))
+        yield* storage.commit(work(elsewhere, 10))
+        const claiming = yield* Effect.forkChild(claimed(storage, 10))
+        yield* TestClock.adjust(1_000)
+        assert.deepStrictEqual(yield* Fiber.join(claiming), [workspace(elsewhere)])
+        yield* TestClock.adjust(10_000)
+        assert.deepStrictEqual(yield* claimed(plain, 20), [workspace(there)])
+      })
   )
 
   it.effect("gets its jobs done although each claim on it is slow", () =>
@@ -106,7 +108,7 @@ describe("a lost cell", () => {
     })
   )
 
-  it.effect("fails claims only if no cell answers", () =>
+  it.effect("fails claims only if no cell responds", () =>
     Effect.gen(function* () {
       const { port, set } = losable(yield* memory)
       const cells: All = [{ name: "only", storage: port }]

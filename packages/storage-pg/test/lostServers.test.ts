@@ -69,7 +69,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
   )
 
   it.effect.each(["begun", "arriving", "published"] as const)(
-    "is refused on the target database if the source server is lost after it was %s, because tables are missing there",
+    "cannot continue on the target database if the source server is lost after it was %s, because tables are missing there",
     (last) =>
       Effect.gen(function* () {
         const movable = yield* movableCell

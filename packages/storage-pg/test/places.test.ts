@@ -28,10 +28,10 @@ describe("a cell's database", () => {
     ["it has moved, and an old copy was restored", place("live"), place("live", 1), "second"],
     ["it has moved, and the settings do not name the target", place("left"), null, "left"],
     ["the target does not have it yet", place("arriving", 1, "a"), null, "arriving"],
-    ["the target does not answer", settled, unknown, "first"],
-    ["it has moved to a target that does not answer", place("left"), unknown, "unknown"],
-    ["the source does not answer, and nothing has moved", unknown, empty, "unknown"],
-    ["the source does not answer during a move", unknown, place("arriving", 1, "a"), "unknown"]
+    ["the target does not respond", settled, unknown, "first"],
+    ["it has moved to a target that does not respond", place("left"), unknown, "unknown"],
+    ["the source does not respond, and nothing has moved", unknown, empty, "unknown"],
+    ["the source does not respond during a move", unknown, place("arriving", 1, "a"), "unknown"]
   ] as const)("is determined correctly if %s", (_, first, second, where) => {
     assert.strictEqual(first && second !== undefined ? whereabouts(first, second) : null, where)
   })

@@ -8,9 +8,9 @@ import { Database, storage } from "./support/storage.ts"
 const note = (state: string) =>
   `insert into quotewire.place (state, epoch) values ('${state}', 1) on conflict (only_one) do update set state = excluded.state`
 
-layer(storage)("a storage without cells", (it) => {
+layer(storage)("a storage backend without cells", (it) => {
   it.effect(
-    "is refused in a database that its schema has left or not yet reached, and works where it has arrived",
+    "does not open in a database that its schema has left or not yet reached, but opens where the schema has arrived",
     () =>
       Effect.gen(function* () {
         const { options, url } = yield* Database

@@ -38,7 +38,7 @@ const withTimeLimit = ({ url }: TestDatabase) => {
   )
 }
 
-/** Options of a storage that uses a pooler in front of a database. */
+/** Options of a storage backend that uses a pooler in front of a database. */
 const behind = Effect.fnUntraced(function* (database: TestDatabase, mode: PoolMode) {
   yield* withTimeLimit(database)
   const address = Redacted.make(yield* pooler(database.url, mode, mode === "session" ? ignored : {}))
@@ -127,7 +127,7 @@ describe.skipIf(pgBouncerVersion === null)(`PgBouncer ${version}`, () => {
     })
   )
 
-  it.effect("is refused in one sentence that says what to do", () =>
+  it.effect("causes an error of one sentence that says what to do", () =>
     Effect.gen(function* () {
       const database = yield* scopedDatabase
       const other = yield* scopedDatabase

@@ -11,7 +11,7 @@ import { beginning } from "../../core/test/quoting/support.ts"
 import { endpoints } from "../../core/test/webhooks/support.ts"
 import { fourInMemory, join } from "./support/cells.ts"
 
-/** A rotation in a world on a storage. */
+/** A rotation in a world on a storage backend. */
 const rotationOn = <E>(storage: Layer.Layer<Storage.Storage, E>) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(beginning)

@@ -43,7 +43,7 @@ const outcomes = (storage: Port) => {
 
 describe("a host whose database stops responding", () => {
   it.effect(
-    "answers every call within its time limit, and continues with new connections when the database responds",
+    "responds to every call within its time limit, and continues with new connections when the database responds",
     () =>
       Effect.gen(function* () {
         const { wire, storage } = yield* behindWire

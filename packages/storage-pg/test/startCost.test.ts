@@ -6,7 +6,7 @@ import { Effect, Redacted } from "effect"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
 import { wireTo } from "./support/Wire.ts"
 
-describe("a start on PostgreSQL", () => {
+describe("a start call on PostgreSQL", () => {
   it.live("takes at most three statements: its change, its hint for other hosts, and its part of the limits", () =>
     Effect.gen(function* () {
       const { url, wire } = yield* wireTo((yield* scopedDatabase).url)

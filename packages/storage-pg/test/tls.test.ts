@@ -57,8 +57,8 @@ const plainServer = Effect.acquireRelease(
 )
 
 /**
- * Migrates and opens a storage at an address. Returns which of its connections the server reports as encrypted, or
- * why it failed.
+ * Migrates and opens a storage backend at an address. Returns which of its connections the server reports as encrypted,
+ * or why it failed.
  */
 const open = (server: PostgresServer, user: string, host: string, params: string, tls?: PgStorage.Options["tls"]) => {
   const url = `${server.url("postgres", `${user}:secret`).replace("127.0.0.1", host)}${params}`

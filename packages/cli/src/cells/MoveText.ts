@@ -30,7 +30,7 @@ export const lineOf = (progress: PgCells.MoveProgress): string | null => {
     case "switched":
       return `Switched. The cell was paused for ${progress.held_ms} ms.`
     case "unreachable":
-      return "The new server does not answer. When it answers again, drop its subscription and schema by hand."
+      return "The new server does not respond. When it responds again, drop its subscription and schema by hand."
     default:
       return null
   }

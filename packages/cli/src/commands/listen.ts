@@ -36,7 +36,7 @@ const secretOf = Effect.fnUntraced(function* ({ json, signing_secret }: ListenSe
 })
 
 const unreachable =
-  "quotewire: Nothing answers at --forward-to. Start your receiver. Each event is sent only once; to send an event again, run quotewire events resend."
+  "quotewire: Nothing is listening at --forward-to. Start your receiver. Each event is sent only once; to send an event again, run quotewire events resend."
 
 const run = Effect.fnUntraced(function* (settings: ListenSettings) {
   const forward = yield* Forward.make

@@ -37,10 +37,10 @@ interface WorkSettings
   readonly json: boolean
 }
 
-/** `quotewire work` runs a database's background jobs. Other processes answer calls. */
+/** `quotewire work` runs a database's background jobs. Other processes serve calls. */
 export const work = Command.make("work", reportAllErrors(flags), (settings) =>
   Effect.scoped(run(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
-).pipe(Command.withDescription("Run the background jobs of a database, without answering calls"))
+).pipe(Command.withDescription("Run the background jobs of a database, without serving calls"))
 
 /** Values for settings that matter only to hosts. */
 const unusedHostSettings = { limits: Allowance.noLimits, no_limits: true, request_log: false, feedback: false }

@@ -16,7 +16,7 @@ export interface CollectedMetrics {
   /**
    * The merged metrics of the workers and this process, in the Prometheus text format.
    *
-   * If a worker does not answer within a second, only the totals in its last report are used.
+   * If a worker does not respond within a second, only the totals in its last report are used.
    */
   readonly text: Effect.Effect<string>
 }
@@ -68,7 +68,7 @@ export const make = (): CollectedMetrics => {
 
 /** Metrics about the number of processes that the other metrics come from. */
 const counts = (heard: number, silent: number, replaced: number): ReadonlyArray<MergedMetrics.Families> => [
-  MergedMetrics.single("quotewire_processes", "gauge", "Workers whose metrics are in this answer.", heard),
+  MergedMetrics.single("quotewire_processes", "gauge", "Workers whose metrics are in this response.", heard),
   MergedMetrics.single("quotewire_processes_silent", "gauge", "Workers that have not reported their metrics.", silent),
   MergedMetrics.single("quotewire_processes_replaced_total", "counter", "Workers that ended unexpectedly.", replaced)
 ]

@@ -3,7 +3,7 @@ import type { ConnectOptions } from "@quotewire/http/client"
 import { Predicate, Schema } from "effect"
 
 /**
- * Finds the first wrong field in a host's answer; null if all fields are valid. The host may be newer than this
+ * Finds the first wrong field in a host's response; null if all fields are valid. The host may be newer than this
  * program, so unknown fields and values are valid.
  */
 export const check: NonNullable<ConnectOptions["check_answer"]> = (operation, answer) =>

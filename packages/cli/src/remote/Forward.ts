@@ -109,7 +109,7 @@ export const isConfirmed = ({ status }: Forwarded): boolean => status !== null &
 
 const failures = {
   connection_refused: "connection refused",
-  timed_out: "no answer in time",
+  timed_out: "no response in time",
   no_answer: "no answer"
 } as const
 

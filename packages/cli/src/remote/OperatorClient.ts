@@ -17,7 +17,7 @@ const timeoutMs = 120_000
 const maxAnswerBytes = 64 * 1024 * 1024
 
 /**
- * Calls an operation. `Answer` is the answer's type; the answer is checked against the operation's schema.
+ * Calls an operation. `Answer` is the response's type; the response is checked against the operation's schema.
  *
  * Fails with the host's refusal, or with one sentence that names the setting to check.
  */
@@ -80,7 +80,7 @@ const textOf = async (response: Response): Promise<string> => {
   let bytes = 0
   for await (const part of response.body ?? []) {
     bytes += part.length
-    if (bytes > maxAnswerBytes) throw new RangeError("The host's answer is too large")
+    if (bytes > maxAnswerBytes) throw new RangeError("The host's response is too large")
     text += decoder.decode(part, { stream: true })
   }
   return text + decoder.decode()

@@ -25,7 +25,7 @@ const lineOf = (of: Quote): string =>
     of.source.carrier.name,
     ...monthOf(of.price),
     priceOf(of.price),
-    of.status === "active" ? `until ${expiryOf(of)}` : `${of.status} (${of.status_details.reason})`
+    of.status === "active" ? `valid until ${expiryOf(of)}` : `${of.status} (${of.status_details.reason})`
   ].join("  ")
 
 /** Formats a quote request as one line. */
@@ -83,7 +83,7 @@ export const quote = (of: Quote): ReadonlyArray<string> => {
       "fees",
       fees.map((fee) => `${words(fee.code)}: ${amount(fee.amount)}`)
     ),
-    ...rows("covers", coversOf(of)),
+    ...rows("coverages", coversOf(of)),
     row("expires", expiryOf(of)),
     ...rows("conditions", of.coverage.conditions),
     ...rows(

@@ -88,7 +88,7 @@ const keyOf = ({ created_at, revoked_at, ...key }: EmbeddedKey) => ({
   revoked_at: revoked_at === null ? null : Timestamp.toMillis(revoked_at)
 })
 
-/** Creates a key through a host. The answer includes the host's warnings about the key. */
+/** Creates a key through a host. The response includes the host's warnings about the key. */
 export const createKey = (host: Host, options: Parameters<Access.Access["Service"]["createKey"]>[0]) =>
   withRemote(askedAbout<Quotewire.CreatedKey>(host, "create_key", { ...options }))
 

@@ -66,7 +66,7 @@ curl -s $QUOTEWIRE/v1/sandbox/time -H "Authorization: Bearer $KEY" \\
   -H 'Content-Type: application/json' -H 'Idempotency-Key: one-minute' \\
   -d '{"seconds":60}'
 
-${paint("3. Read its quotes")}: replace qreq_… with the id from the first answer
+${paint("3. Read its quotes")}: replace qreq_… with the id from the first response
 curl -s $QUOTEWIRE/v1/quote-requests/qreq_… -H "Authorization: Bearer $KEY"
 
   API reference:   ${ready.base_url}/docs

@@ -7,7 +7,7 @@ import * as Output from "../terminal/Output.ts"
 import * as Database from "./Database.ts"
 import * as Service from "./Service.ts"
 
-/** Settings for a service that answers no calls, runs no jobs and sends nothing. */
+/** Settings for a service that serves no calls, runs no jobs and sends nothing. */
 const unusedSettings: Service.ServiceSettings = {
   limits: Allowance.noLimits,
   no_limits: true,
@@ -147,7 +147,7 @@ const wordsOf = (entry: Timeline.Entry, since: Since): ReadonlyArray<string> => 
         `${event_type} to ${subscription_id}: ${status}`,
         ...attempts.map(
           ({ attempted_at, response_duration_ms, response_status_code }) =>
-            `${since(attempted_at)}  ${response_status_code ?? "no answer"} in ${response_duration_ms} ms`
+            `${since(attempted_at)}  ${response_status_code ?? "no response"} in ${response_duration_ms} ms`
         )
       ]
     }
@@ -169,7 +169,7 @@ const circuits: { readonly [What in Circuit["circuit"]]: string } = {
 type Exchange = Extract<Timeline.Entry, { readonly what: "exchange" }>["details"]
 
 /**
- * Formats an exchange's number. Asks and refreshes are numbered; polls are not, because they repeat until an answer
+ * Formats an exchange's number. Asks and refreshes are numbered; polls are not, because they repeat until a response
  * arrives.
  */
 const tryOf = (of: Exchange): string =>

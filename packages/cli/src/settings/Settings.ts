@@ -287,7 +287,7 @@ const readProcesses = (text: string): Option.Option<number | "auto"> => {
 /** How many processes serve on one port. `auto` means one for each core. */
 export const processes = textSetting(
   "processes",
-  `Processes that answer on one port: 1 (the default) to ${maxProcesses}, or auto for one per core`
+  `Processes that listen on one port: 1 (the default) to ${maxProcesses}, or auto for one per core`
 ).pipe(
   Flag.filterMap(readProcesses, () =>
     settingError("processes", `be a whole number from 1 to ${maxProcesses}, or auto for one per core`)

@@ -125,5 +125,5 @@ export const keylessEnvironment = choice(
 /** Whether to update the database schema before serving. */
 export const migrate = toggle("migrate", "Update the database schema before serving")
 
-/** Whether this process only answers calls and leaves background jobs to other processes. */
-export const noWorker = toggle("no-worker", "Only answer calls; quotewire work runs the background jobs")
+/** Whether this process only serves calls and leaves background jobs to other processes. */
+export const noWorker = toggle("no-worker", "Only serve calls; quotewire work runs the background jobs")

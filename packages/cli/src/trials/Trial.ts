@@ -28,7 +28,10 @@ export const factsOf = (file: Option.Option<string>) =>
       Effect.flatMap(JsonFile.read(name, "--facts"), (json) =>
         Effect.mapError(
           Schema.decodeUnknownEffect(ByLine)(json),
-          () => new CommandFailed({ message: "--facts must contain an object with the application of each line." })
+          () =>
+            new CommandFailed({
+              message: "--facts must contain a JSON object whose keys are lines and whose values are applications."
+            })
         )
       )
   })

@@ -6,7 +6,7 @@ import { xml } from "../carriers/xml.ts" //? xml
 import { startCarrier } from "../practice/server.ts" //? json|xml
 import config from "../quotewire.config.ts" //? rate-plan
 
-test("your carrier quotes a flat in New York", async (t) => {
+test("your carrier quotes an apartment in New York", async (t) => {
   //? json|xml
   // A practice version of the carrier's API. You can replace it with a cassette of the real API.
   const api = await startCarrier({ callback_secret: "practice" })

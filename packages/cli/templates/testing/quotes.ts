@@ -11,7 +11,7 @@ const start = {
 
 // Each test runs its own in-memory service with fictional carriers. Its clock moves only when the test advances it.
 
-test("a flat in New York gets three quotes", async (t) => {
+test("an apartment in New York gets three quotes", async (t) => {
   const world = await sandbox()
   t.after(() => world.close())
   const { id } = await world.client.start_quote_request(start)

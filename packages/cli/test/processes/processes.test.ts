@@ -123,7 +123,7 @@ describe("quotewire serve --processes", () => {
     })
   )
 
-  it.live("stops without resetting a connection: each request is answered or refused", () =>
+  it.live("stops without resetting a connection: each request gets a response or is refused", () =>
     Effect.gen(function* () {
       const env = yield* database(emptyDatabase)
       for (let stops = 0; stops < 3; stops++) {

@@ -16,7 +16,7 @@ describe("quotewire trigger", () => {
       assert.match(request, /^qreq_\w+ {2}renters: completed \(quotes_ready\)\. All carriers answered\.$/)
       assert.match(
         first,
-        /^ {2}qt_\w+ {2}Lanternway Renters \(sandbox\) {2}\$14\.46 a month {2}\$173\.51 for 12 months {2}until \d/
+        /^ {2}qt_\w+ {2}Lanternway Renters \(sandbox\) {2}\$14\.46 a month {2}\$173\.51 for 12 months {2}valid until \d/
       )
       const { events } = yield* Effect.promise(() => client.list_events({ limit: 100 }))
       assert.include(
@@ -230,7 +230,7 @@ describe("quotewire quotes", () => {
       const { out } = yield* runInProcess(["quotes", "show", quote_id], env)
       assert.match(out, /^qt_\w+ {2}version 1: active \(offered\)\. This price is available/)
       assert.match(out, /^per month {4}\$13\.84: Per month of cover.*\nprice {8}\$166\.04 for 12 months$/m)
-      assert.match(out, /^covers {7}personal property: up to \$30,000\.00$/m)
+      assert.match(out, /^coverages {4}personal property: up to \$30,000\.00$/m)
       assert.match(out, /^expires {6}\d{4}-/m)
       assert.match(out, /^assumed {6}\S.*\n {13}\S/m)
       assert.match(out, /^next {9}continue_on_carrier_site {2}https?:\/\/\S+\/go\/.*\n {13}request_assistance$/m)
@@ -287,7 +287,7 @@ describe("quotewire requests", () => {
   )
 })
 
-describe("a command whose host does not answer", () => {
+describe("a command whose host does not respond", () => {
   const list = ["events", "list"]
 
   it.live("says so in one sentence that names the setting and never the key", () =>
@@ -313,7 +313,7 @@ describe("a command whose host does not answer", () => {
       assert.deepStrictEqual(said, [
         "quotewire: The host rejected the key from --api-key (or QUOTEWIRE_API_KEY, or the profile).",
         "quotewire: The key from --api-key (or QUOTEWIRE_API_KEY, or the profile) is not allowed to do this: use a server key.",
-        `quotewire: The host at ${page.address} answered HTTP 200 with text/html instead of JSON.`,
+        `quotewire: The host at ${page.address} returned HTTP 200 with text/html instead of JSON.`,
         `quotewire: Cannot reach the host at ${gone.address} (ECONNREFUSED). Check --base-url (or QUOTEWIRE_BASE_URL).`,
         "Set QUOTEWIRE_API_KEY (or --api-key); or save a key with: quotewire login. See quotewire events list --help."
       ])

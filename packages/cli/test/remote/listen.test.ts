@@ -75,7 +75,7 @@ describe("quotewire listen", () => {
         assert.match(yield* next, / {2}connection refused in \d+ ms$/)
       }
       assert.strictEqual(err.length, 1)
-      assert.match(err.join(), /^quotewire: Nothing answers at --forward-to\./)
+      assert.match(err.join(), /^quotewire: Nothing is listening at --forward-to\./)
       yield* receiver(204, Number(new URL(gone.url).port))
       yield* startOne
       assert.match(yield* next, / {2}204 in \d+ ms$/)

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { runInProcess, startInProcess } from "../support/inProcess.ts"
 import { server, unknownKey } from "../support/servedHost.ts"
 
-/** A host of the right revision that answers every call with the same JSON. */
+/** A host of the right revision that responds to every call with the same JSON. */
 const answering = Effect.fnUntraced(function* (answer: object) {
   const { address } = yield* server((_, response) => {
     response.writeHead(200, { "content-type": "application/json", "service-version": Revision.served[0].date })
@@ -40,7 +40,7 @@ const quote: AnswerOf<"get_quote"> = {
 const pounds = { amount_minor: 100, currency: "GBP" }
 const withPrice = (price: object) => ({ ...quote, price: { ...quote.price, ...price } })
 
-describe("a host whose answer differs from the documentation", () => {
+describe("a host whose response differs from the documentation", () => {
   const qreq = `qreq_${digits}`
   const receiver = ["--forward-to", "http://127.0.0.1:1/"]
   const events = "events: Must be a list"
@@ -84,12 +84,12 @@ describe("a host whose answer differs from the documentation", () => {
       "duration_ms: Must be a"
     ],
     ["trigger", ["trigger", "--list"], { scenarios: [{ name: "secret" }] }, "scenarios.0.description: This field"]
-  ])("is reported with the wrong field and no other part of the answer: %s", ([, args, answer, wrong]) =>
+  ])("is reported with the wrong field and no other part of the response: %s", ([, args, answer, wrong]) =>
     Effect.gen(function* () {
       const { address, env } = yield* answering(answer)
       const { err, how, out } = yield* runInProcess(args, env)
       assert.deepStrictEqual([how, out], ["failed", ""])
-      const said = `quotewire: The host at ${address} answered HTTP 200 with JSON that is not as documented: ${wrong}`
+      const said = `quotewire: The host at ${address} returned HTTP 200 with JSON that is not as documented: ${wrong}`
       assert.strictEqual(err.slice(0, said.length), said)
       assert.notInclude(err, "secret")
     })

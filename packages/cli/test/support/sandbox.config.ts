@@ -3,7 +3,7 @@ import { defineCarrier, defineConfig, Reply } from "@quotewire/core"
 /** The API key that the carriers of this configuration accept. */
 export const secret = "Zq7xSecretZq7x"
 
-/** A carrier whose answer says whether it was asked with the right key. */
+/** A carrier whose response says whether it was asked with the right key. */
 const carrier = (id: string) =>
   defineCarrier({
     id,

@@ -80,7 +80,7 @@ export interface Received {
   readonly body: string
 }
 
-/** A receiver that answers with this status, and the webhooks that it got. */
+/** A receiver that responds with this status, and the webhooks that it got. */
 export const receiver = Effect.fnUntraced(function* (status: number, port?: number) {
   const received = yield* Queue.unbounded<Received>()
   const { address, close } = yield* server(async (request, response) => {

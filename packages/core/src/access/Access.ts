@@ -75,7 +75,7 @@ export class Access extends Context.Service<
     readonly hasKeyIn: (environment: Environment) => Effect.Effect<boolean, StorageUnavailable>
     /**
      * Revokes a key. This host refuses the key immediately, and all other hosts refuse it within a second. Revoking a
-     * key again returns the same answer.
+     * key again returns the same response.
      */
     readonly revokeKey: (
       key_id: KeyId

@@ -22,7 +22,7 @@ export interface Call {
   /** The call's `Idempotency-Key`; null if none was sent. */
   readonly idempotency_key: string | null
   /**
-   * The date of the revision in which the caller gets the answer. `run` itself always answers in the newest revision.
+   * The date of the revision in which the caller gets the response. `run` itself always uses the newest revision.
    */
   readonly revision: string
   /** The input as sent, in the caller's revision. A retry is recognized by comparing this input. */

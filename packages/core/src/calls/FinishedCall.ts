@@ -33,7 +33,8 @@ export interface Transport {
 }
 
 /**
- * What the input's `id` refers to. An input without `id` creates a quote request, and the answer contains that request.
+ * What the input's `id` refers to. An input without `id` creates a quote request, and the response contains that
+ * request.
  */
 export type About = "quote_request" | "quote"
 
@@ -53,13 +54,15 @@ export const subjectOf = (about: About, input: unknown, answer: string | null): 
 const isQuoteId = Schema.is(QuoteId)
 const isQuoteRequestId = Schema.is(QuoteRequestId)
 
-/** The first quote request ID in an answer: the request's own ID, or the ID of the request to which a quote belongs. */
+/**
+ * The first quote request ID in a response: the request's own ID, or the ID of the request to which a quote belongs.
+ */
 const firstRequest = (answer: string | null): QuoteRequestId | null => {
   const id = answer === null ? null : /"(qreq_[^"]*)"/.exec(answer)?.[1]
   return isQuoteRequestId(id) ? id : null
 }
 
-/** An answered request, without a body, a key or anything about a person. */
+/** A completed request, without a body, a key or anything about a person. */
 export interface FinishedCall extends CallSubject {
   readonly request_id: RequestId
   /** When the request was received, in milliseconds of real time. */
@@ -69,17 +72,17 @@ export interface FinishedCall extends CallSubject {
   /** The operation's name; null if the request matched no operation. */
   readonly operation: string | null
   readonly transport: Transport
-  /** The HTTP status of the answer. */
+  /** The HTTP status of the response. */
   readonly status: number
   /** The error code; null if the call succeeded. */
   readonly error_code: ErrorCode | null
 }
 
 /**
- * Called after every answered call with a valid key, or by a keyless caller that was admitted. Not called for a refused
- * key.
+ * Called after every completed call with a valid key, or by a keyless caller that was admitted. Not called for a
+ * refused key.
  *
- * The function must neither throw nor block. If it throws, the service logs the error, and the answer stays the same.
+ * The function must neither throw nor block. If it throws, the service logs the error, and the response stays the same.
  */
 export const OnFinishedCall = Context.Reference<(call: FinishedCall) => void>("@quotewire/core/OnFinishedCall", {
   defaultValue: () => () => {}
@@ -103,7 +106,7 @@ const NullableText = Schema.NullOr(Schema.String)
 
 const fields = {
   request_id: RequestId.annotateKey({
-    description: "The identifier of the call, also in the answer's `Request-Id` header"
+    description: "The identifier of the call, also in the response's `Request-Id` header"
   }),
   created_at: Timestamp.annotate({ description: "When the request was received" }),
   environment: Environment.annotateKey({ description: "The environment of the key" }),
@@ -113,9 +116,9 @@ const fields = {
   route: Schema.String.annotate({
     description: "The matched path with {id} in place of each ID; * where none matched"
   }),
-  status: Schema.Int.annotate({ description: "The HTTP status of the answer" }),
+  status: Schema.Int.annotate({ description: "The HTTP status of the response" }),
   error_code: Schema.NullOr(Schema.Literals(codes)).annotateKey({
-    description: "The error code of the answer; null on success"
+    description: "The error code of the response; null on success"
   }),
   duration_ms: Schema.Int.annotateKey({ description: "How long it took, in milliseconds" }),
   quote_request_id: Schema.NullOr(QuoteRequestId).annotateKey({
@@ -145,7 +148,7 @@ export type ListedRequest = typeof ListedRequest.Type
 export const ListInput = Schema.Struct({
   ...pageFields,
   status: Schema.optionalKey(wholeNumber(100, 599)).annotateKey({
-    description: "The HTTP status of the answer"
+    description: "The HTTP status of the response"
   }),
   error_code: Schema.optionalKey(Schema.Literals(codes)).annotateKey({
     description: "Only calls with this error code"
@@ -248,6 +251,6 @@ const entryOf = (call: CallWithKey): ListedRequest => ({
  */
 const secret = /(?<=(?:(?:sandbox|live)_(?:server|widget|platform)|operator|link|rh|whsec)_)[\w+/=-]+/g
 
-/** Text from a caller in a form that every storage can hold: without secrets, and cut to length. */
+/** Text from a caller in a form that every storage backend can hold: without secrets, and cut to length. */
 const storable = (text: string | null): string | null =>
   text === null ? null : plain(text.slice(0, maxTextCharacters)).replace(secret, "…")

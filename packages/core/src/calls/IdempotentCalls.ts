@@ -21,19 +21,19 @@ export interface KeyedCall {
   readonly form: string
 }
 
-/** An answer, the revision that it is written in, and whether it is a replay. */
+/** A response, the revision that it is written in, and whether it is a replay. */
 export interface Answer<A> {
   readonly json: Json.Json<A>
   readonly form: string
   readonly replayed: boolean
 }
 
-/** Runs calls with an `Idempotency-Key` once, and stores their answers (api.md, Idempotency). */
+/** Runs calls with an `Idempotency-Key` once, and stores their responses (api.md, Idempotency). */
 export class IdempotentCalls extends Context.Service<
   IdempotentCalls,
   {
     /**
-     * Runs the call, or replays its first answer.
+     * Runs the call, or replays its first response.
      *
      * Refuses with `conflict` if the key was used with a different input (`use_new_request_key`), or if the first call
      * is still running (`wait`).
@@ -58,7 +58,7 @@ const makeRecords = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
 
-  // Date the record when it is written, not when the call began. Otherwise the answer to a one-year advance would
+  // Date the record when it is written, not when the call began. Otherwise the response to a one-year advance would
   // already be a year old.
   const write = Effect.fnUntraced(function* (id: RecordId, version: number, kept: IdempotencyRecord) {
     const { now } = yield* workspaces.moment(id.workspace_id)
@@ -148,7 +148,7 @@ const makeRunOnce = Effect.gen(function* () {
       yield* conclude(id, { state: "done", fingerprint, form: keyed.form, body: redact(json).text })
       return { json, form: keyed.form, replayed: false }
     })
-    // If the caller disconnects, the call still runs to its end, so that its answer can be replayed.
+    // If the caller disconnects, the call still runs to its end, so that its response can be replayed.
     return yield* Effect.flatMap(FiberSet.run(running, first), Fiber.join)
   })
 })

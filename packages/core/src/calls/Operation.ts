@@ -19,9 +19,9 @@ export interface Route {
   /** The path, with `{name}` in place of an input field. */
   readonly path: string
   readonly query: Readonly<Record<string, QueryType>>
-  /** The HTTP status of a successful answer. */
+  /** The HTTP status of a successful response. */
   readonly status: 200 | 201 | 202
-  /** Returns the address of the created resource, given the `id` at the beginning of the answer. */
+  /** Returns the address of the created resource, given the `id` at the beginning of the response. */
   readonly location?: (id: string) => string
 }
 
@@ -60,10 +60,10 @@ export interface Definition<Name extends string, Input, Output, R> {
   readonly route: Route
   readonly authority: Authority
   readonly cost: Cost
-  /** Whether a retry with the same `Idempotency-Key` replays the first answer (api.md, Idempotency). */
+  /** Whether a retry with the same `Idempotency-Key` replays the first response (api.md, Idempotency). */
   readonly idempotent: boolean
   /**
-   * The answer's field that contains a secret. The secret is shown once and never stored; a replay has null in its
+   * The response's field that contains a secret. The secret is shown once and never stored; a replay has null in its
    * place.
    */
   readonly secret_field?: string
@@ -75,7 +75,7 @@ export interface Definition<Name extends string, Input, Output, R> {
   readonly input: Schema.Decoder<Input>
   readonly output: Schema.Encoder<Output>
   /**
-   * Checks an input's remaining fields if some fields or the `Idempotency-Key` are malformed, so that one answer
+   * Checks an input's remaining fields if some fields or the `Idempotency-Key` are malformed, so that one response
    * reports every wrong field.
    */
   readonly validateRest?: (

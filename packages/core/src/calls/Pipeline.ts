@@ -31,7 +31,7 @@ export interface RequestHead {
 export interface Request extends RequestHead {
   /**
    * `{ header }`: the `Service-Version` header, or null if it was not sent. Null lets the workspace's pin decide, and
-   * the workspace's first call stores the pin. `"current"`: always answer in the newest revision, as the agent endpoint
+   * the workspace's first call stores the pin. `"current"`: always use the newest revision, as the agent endpoint
    * and embedded clients do, without reading or storing a pin.
    */
   readonly revision: AskedRevision
@@ -53,15 +53,15 @@ export interface Request extends RequestHead {
   readonly input: Effect.Effect<unknown, ApiError.ApiError>
 }
 
-/** A successful answer. */
+/** A successful response. */
 export interface Reply<out Output = unknown> {
-  /** The answer in the newest revision. */
+  /** The response in the newest revision. */
   readonly json: Json.Json<Output>
-  /** The answer in the caller's revision, as JSON text. Hosts send this text. */
+  /** The response in the caller's revision, as JSON text. Hosts send this text. */
   readonly text: string
   /** The date of the caller's revision, for the `Service-Version` header. */
   readonly revision: string
-  /** Whether this is the answer of an earlier call with the same `Idempotency-Key`. */
+  /** Whether this is the response of an earlier call with the same `Idempotency-Key`. */
   readonly replayed: boolean
 }
 
@@ -79,7 +79,7 @@ type EntryServices = Access | Allowance | RequestLog
 /**
  * Calls an operation in these steps: caller, revision, authority, allowance, input, run, log.
  *
- * Fails only with an `ApiError`. A defect is logged with the request ID and answered as `internal_error`.
+ * Fails only with an `ApiError`. A defect is logged with the request ID and reported as `internal_error`.
  */
 export const call = <Output, R>(
   operation: Operation.Operation<string, unknown, Output, R>,
@@ -96,7 +96,7 @@ export const call = <Output, R>(
  * Refuses a request that matches no operation, with `not_found`.
  *
  * With a valid key, the request is charged and logged like any other call, and may be refused with `rate_limited`. An
- * invalid key counts against its address, and gets the same answer as a missing key.
+ * invalid key counts against its address, and gets the same response as a missing key.
  */
 export const refuseUnrouted = (request: UnroutedRequest): Effect.Effect<never, ApiError.ApiError, EntryServices> =>
   request.credentials.key === null
@@ -106,7 +106,7 @@ export const refuseUnrouted = (request: UnroutedRequest): Effect.Effect<never, A
       )
 
 /**
- * Logs a request that its host has answered itself, if the request has a valid key.
+ * Logs a request that its host has handled itself, if the request has a valid key.
  *
  * Other requests are not logged, but an invalid key counts against its address.
  */
@@ -128,7 +128,7 @@ export const logUnrouted = (
   })
 
 /**
- * Identifies a caller without calling an operation, for a host whose answers depend on the caller.
+ * Identifies a caller without calling an operation, for a host whose responses depend on the caller.
  *
  * Fails with the same errors as `call`.
  */
@@ -158,7 +158,7 @@ export const identifyGrant = <G extends Grant, E extends { readonly _tag: string
     return { caller, grant }
   })
 
-/** Charges for a request that uses storage but that its host answers itself. Fails with `rate_limited`. */
+/** Charges for a request that uses storage but that its host handles itself. Fails with `rate_limited`. */
 export const spendUnrouted = (
   { credentials }: Pick<RequestHead, "credentials">,
   caller: Caller
@@ -180,7 +180,7 @@ interface CallState {
   /** The same moment in milliseconds of monotonic time. */
   readonly began_ms: number
   caller: Caller | null
-  /** The revision of the answer or error; null until it is known. */
+  /** The revision of the response or error; null until it is known. */
   revision: Revision.Revision | null
   /** The input, translated to the newest revision. */
   input: unknown

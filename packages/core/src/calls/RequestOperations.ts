@@ -42,7 +42,7 @@ export const listApiRequests = Operation.make({
 export const getApiRequest = Operation.make({
   name: "get_api_request",
   summary: "Read an API request",
-  description: "Everything known about one call, by the Request-Id of its answer. It can be read within a second.",
+  description: "Everything known about one call, by the Request-Id of its response. It can be read within a second.",
   tag: "Requests",
   route: { method: "GET", path: "/v1/requests/{id}", query: {}, status: 200 },
   authority,

@@ -11,7 +11,7 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 
 /*
- * Revisions of the API contract: how older ones differ, how inputs and answers are translated, and which revision a
+ * Revisions of the API contract: how older ones differ, how inputs and responses are translated, and which revision a
  * call gets.
  */
 
@@ -33,9 +33,9 @@ export interface Difference {
   /** A sentence for readers of the older revision. */
   readonly summary: string
   readonly inputs?: { readonly [operation: string]: InputDifference }
-  /** Downgrades answers, by operation. */
+  /** Downgrades responses, by operation. */
   readonly answers?: { readonly [operation: string]: (answer: Fields) => Fields }
-  /** Downgrades an event wherever it appears: in the feed, in a webhook, and in the answer to a test. */
+  /** Downgrades an event wherever it appears: in the feed, in a webhook, and in the response to a test. */
   readonly event?: (event: Fields) => Fields
   /** Downgrades a quote wherever it appears. */
   readonly quote?: (quote: Fields) => Fields
@@ -53,7 +53,7 @@ export interface Revision {
   /**
    * The differences from the newest revision. They are applied in this order: the most recent difference first.
    *
-   * The newest revision has no differences, so its answers are never decoded.
+   * The newest revision has no differences, so its responses are never decoded.
    */
   readonly differences: ReadonlyArray<Difference>
 }
@@ -105,7 +105,9 @@ export const input = (revision: Revision, operation: string, sent: unknown): unk
       )
     : sent
 
-/** Translates an answer from the newest revision to the given one. Decodes the answer only if the revisions differ. */
+/**
+ * Translates a response from the newest revision to the given one. Decodes the response only if the revisions differ.
+ */
 export const answer = (revision: Revision, operation: string, newest: Json.Json<unknown>): string => {
   if (revision.differences.length === 0) return newest.text
   const changes = revision.differences.flatMap((difference) => [
@@ -198,7 +200,7 @@ const swapped = (pairs: ReadonlyArray<readonly [newer: string, older: string]>):
   }
 }
 
-/** Where an answer contains a resource. A null `field` means that the whole answer is the resource. */
+/** Where a response contains a resource. A null `field` means that the whole response is the resource. */
 interface ResourceField {
   readonly field: string | null
   readonly resource: Resource
@@ -220,8 +222,8 @@ const resourcesIn = (operation: string): ReadonlyArray<ResourceField> =>
   Object.hasOwn(answersWithResources, operation) ? (answersWithResources[operation] ?? []) : []
 
 /**
- * Makes a function that changes one field of an answer (each item, if the field is a list). With null, it changes the
- * whole answer.
+ * Makes a function that changes one field of a response (each item, if the field is a list). With null, it changes the
+ * whole response.
  */
 const within = (field: string | null, change: (resource: Fields) => Fields) => {
   if (field === null) return change
@@ -254,7 +256,7 @@ export const ServedRevisions = Context.Reference<Served>("@quotewire/core/Served
  * How a call selects its revision.
  *
  * A REST call passes its `Service-Version`, or null if the header was not sent; null lets the workspace's pin decide.
- * Hosts that always answer in the newest revision pass `current`, and neither read nor store a pin (api.md, Choosing a
+ * Hosts that always use the newest revision pass `current`, and neither read nor store a pin (api.md, Choosing a
  * revision).
  */
 export type AskedRevision = { readonly header: string | null } | "current"

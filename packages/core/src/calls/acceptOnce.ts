@@ -22,7 +22,7 @@ export interface Decision<A> {
  * gets the first decision.
  *
  * The decision is a record, whose first version can be written only once. The record outlives the call, because the
- * host may die before it stores the answer, and another host may then run the same call.
+ * host may die before it stores the response, and another host may then run the same call.
  */
 export const acceptOnce = <A, R>(
   { storage, workspaces }: { readonly storage: Storage["Service"]; readonly workspaces: Workspaces["Service"] },

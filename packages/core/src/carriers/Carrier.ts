@@ -64,15 +64,15 @@ export type NotAskedReason = keyof typeof notAskedMeanings
 
 /** One coverage for one subject. Null means unknown or not applicable, never zero. */
 export const CoverageItem = Schema.Struct({
-  code: Schema.String.annotateKey({ description: "The cover: one of the line's `coverage_codes`" }),
+  code: Schema.String.annotateKey({ description: "The coverage: one of the line's `coverage_codes`" }),
   limit: Schema.NullOr(Money).annotateKey({
-    description: "The most that the cover pays; null if unknown or not applicable"
+    description: "The most that the coverage pays; null if unknown or not applicable"
   }),
   deductible: Schema.NullOr(Money).annotateKey({
     description: "What the person pays first on a claim; null if unknown or not applicable"
   }),
   included: Schema.NullOr(Schema.Boolean).annotateKey({
-    description: "Whether the cover is part of the offer; null if the carrier has not said"
+    description: "Whether the coverage is part of the offer; null if the carrier has not said"
   })
 }).annotate({ identifier: "CoverageItem" })
 export type CoverageItem = typeof CoverageItem.Type
@@ -84,7 +84,7 @@ export const CoveredSubject = Schema.Struct({
   }),
   kind: Schema.String.annotateKey({ description: "What it is: one of the line's `subject_kinds`" }),
   label: Schema.NullOr(Schema.String).annotateKey({ description: "The name to show to a person; null if it has none" }),
-  coverages: Schema.Array(CoverageItem).annotateKey({ description: "Its covers" })
+  coverages: Schema.Array(CoverageItem).annotateKey({ description: "Its coverages" })
 }).annotate({ identifier: "CoveredSubject" })
 export type CoveredSubject = typeof CoveredSubject.Type
 

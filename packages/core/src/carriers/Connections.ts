@@ -94,8 +94,8 @@ export class Connections extends Context.Service<
   }
 >()("@quotewire/core/Connections") {
   /**
-   * Uses a storage without the sealing layer and seals the values itself, so that it can distinguish a missing seal key
-   * from an unavailable storage.
+   * Uses a storage backend without the sealing layer and seals the values itself, so that it can distinguish a missing
+   * seal key from an unavailable storage.
    */
   static readonly layer: Layer.Layer<Connections, never, Storage | Seal | Workspaces | CarrierAdapters> = Layer.effect(
     Connections,

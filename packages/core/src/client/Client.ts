@@ -15,11 +15,13 @@ export type AnswerOf<Name extends AnyOperation["name"]> = Name extends "list_eve
 
 /** Options for a call, besides its input. */
 export interface CallOptions {
-  /** The read handle that the start returned. Reads and cancellations with a widget or platform key need it. */
+  /**
+   * The read handle that `start_quote_request` returned. Reads and cancellations with a widget or platform key need it.
+   */
   readonly read_handle?: string | undefined
   /**
-   * Identifies the call: a repeat with the same key and input gets the first answer. By default the client generates a
-   * new key for each call, so pass your own key if your program may repeat the call.
+   * Identifies the call: a repeat with the same key and input gets the first response. By default the client generates
+   * a new key for each call, so pass your own key if your program may repeat the call.
    */
   readonly idempotency_key?: string | undefined
   /** Aborts the call, including its waiting time. */
@@ -94,7 +96,7 @@ export interface WaitOptions {
   readonly timeout_ms?: number | undefined
   /** Aborts the wait. */
   readonly signal?: AbortSignal | undefined
-  /** The read handle that the start returned, for widget and platform keys. */
+  /** The read handle that `start_quote_request` returned, for widget and platform keys. */
   readonly read_handle?: string | undefined
 }
 

@@ -46,14 +46,14 @@ type GivenFacts<A> = A extends Scalar | undefined
 /** The fields for a person's agreement to the disclosure. Only callers without a key send them. */
 type KeylessField = "quote_disclosure_version" | "quote_disclosure_accepted"
 
-/** The field that a start lacks if none of the lines has a credit disclosure; `never` if one of them has. */
+/** The field that a start call lacks if none of the lines has a credit disclosure; `never` if one of them has. */
 type CreditField<OwnLine extends Line> = true extends OwnLine["has_credit_disclosure"]
   ? never
   : "credit_disclosure_receipt_id"
 
 /**
- * The input of a start for lines with these names. It has one shape for each line, discriminated by `line`. A client
- * has a key, so a receipt for the person's consent is required (api.md, Start).
+ * The input of a start call for lines with these names. It has one shape for each line, discriminated by `line`. A
+ * client has a key, so a receipt for the person's consent is required (api.md, Start).
  */
 export type StartOf<OwnLine extends Line, Name extends string = OwnLine["name"]> = OwnLine extends Line
   ? Name extends OwnLine["name"]

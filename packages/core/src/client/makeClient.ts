@@ -9,7 +9,7 @@ import type { Sleep } from "./waiting.ts"
 export interface Transport {
   /** The names of all operations. */
   readonly names: ReadonlyArray<keyof OperationMethods>
-  /** Calls an operation with its input, and resolves with the operation's answer. */
+  /** Calls an operation with its input, and resolves with the operation's response. */
   readonly call: (name: AnyOperation["name"], input: unknown, options: CallOptions) => Promise<unknown>
   readonly sleep: Sleep
 }

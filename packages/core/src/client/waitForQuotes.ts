@@ -11,7 +11,7 @@ const dayMs = 86_400_000
 const waitSeconds = 20
 
 /**
- * The pause after a read that returned no change. A host that is shutting down answers immediately, and must not be
+ * The pause after a read that returned no change. A host that is shutting down responds immediately, and must not be
  * polled in a tight loop.
  */
 const unchangedPauseMs = 500
@@ -25,14 +25,14 @@ export const makeWaitForQuotes =
     signal?.throwIfAborted()
     const timer = new AbortController()
     const stop = signal === undefined ? timer.signal : AbortSignal.any([signal, timer.signal])
-    const timedOut = new DOMException(`No answer arrived within ${timeoutMs} ms.`, "TimeoutError")
+    const timedOut = new DOMException(`No response arrived within ${timeoutMs} ms.`, "TimeoutError")
     sleep(timeoutMs, stop).then(
       () => timer.abort(timedOut),
       () => {}
     )
-    /** The latest answer. If the time is up, the wait resolves with it. */
+    /** The latest response. If the time is up, the wait resolves with it. */
     let newest: Answer | null = null
-    /** The error with which the wait rejects if the time is up without an answer. */
+    /** The error with which the wait rejects if the time is up without a response. */
     let failure: unknown = timedOut
     try {
       for (let failures = 0; ; ) {

@@ -48,7 +48,7 @@ export interface ConsumerFilter {
 const maxPlaces = 100
 const pageRecords = 100
 
-/** Lists the consumers in a storage by name, with their progress. */
+/** Lists the consumers in a storage backend by name, with their progress. */
 export const list = Effect.fnUntraced(function* (
   storage: StorageService,
   workspaces: Workspaces["Service"],

@@ -46,7 +46,7 @@ const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
 export const refusalOf = (options: unknown): InvalidConfig | null =>
   Predicate.isReadonlyObject(options)
     ? checkOptions(options, rules, ["storage"])
-    : new InvalidConfig({ message: "embed needs an object of options, such as { storage: MemoryStorage.layer }." })
+    : new InvalidConfig({ message: "embed needs an options object, such as { storage: MemoryStorage.layer }." })
 
 /** Returns the logger from options that may be invalid; undefined if the logger is missing or unusable. */
 export const loggerOf = (options: unknown): ProgramLogger | undefined =>

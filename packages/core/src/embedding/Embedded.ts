@@ -74,7 +74,7 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
   readonly request_log?: boolean
   /** Whether reports about the API are accepted; true by default. */
   readonly feedback?: boolean
-  /** Whether this process runs due jobs; true by default. Use false in a process that only answers calls. */
+  /** Whether this process runs due jobs; true by default. Use false in a process that only serves calls. */
   readonly work?: boolean
   /** How long `close` waits for running work, in milliseconds; 8,000 by default. */
   readonly grace_ms?: number
@@ -97,7 +97,7 @@ export interface GivenParkedEventPlace {
  * - Your program itself: the methods below see all organizations, need no scopes and write no audit log. Some do the same
  *   as an operation for operators: `createKey` is `create_key` without an operator.
  *
- * Operations, and all fields of inputs, options and answers, are in snake_case, as on the wire. A client's
+ * Operations, and all fields of inputs, options and responses, are in snake_case, as on the wire. A client's
  * `wait_for_quotes` and `events` are named like the operations beside them. All other functions and methods are in
  * camelCase.
  *
@@ -111,7 +111,7 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
   readonly ready: Promise<void>
   /** Creates an organization with a sandbox and a live workspace. */
   readonly createOrganization: (name: string) => Promise<EmbeddedOrganization>
-  /** Lists the organizations, oldest first. Times are strings, as in every answer of the API. */
+  /** Lists the organizations, oldest first. Times are strings, as in every response of the API. */
   readonly listOrganizations: () => Promise<ReadonlyArray<EmbeddedOrganization>>
   /** Creates a key. If no carrier is available in the key's environment, `warnings` and the log say so. */
   readonly createKey: (options: {

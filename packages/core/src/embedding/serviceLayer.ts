@@ -36,7 +36,7 @@ export const serviceLayer = <OwnLine extends Line>({
 }: EmbedOptions<OwnLine>): Layer.Layer<Services | Storage, Error> =>
   (work ? worker : Layer.empty).pipe(
     Layer.provideMerge(layer),
-    // A storage may provide its own clock. Calls and jobs then use that clock.
+    // A storage backend may provide its own clock. Calls and jobs then use that clock.
     Layer.provideMerge(storage),
     Layer.provide(carriersOf(givenCarriers, config)),
     Layer.provide(sealKeysOf(seal_keys)),

@@ -35,7 +35,7 @@ export const SendInput = Schema.Struct({
       request_ids: Schema.optionalKey(
         Schema.Array(RequestId).check(Schema.isMaxLength(20, { expected: "a list of at most 20 identifiers" }))
       ).annotateKey({
-        description: "The Request-Id of each answer that the report is about"
+        description: "The Request-Id of each response that the report is about"
       })
     })
   ).annotateKey({ description: "What was tried" }),

@@ -53,7 +53,7 @@ export interface RatedApplication<Facts = unknown> {
  * An insurance line, made by `defineLine`.
  *
  * `Sent` is the type of the facts as a caller sends them. `Facts` is the type of the complete facts, which include the
- * assumed ones. `HasCredit` says whether a start may have a receipt for the credit disclosure.
+ * assumed ones. `HasCredit` says whether a start call may have a receipt for the credit disclosure.
  */
 export interface Line<
   Name extends string = string,

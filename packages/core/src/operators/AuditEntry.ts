@@ -17,7 +17,7 @@ export const auditOutcomes = ["begun", "succeeded", "refused"] as const
 export const AuditEntry = Schema.Struct({
   id: AuditEntryId.annotateKey({ description: "The identifier of the entry" }),
   at: Timestamp.annotate({ description: "When the call was received, in real time" }),
-  request_id: RequestId.annotateKey({ description: "The `Request-Id` of the answer" }),
+  request_id: RequestId.annotateKey({ description: "The `Request-Id` of the response" }),
   token_id: OperatorTokenId.annotate({ description: "The token's identifier, never the token" }),
   token_name: Schema.String.annotate({ description: "The name of the token" }),
   operation: Schema.String.annotateKey({ description: "What was called" }),

@@ -71,7 +71,7 @@ export const resetCarrier = OperatorOperation.make({
   name: "reset_carrier",
   summary: "Close the circuits of a carrier",
   description:
-    "Closes a carrier's open circuits on all hosts, for example after it reports that it has recovered. Answers with the new status of those that were open.",
+    "Closes a carrier's open circuits on all hosts, for example after it reports that it has recovered. Returns the new status of those that were open.",
   tag,
   route: { method: "POST", path: "/operator/v1/carriers/{carrier_id}/reset", query: {}, status: 200 },
   scope: "write",
@@ -161,7 +161,7 @@ export const setConnection = OperatorOperation.make({
   name: "set_connection",
   summary: "Set a connection",
   description:
-    "Sets an organization's values for a carrier, and replaces all earlier ones. Every host uses them within a second. Neither an answer nor the audit log repeats a secret.",
+    "Sets an organization's values for a carrier, and replaces all earlier ones. Every host uses them within a second. Neither a response nor the audit log repeats a secret.",
   tag,
   route: { method: "POST", path: placePath, query: {}, status: 200 },
   scope: "write",

@@ -30,9 +30,9 @@ export interface OperatorRequest {
 /**
  * Runs an operation for an operator, in these steps: token, rate limit, scope, input, organization, audit log, run.
  *
- * Fails only with an `ApiError`. A defect is logged with the request ID and answered with `internal_error`. Every call
- * with a valid token and within its rate limit is in the audit log before it is answered. A call that changes something
- * or reads facts is in the log before it begins: if the log cannot be written, the call does nothing.
+ * Fails only with an `ApiError`. A defect is logged with the request ID and reported as `internal_error`. Every call
+ * with a valid token and within its rate limit is in the audit log before it gets a response. A call that changes
+ * something or reads facts is in the log before it begins: if the log cannot be written, the call does nothing.
  */
 export const call = <Output, R>(
   operation: OperatorOperation<string, Output, R>,

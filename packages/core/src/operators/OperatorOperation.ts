@@ -39,7 +39,7 @@ export interface Definition<Name extends string, Input, Output, R> {
   ) => Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>
 }
 
-/** An answer, and what its call was about. */
+/** A response, and what its call was about. */
 export interface Answered<out Output> {
   readonly json: Json.Json<Output>
   readonly subject: AuditSubject

@@ -63,7 +63,7 @@ export class OperatorTokens extends Context.Service<
      * themselves.
      */
     readonly list: Effect.Effect<ReadonlyArray<OperatorToken.OperatorToken>, StorageUnavailable>
-    /** Revokes a token. Every host refuses the next call with it. Revoking a token again returns the same answer. */
+    /** Revokes a token. Every host refuses the next call with it. Revoking a token again returns the same response. */
     readonly revoke: (
       id: OperatorTokenId
     ) => Effect.Effect<OperatorToken.OperatorToken, ApiError.ApiError<"not_found"> | StorageUnavailable>

@@ -154,7 +154,7 @@ export const keyWarnings = (
 export const revokeKey = OperatorOperation.make({
   name: "revoke_key",
   summary: "Revoke a key",
-  description: "Every host refuses the key within a second. A second call returns the same answer.",
+  description: "Every host refuses the key within a second. A second call returns the same response.",
   tag,
   route: { method: "POST", path: "/operator/v1/keys/{id}/revoke", query: {}, status: 200 },
   scope: "write",

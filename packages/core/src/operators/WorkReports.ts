@@ -59,7 +59,7 @@ export class WorkReports extends Context.Service<
   )
 }
 
-/** The names of the cells that are being moved. If a cell does not answer within a second, it is left out. */
+/** The names of the cells that are being moved. If a cell does not respond within a second, it is left out. */
 const movesOf = (cells: ReadonlyArray<StorageCell>): Effect.Effect<ReadonlySet<string>> =>
   Effect.filter(
     cells,

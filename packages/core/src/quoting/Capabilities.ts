@@ -52,7 +52,7 @@ export const Capabilities = Schema.Struct({
         description: "Whether it identifies the person: `direct`, `indirect`, `sensitive`, or null"
       })
     })
-  ).annotateKey({ description: "The facts that a start must have" }),
+  ).annotateKey({ description: "The facts that a start call must have" }),
   required_facts_schema: Schema.Record(Schema.String, Schema.Unknown).annotate({
     description: "JSON Schema (2020-12) of `application`"
   }),
@@ -60,12 +60,12 @@ export const Capabilities = Schema.Struct({
   consents: Schema.Array(
     Schema.Struct({
       field: Schema.String.annotateKey({ description: "The field of the start" }),
-      required: Schema.Boolean.annotateKey({ description: "Whether a start is refused without it" }),
+      required: Schema.Boolean.annotateKey({ description: "Whether a start call is refused without it" }),
       unlocks: Schema.optionalKey(Schema.Array(Schema.String)).annotateKey({
         description: "The carriers that are asked only with it"
       })
     })
-  ).annotateKey({ description: "The consents that a start can carry" }),
+  ).annotateKey({ description: "The consents that a start call can carry" }),
   disclosures: Schema.Array(
     Schema.Struct({
       key: Schema.String.annotateKey({ description: "The name of the text" }),
@@ -73,13 +73,13 @@ export const Capabilities = Schema.Struct({
     })
   ).annotateKey({ description: "The texts that the person must be shown" }),
   coverage_codes: Schema.Array(Schema.String).annotateKey({
-    description: "The codes of covers that quotes of this line use"
+    description: "The codes of the coverages that this line's quotes use"
   }),
   subject_kinds: Schema.Array(Schema.String).annotateKey({ description: "The kinds of insured subjects" }),
   billing_cycles: Schema.Array(Schema.String).annotateKey({ description: "The billing cycles that prices can have" }),
   fee_codes: Schema.Array(Schema.String).annotateKey({ description: "The codes of fees that prices can have" }),
   code_meanings: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)).annotateKey({
-    description: "What the codes of covers, subjects, billing cycles and fees mean, by code"
+    description: "What the codes of coverages, subjects, billing cycles and fees mean, by code"
   }),
   deadline_seconds: Schema.Int.annotateKey({ description: "How long a request stays in progress at most, in seconds" }),
   scenarios: Schema.optionalKey(Schema.Array(Schema.String)).annotateKey({ description: "With sandbox keys only" })

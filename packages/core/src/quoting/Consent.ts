@@ -42,7 +42,7 @@ const creditReceiptOf = (lines: LineSet) => {
   return creditReceipt(names.length === 0 ? "For no line of this host" : `${names.join(", ")} only`)
 }
 
-/** The fields of a start that contain consents (api.md, Consents). Each receipt covers one consent. */
+/** The fields of a start call that contain consents (api.md, Consents). Each receipt covers one consent. */
 export const fields = {
   consent_receipt_id: Schema.optionalKey(ReceiptReference).annotateKey({
     description: "Consent for the service to get quotes; required with a key. Never invent one."
@@ -75,13 +75,13 @@ export const fields = {
 }
 
 const Consents = Schema.Struct(fields)
-/** The consents in a start, as sent. */
+/** The consents in a start call, as sent. */
 export type Consents = typeof Consents.Type
 
 /** The kinds of consent that a receipt can cover. */
 export const receiptKinds = ["quote_consent", "credit_disclosure", "contact_consent"] as const
 
-/** A receipt that was sent with a start. */
+/** A receipt that was sent with a start call. */
 export interface SentReceipt {
   readonly kind: (typeof receiptKinds)[number]
   readonly receipt: string
@@ -89,7 +89,7 @@ export interface SentReceipt {
   readonly channels: ReadonlyArray<string>
 }
 
-/** The receipts among a start's consents. */
+/** The receipts among a start call's consents. */
 export const receiptsOf = (consents: Consents): ReadonlyArray<SentReceipt> => {
   const { consent_receipt_id, credit_disclosure_receipt_id, contact_consent } = consents
   const sent: Array<SentReceipt> = []
@@ -107,7 +107,7 @@ export interface Disclosure {
   readonly version: string
 }
 
-/** Checks a start's consents against its caller. Reports every mistake at its path. */
+/** Checks a start call's consents against its caller. Reports every mistake at its path. */
 export const check = (
   consents: Consents,
   caller: CallerKind,
@@ -195,7 +195,7 @@ const givenByPerson: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Makes the error for a start with wrong fields.
+ * Makes the error for a start call with wrong fields.
  *
  * Fields about consent come first. If there are any, the retry action says to ask the person before sending the start
  * again.
@@ -212,7 +212,7 @@ export const refuse = (wrong: WrongFields): ApiError.ApiError<"invalid_input"> =
   })
 }
 
-/** The error for a start to which the person said no. */
+/** The error for a start call to which the person said no. */
 export const refused: ApiError.ApiError<"invalid_input"> = refuse(
   joinWrongFields([{ path: "consent_receipt_id", message: "The person has not consented. Ask the person." }])
 )
@@ -222,7 +222,7 @@ export const pending: ApiError.ApiError<"invalid_input"> = refuse(
   joinWrongFields([{ path: "quote_disclosure_accepted", message: notAgreed }])
 )
 
-/** The error for a start that the person was asked about and declined. Retries of that start get the same error. */
+/** The error for a start call that the person was asked about and declined. Retries of that call get the same error. */
 export const declined: ApiError.ApiError<"invalid_input"> = ApiError.make("invalid_input", {
   message: "The person was asked and said no. Nothing was sent to a carrier. Tell the person, and stop here.",
   retry_action: "none"

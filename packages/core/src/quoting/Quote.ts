@@ -80,7 +80,7 @@ export const Quote = Schema.Struct({
     conditions: Schema.Array(Schema.String).annotateKey({
       description: "What the offer depends on, as sentences for a person"
     }),
-    subjects: Schema.Array(CoveredSubject).annotateKey({ description: "The insured subjects, each with its covers" })
+    subjects: Schema.Array(CoveredSubject).annotateKey({ description: "The insured subjects, each with its coverages" })
   }).annotateKey({ description: "What it covers" }),
   availability: Schema.Struct({
     expires_at: Schema.NullOr(Timestamp).annotateKey({

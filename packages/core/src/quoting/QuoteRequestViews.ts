@@ -76,7 +76,7 @@ export const QuoteRequestPage = Schema.Struct({
 })
 export type QuoteRequestPage = typeof QuoteRequestPage.Type
 
-/** The answer to a cancellation: whether the request was cancelled, and its version. */
+/** The response to a cancellation: whether the request was cancelled, and its version. */
 export const CancelResult = Schema.Struct({
   id: QuoteRequestId.annotateKey({ description: "The identifier of the request" }),
   version: Schema.Int.annotateKey({ description: "Its version after the call" }),

@@ -42,7 +42,7 @@ export class QuoteRequests extends Context.Service<
       call: Call,
       input: ListInput
     ) => Effect.Effect<Json.Json<QuoteRequestPage>, ApiError.ApiError<"invalid_cursor"> | StorageUnavailable>
-    /** Cancels a request that is still queued. Cancelling it again returns the same answer. */
+    /** Cancels a request that is still queued. Cancelling it again returns the same response. */
     readonly cancel: (
       call: Call,
       id: string

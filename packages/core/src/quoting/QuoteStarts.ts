@@ -68,7 +68,7 @@ export class QuoteStarts extends Context.Service<
           return yield* decide(call, input, Option.isNone(stored) ? unused : knownKeyOf(stored.value))
         })
 
-        // Optimistic: most keys are new and most workspaces have not changed, so a start is first decided with the
+        // Optimistic: most keys are new and most workspaces have not changed, so a start call is first decided with the
         // cached moment and an unused key. If either assumption is wrong, the commit conflicts. Errors are decided
         // again too, because they may rest on a wrong assumption.
         const start = (call: Call, input: Start.StartInput) =>
@@ -100,8 +100,8 @@ const knownKeyOf = (stored: Change.StoredRecord): KnownKey => ({
 })
 
 /**
- * Makes a function that decides a start, given the call's moment and the state of its key. The change expects both to
- * be unchanged.
+ * Makes a function that decides a start call, given the call's moment and the state of its key. The change expects both
+ * to be unchanged.
  */
 const makeDecide = Effect.gen(function* () {
   const storage = yield* Storage
@@ -191,16 +191,19 @@ const usedOtherwise = Effect.fail(
 )
 
 /**
- * The error that a scenario plays for the first attempt with a key, and for further attempts until the stated wait is
+ * The error that a scenario plays for the first call with a key, and for further attempts until the stated wait is
  * over; null if the scenario plays no error.
  */
 const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: Start.RequestKey | null, now: number) => {
   const code = Start.refusesFirst(scenario)
   const leftMs = (kept?.refused_at ?? now) + Scenario.refusedMs - now
   if (code === null || leftMs <= 0) return null
-  const what = code === "rate_limited" ? "The limit on starts was reached" : "The service is temporarily unavailable"
+  const what =
+    code === "rate_limited"
+      ? "The rate limit for start_quote_request was reached"
+      : "The service is temporarily unavailable"
   return ApiError.make(code, {
-    message: `${what}: the scenario simulates this for the first attempt with a request_key.`,
+    message: `${what}. The scenario simulates this for the first call with each request_key.`,
     retry_after_seconds: Math.ceil(leftMs / 1_000)
   })
 }
@@ -307,7 +310,7 @@ const makeRecords = Effect.gen(function* () {
 const queueMs = ({ caller }: Call, scenario: Scenario.ScenarioName | null): number =>
   scenario === "waits_in_queue" ? Scenario.queueMs.waits_in_queue : Scenario.queueMs[caller.environment]
 
-/** Makes the functions that answer starts: the first start with a key, and its retries. */
+/** Makes the functions that handle `start_quote_request`: the first call with a key, and its retries. */
 const makeAnswers = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
@@ -326,7 +329,7 @@ const makeAnswers = Effect.gen(function* () {
     )
   }
 
-  /** The answer to a retry: the request in its current state; null if retention or a reset has erased the request. */
+  /** The response to a retry: the request in its current state; null if retention or a reset has erased the request. */
   const repeat = Effect.fnUntraced(function* (call: Call, id: QuoteRequestId) {
     const workspace_id = call.caller.workspace_id
     const stored = yield* storage.get({ workspace_id, kind: QuoteRequest.kind.name, id })

@@ -20,8 +20,8 @@ import * as Consent from "./Consent.ts"
 import { QuoteRequest } from "./QuoteRequest.ts"
 
 /*
- * A start: what is sent, what is checked, and what is stored besides the request. The application, the consents and the
- * request key have their own records, because they have different retention periods.
+ * A start call: what is sent, what is checked, and what is stored besides the request. The application, the consents
+ * and the request key have their own records, because they have different retention periods.
  */
 
 /** The schema of a line's facts, without the members that belong only in a separate document. */
@@ -30,7 +30,7 @@ const factsSchema = (line: Line) => {
   return { title: line.name, ...schema }
 }
 
-/** The facts of a start. Documents show this schema for them. */
+/** The facts of a start call. Documents show this schema for them. */
 const applicationShown = (shown: object) =>
   Schema.Unknown.annotateKey({
     description: "The facts, shaped by required_facts_schema of the line's capabilities.",
@@ -38,7 +38,7 @@ const applicationShown = (shown: object) =>
     ...shown
   })
 
-/** The input of a start (api.md, Start). Its consents and facts are checked separately. */
+/** The input of a start call (api.md, Start). Its consents and facts are checked separately. */
 export const StartInput = Schema.Struct({
   line: LineName.annotateKey({ description: "The line of insurance" }),
   ...Consent.fields,
@@ -46,7 +46,7 @@ export const StartInput = Schema.Struct({
   request_key: Schema.String.check(
     Schema.isPattern(/^[\x21-\x7e]{1,200}$/u, { expected: "1 to 200 visible ASCII characters" })
   ).annotateKey({
-    description: "The caller's own ID of this start: the same key and input give the same request."
+    description: "The caller's own ID for this call: the same key and input give the same request."
   }),
   application: dependsOnLines(applicationShown({}), (lines) =>
     applicationShown({ jsonSchema: { anyOf: Array.from(lines.values(), factsSchema) } })
@@ -71,7 +71,7 @@ export const StartedQuoteRequest = Schema.Struct({
 }).annotate({ identifier: "StartedQuoteRequest" })
 export type StartedQuoteRequest = typeof StartedQuoteRequest.Type
 
-/** An application as stored: the facts, and the parts of a start that readers of quotes never see. */
+/** An application as stored: the facts, and the parts of a start call that readers of quotes never see. */
 export const ApplicationRecord = Schema.Struct({
   id: ApplicationId,
   quote_request_id: QuoteRequestId,
@@ -109,7 +109,10 @@ export const factsStored = (id: ApplicationId): Expectation => ({ kind: applicat
 export const storedApplication = (record: ApplicationRecord, at: number): StoredRecord =>
   applicationKind.record(record, { id: record.id, version: 1, created_at: at, updated_at: at })
 
-/** A keyed hash of a receipt that was sent with a start. The evidence itself stays with whoever spoke to the person. */
+/**
+ * A keyed hash of a receipt that was sent with a start call. The evidence itself stays with whoever spoke to the
+ * person.
+ */
 export const KeptReceipt = Schema.Struct({
   kind: Schema.Literals(Consent.receiptKinds),
   /** The contact channels that the receipt covers. */
@@ -118,7 +121,9 @@ export const KeptReceipt = Schema.Struct({
 })
 export type KeptReceipt = typeof KeptReceipt.Type
 
-/** A start's consents. They have their own record, because they are kept for years, but the facts only for a month. */
+/**
+ * A start call's consents. They have their own record, because they are kept for years, but the facts only for a month.
+ */
 export const ConsentRecord = Schema.Struct({
   application_id: ApplicationId,
   quote_request_id: QuoteRequestId,
@@ -160,12 +165,12 @@ export const storedConsents = (
     { id, version: 1, created_at: at, updated_at: at }
   )
 
-/** The record of a `request_key`: the request that was started with it, or when its first attempt was refused. */
+/** The record of a `request_key`: the request that was started with it, or when its first call was refused. */
 export const RequestKey = Schema.Struct({
   /** The fingerprint of the input, which is a keyed hash. The input itself is not stored. */
   fingerprint: Schema.String,
   quote_request_id: Schema.NullOr(QuoteRequestId),
-  /** When the first attempt was refused, in milliseconds of workspace time; null if it was not refused. */
+  /** When the first call was refused, in milliseconds of workspace time; null if it was not refused. */
   refused_at: Schema.NullOr(Schema.Int),
   /**
    * When the person was asked for consent and declined, in milliseconds of workspace time; absent if the person did not
@@ -199,7 +204,7 @@ export const storedRequestKey = (call: Call, input: StartInput, version: number,
     updated_at: call.moment.now
   })
 
-/** A start that has passed all checks. */
+/** A start call that has passed all checks. */
 export interface CheckedStart {
   readonly input: StartInput
   readonly application: Application
@@ -216,7 +221,7 @@ export interface OfferedLine {
 }
 
 /**
- * Checks a start's consents, scenario and facts.
+ * Checks a start call's consents, scenario and facts.
  *
  * Reports all wrong fields together. If no field is wrong, reports all missing facts, including those in `needs`, which
  * every carrier needs. A scenario that plays an error returns it for every input.
@@ -242,13 +247,13 @@ export const check = (
     : Result.succeed({ input, application: application.success, scenario })
 }
 
-/** The error for a start, with all wrong fields or, if no field is wrong, with all missing facts. */
+/** The error for a start call, with all wrong fields or, if no field is wrong, with all missing facts. */
 const refusal = (errors: ReadonlyArray<ApiError.FieldError>, application: ReadApplication): Refusal => {
   const wrong = withWrongFacts(errors, application)
   return Result.isFailure(application) && countOf(wrong) === 0 ? refusalOf(application.failure) : Consent.refuse(wrong)
 }
 
-/** A start's facts, as its line has read them. */
+/** A start call's facts, as its line has read them. */
 type ReadApplication = Result.Result<Application, Problems>
 
 const withWrongFacts = (
@@ -260,7 +265,7 @@ const withWrongFacts = (
     Result.isFailure(application) ? { found: application.failure.wrong, more: application.failure.more } : []
   )
 
-/** Finds the mistakes in a start outside its facts. */
+/** Finds the mistakes in a start call outside its facts. */
 const errorsBesideFacts = (
   input: StartInput,
   { line, scenarios }: OfferedLine,
@@ -355,6 +360,6 @@ const scriptedRefusal = (scenario: ScenarioName | null, line: Line): Refusal | n
   return null
 }
 
-/** The error code with which a scenario refuses the first attempt with a `request_key`; null if it does not. */
+/** The error code with which a scenario refuses the first call with a `request_key`; null if it does not. */
 export const refusesFirst = (scenario: ScenarioName | null): "rate_limited" | "service_unavailable" | null =>
   scenario === "rate_limited" || scenario === "service_unavailable" ? scenario : null

@@ -30,6 +30,9 @@ export class PlanFaults {
   all(): ReadonlyArray<BrokenRule> {
     return this.#more === 0
       ? this.#listed
-      : [...this.#listed, { path: "", message: `There are ${this.#more} more errors.` }]
+      : [
+          ...this.#listed,
+          { path: "", message: this.#more === 1 ? "There is 1 more error." : `There are ${this.#more} more errors.` }
+        ]
   }
 }

@@ -58,7 +58,7 @@ const checkCodes = ({ faults, rating }: Context, { subjects }: Risk, path: strin
   const { coverage_codes } = rating.line.codes
   const listed = new Set(subjects.flatMap(({ coverages }) => coverages.map(({ code }) => code)))
   for (const code of listed) {
-    const message = `The rating lists the cover ${code}, but ${rating.line.name} has no such coverage code.`
+    const message = `The rating lists the coverage ${code}, but ${rating.line.name} has no such coverage code.`
     faults.require(coverage_codes.includes(code), path, message)
   }
 }

@@ -30,8 +30,8 @@ const slotOf = (id: WorkspaceId): number =>
   Array.from(id, (letter) => letter.charCodeAt(0)).reduce((hash, code) => (31 * hash + code) % slotsPerHour, 0)
 
 /**
- * Makes a function that sweeps a slot, for a storage or one of its cells. A slot that was missed because the storage or
- * cell was unavailable is swept together with the next one.
+ * Makes a function that sweeps a slot, for a storage backend or one of its cells. A slot that was missed because the
+ * storage or cell was unavailable is swept together with the next one.
  */
 const sweeping = <E>(
   list: StorageCell["workspaces"],

@@ -104,7 +104,7 @@ const makeAccept = Effect.gen(function* () {
 })
 
 /**
- * Makes a function that takes one step towards the target. It runs the next jobs ahead of the clock, and the clock
+ * Makes a function that takes one step toward the target. It runs the next jobs ahead of the clock, and the clock
  * moves with them. If no job is left, it moves the clock to the target, or as far as calls to carriers allow. If the
  * next job cannot run ahead of the clock, it runs all jobs that are due, and then moves the clock to the next due time
  * or to the target.

@@ -2,7 +2,10 @@ import { Schema } from "effect"
 import { WorkspaceId } from "../wire/Ids.ts"
 import * as Kind from "./Kind.ts"
 
-/* The records of a storage that is divided into several storages, called cells. Each workspace lives in one cell. */
+/**
+ * The records of a storage backend that is divided into several storage backends, called cells. Each workspace lives in
+ * one cell.
+ */
 
 /**
  * The workspace that contains these records, in every cell. It contains nothing else, and `Storage.workspaces` does not
@@ -30,7 +33,9 @@ export type Cell = typeof Cell.Type
 /** The record kind for cells, keyed by name. The records are in the first cell. */
 export const kind = Kind.make({ name: "cell", schema: Cell, survives_reset: true })
 
-/** Identifies a storage as one cell of a map. A map is the set of cells that together form one storage. */
+/**
+ * Identifies a storage backend as one cell of a map. A map is the set of cells that together form one storage backend.
+ */
 export const Mark = Schema.Struct({
   name: CellName,
   /** The name of the first cell, which contains the list of all cells. */

@@ -6,10 +6,10 @@ import { Storage } from "./Storage.ts"
 
 /*
  * Hints say that something has changed, so that waiting code need not poll often. This module distributes hints for
- * every storage, and lets jobs and calls wait for hints. A hint is never a guarantee.
+ * every storage backend, and lets jobs and calls wait for hints. A hint is never a guarantee.
  */
 
-/** A storage's listeners. Every storage implements `watch` with this class. */
+/** A storage backend's listeners. Every storage backend implements `watch` with this class. */
 export class Hints {
   private readonly listeners = new Set<(hint: Hint) => void>()
 
@@ -83,7 +83,7 @@ export const makeSignal = (): Signal => {
   }
 }
 
-/** The maximum number of waiting calls in one process. Further calls are answered without waiting. */
+/** The maximum number of waiting calls in one process. Further calls return without waiting. */
 export const maxWaiting = 20_000
 
 /** Hints can be lost, so waiting calls look again at least this often. */

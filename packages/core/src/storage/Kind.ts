@@ -230,8 +230,8 @@ const lengthInJson = (value: unknown): number => {
 /**
  * A record whose value is encoded when its body is first read.
  *
- * With storage in memory, most bodies are never encoded, and an answer can use the value itself (`Json.read`). With the
- * text alone, a delivery would take 1.1 times the CPU time and a whole request 1.16; with the text and the value, a
+ * With storage in memory, most bodies are never encoded, and a response can use the value itself (`Json.read`). With
+ * the text alone, a delivery would take 1.1 times the CPU time and a whole request 1.16; with the text and the value, a
  * finished request would take 1.7 times the memory (bench/README.md). The value must not change.
  */
 class LazyRecord<A> extends LateRecord {

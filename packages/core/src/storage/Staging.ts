@@ -17,9 +17,9 @@ export interface Stage {
 export const Staging = Context.Reference<Stage | null>("@quotewire/core/Staging", { defaultValue: () => null })
 
 /**
- * The storage for jobs that run ahead of the clock. The stage answers reads of a record's newest version, and receives
- * the changes that finish jobs. Lists cannot be read, because the stage does not know what earlier jobs have added to
- * them.
+ * The storage for jobs that run ahead of the clock. The stage responds to reads of a record's newest version, and
+ * receives the changes that finish jobs. Lists cannot be read, because the stage does not know what earlier jobs have
+ * added to them.
  */
 export const withStaging = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,

@@ -95,7 +95,7 @@ export interface Backlog {
   readonly oldest_due_at: number
 }
 
-/** A process that is connected to a storage. */
+/** A process that is connected to a storage backend. */
 export interface StorageProcess {
   /** The process ID and the machine's name, such as `4711@host-1`. A long name may be cut. */
   readonly name: string
@@ -169,7 +169,8 @@ export interface Tally {
 }
 
 /**
- * A cell: a part of a storage that holds all data of some workspaces, and can be unavailable while other cells are not.
+ * A cell: a part of a storage backend that holds all data of some workspaces, and can be unavailable while other cells
+ * are not.
  */
 export interface StorageCell {
   readonly name: string
@@ -185,14 +186,14 @@ export interface StorageCell {
 }
 
 /**
- * The port that storages implement.
+ * The port that storage backends implement.
  *
  * There is one way to write (`commit`) and one way to find work (`claim`). Everything belongs to a workspace. Real time
- * is an argument, so that one suite of contract tests with a test clock can check every storage
+ * is an argument, so that one suite of contract tests with a test clock can check every storage backend
  * (`@quotewire/core/testing`).
  *
  * 1. Version rule: a write of version n requires version n - 1 in storage, and every expected record must have its
- *    expected version. This is the only concurrency rule. It also makes retries safe: the answer to a call with an
+ *    expected version. This is the only concurrency rule. It also makes retries safe: the response to a call with an
  *    idempotency key is a record, and its first version can be written only once.
  * 2. Fence: a change that finishes jobs must hold all their leases.
  * 3. Feed order: events are numbered in commit order without gaps. No event ever appears before one that was already
@@ -251,7 +252,7 @@ export class Storage extends Context.Service<
       after: WorkspaceId | null,
       limit: number
     ) => Effect.Effect<ReadonlyArray<WorkspaceId>, StorageUnavailable>
-    /** Succeeds if storage answers and has the schema that this program needs. */
+    /** Succeeds if storage responds and has the schema that this program needs. */
     readonly ready: Effect.Effect<void, StorageUnavailable>
     /**
      * Counts the jobs that are due and could be claimed, in all workspaces, by kind and sorted by the kind's name.

@@ -28,7 +28,7 @@ export interface Options {
 /**
  * The contract for revisions: what callers of every served revision can rely on.
  *
- * Each case sends a start for `renters` to its own service, as a caller of the revision would. No test runner is
+ * Each case sends a start call for `renters` to its own service, as a caller of the revision would. No test runner is
  * needed: if a rule is broken, `run` rejects with a `ContractBroken` whose message says what to do.
  *
  * @example
@@ -126,7 +126,7 @@ const outcomeOf = (text: string, wrong: Outcome["wrong"]): Outcome => ({ body: f
 
 const fieldsOf = (value: unknown): Fields => (Predicate.isReadonlyObject(value) ? { ...value } : {})
 
-/** A start as callers of the newest revision send it. */
+/** A start call as callers of the newest revision send it. */
 const start = {
   line: "renters" as const,
   request_key: "contract",
@@ -134,7 +134,7 @@ const start = {
   application: Applications.smallest.renters
 }
 
-/** Makes a function that returns an older revision's name for a field of a start. */
+/** Makes a function that returns an older revision's name for a field of a start call. */
 const nameIn =
   ({ differences }: Revision) =>
   (newer: string): string =>

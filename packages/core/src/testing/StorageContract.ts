@@ -14,7 +14,7 @@ import { versions } from "./storage/versions.ts"
 export type { Case } from "./storage/storageRule.ts"
 
 /**
- * The contract for storages: the rules that every storage must follow.
+ * The contract for storage backends: the rules that every storage backend must follow.
  *
  * Each case needs its own empty storage, and is named after the rule that it checks. If the rule is broken, the case
  * dies with an error that says what happened. No test runner is needed.

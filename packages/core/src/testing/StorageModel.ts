@@ -20,7 +20,7 @@ import type { StorageService } from "./storage/storageRule.ts"
 
 export { type History, histories, type Step }
 
-/** A step at which a storage and the model disagree. */
+/** A step at which a storage backend and the model disagree. */
 export class Difference extends Data.TaggedError("Difference")<{
   /** The step's index in its history; the length of the history for the comparison at the end. */
   readonly step: number
@@ -116,7 +116,7 @@ const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
     events: step.events.map((occurredAt, index) =>
       Sample.event(run.changes * 10 + index, occurredAt, aboutOf(occurredAt))
     ),
-    // Jobs are identified by payload, because a storage's own job numbers become known only by a claim.
+    // Jobs are identified by payload, because a storage backend's own job numbers become known only by a claim.
     jobs: step.jobs.map((job, index) => jobOf(job, `"job ${run.changes}.${index}"`)),
     finishes: leasesAt(
       run.leases.filter((lease) => lease.workspace_id === workspace_id),
@@ -278,7 +278,7 @@ const readsOf = (run: Run, workspace: number, kind: string) => {
 
 /** The comparison at the end: compares everything that is stored, and runs every job until none is left. */
 const compareAll = Effect.fnUntraced(function* (run: Run) {
-  // The reads for a workspace run concurrently, because a storage may answer many reads with one statement.
+  // The reads for a workspace run concurrently, because a storage backend may answer many reads with one statement.
   for (const workspace of [1, 2, 3]) {
     const all = kinds.all.flatMap(({ name }) => readsOf(run, workspace, name))
     const whole = { workspace_id: Sample.workspace(workspace), after: 0, limit: 1_000 }

@@ -43,7 +43,10 @@ export interface WorldOptions {
   readonly limits?: Limits
   /** Cryptography that works synchronously, so that a test clock can tell when everything is idle. */
   readonly cryptography?: Layer.Layer<Cryptography>
-  /** The keys that seal facts. By default all worlds have the same key, so that several worlds can share a storage. */
+  /**
+   * The keys that seal facts. By default all worlds have the same key, so that several worlds can share a storage
+   * backend backend.
+   */
   readonly seal_keys?: Layer.Layer<SealKeys>
   /** Sends webhooks; by default nothing is sent. */
   readonly webhooks?: Layer.Layer<WebhookSender>
@@ -71,8 +74,8 @@ export class World extends Context.Service<
   }
 >()("@quotewire/core/testing/World") {
   /**
-   * A complete core on a storage, without limits and with the fictional carriers. Jobs run only when the test runs
-   * them.
+   * A complete core on a storage backend, without limits and with the fictional carriers. Jobs run only when the test
+   * runs them.
    */
   static readonly layer = <E, R>(
     storage: Layer.Layer<Storage, E, R>,
@@ -85,7 +88,7 @@ export class World extends Context.Service<
         options.carriers === undefined ? sandboxCarriers : Layer.succeed(CarrierAdapters, options.carriers)
       ),
       Layer.provide(options.webhooks ?? WebhookSender.layerOff),
-      // All worlds have the same key by default, because worlds on one storage are hosts of the same service.
+      // All worlds have the same key by default, because worlds on one storage backend are hosts of the same service.
       Layer.provide(options.seal_keys ?? sealKeys(0)),
       Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? noLimits)),
       Layer.provide(options.cryptography ?? webCryptography)

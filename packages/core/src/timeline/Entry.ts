@@ -127,7 +127,7 @@ export const ofCarriers = ({ carriers, deadline_at, updated_at }: QuoteRequest):
   })
 }
 
-/** The entry for the consent that the service recorded for a start. */
+/** The entry for the consent that the service recorded for a start call. */
 export const ofConsent = (details: QuoteConsent): Entry => ({ at: details.accepted_at, what: "consent", details })
 
 /** The entry for the erasure of the person's data. The changes that the erasure makes have the same time. */

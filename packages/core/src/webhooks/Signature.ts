@@ -165,7 +165,7 @@ export interface Received {
   readonly tolerance_seconds?: number
 }
 
-/** Why a delivery must not be trusted. Answer it with 400, and do nothing else. */
+/** Why a delivery must not be trusted. Return 400, and do nothing else. */
 export type Distrust =
   | "missing_header"
   | "garbled_header"

@@ -127,7 +127,7 @@ const isHostName = (hostname: string): boolean =>
   hostname.length <= 253 &&
   hostname.split(".").every((label) => /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(label) && label.length <= 63)
 
-/** Whether a name cannot be anybody's public name, because it is a single label or a special-use name. */
+/** Whether a host name cannot be public, because it is a single label or a special-use name. */
 const isSpecial = (hostname: string): boolean =>
   !hostname.includes(".") || specialNames.some((name) => hostname === name || hostname.endsWith(`.${name}`))
 

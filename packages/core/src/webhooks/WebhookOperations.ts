@@ -22,7 +22,7 @@ export const createEventSubscription = Operation.make({
   name: "create_event_subscription",
   summary: "Create an event subscription",
   description:
-    "Events of the chosen types are sent to the url as signed POSTs. The answer holds the signing secret: it is shown once. After a 503 the same Idempotency-Key finishes with the same secret, within ten minutes.",
+    "Events of the chosen types are sent to the url as signed POSTs. The response holds the signing secret: it is shown once. After a 503 the same Idempotency-Key finishes with the same secret, within ten minutes.",
   tag: "Webhooks",
   route: {
     method: "POST",
@@ -82,7 +82,7 @@ export const disableEventSubscription = Operation.make({
   name: "disable_event_subscription",
   summary: "Disable an event subscription",
   description:
-    "Nothing more is sent to it, and pending deliveries are cancelled. Repeating the call returns the same answer.",
+    "Nothing more is sent to it, and pending deliveries are cancelled. Repeating the call returns the same response.",
   tag: "Webhooks",
   route: { method: "DELETE", path: "/v1/event-subscriptions/{id}", query: {}, status: 200 },
   authority,
@@ -99,7 +99,7 @@ export const rotateEventSubscriptionSecret = Operation.make({
   name: "rotate_event_subscription_secret",
   summary: "Rotate the signing secret",
   description:
-    "The answer contains the new secret, only this once. For 24 hours every delivery is signed with both secrets. Only one rotation can be in progress at a time.",
+    "The response contains the new secret, only this once. For 24 hours every delivery is signed with both secrets. Only one rotation can be in progress at a time.",
   tag: "Webhooks",
   route: { method: "POST", path: "/v1/event-subscriptions/{id}/rotate", query: {}, status: 200 },
   authority,
@@ -155,7 +155,7 @@ export const listEventDeliveries = Operation.make({
 export const getEventDelivery = Operation.make({
   name: "get_event_delivery",
   summary: "Read a delivery with its attempts",
-  description: "Up to 20 attempts, newest first, each with the status and duration of the endpoint's answer.",
+  description: "Up to 20 attempts, newest first, each with the status and duration of the endpoint's response.",
   tag: "Webhooks",
   route: { method: "GET", path: "/v1/event-subscriptions/{id}/deliveries/{event_id}", query: {}, status: 200 },
   authority: sharedAuthority,

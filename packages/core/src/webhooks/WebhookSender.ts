@@ -17,9 +17,9 @@ export interface WebhookRequest {
   readonly deadline_ms?: number
 }
 
-/** Why a POST can fail to get a complete answer. */
+/** Why a POST can fail to get a complete response. */
 export const sendFailures = [
-  // The answer was not complete by the deadline.
+  // The response was not complete by the deadline.
   "timeout",
   // No connection became free in time. Nothing was sent.
   "busy",
@@ -31,22 +31,22 @@ export const sendFailures = [
   "connection_failed",
   // The endpoint's certificate is not trusted, or the endpoint does not speak TLS. Nothing was sent.
   "tls_failed",
-  // The answer's headers are larger than 16 KiB, or the endpoint keeps sending data outside headers and body.
+  // The response's headers are larger than 16 KiB, or the endpoint keeps sending data outside headers and body.
   "too_large",
-  // The answer is not HTTP, or is incomplete.
+  // The response is not HTTP, or is incomplete.
   "bad_response"
 ] as const
 
-/** Why a POST got no complete answer. Only operators see this, because callers could use it to scan ports. */
+/** Why a POST got no complete response. Only operators see this, because callers could use it to scan ports. */
 export type SendFailure = (typeof sendFailures)[number]
 
-/** Everything that the service keeps of an endpoint's answer. */
+/** Everything that the service keeps of an endpoint's response. */
 export interface SendOutcome {
-  /** The status that was received, even from a redirect or an incomplete answer; null if no status was received. */
+  /** The status that was received, even from a redirect or an incomplete response; null if no status was received. */
   readonly response_status_code: number | null
   /** How long the request took once it had a connection. */
   readonly duration_ms: number
-  /** Why the answer is missing or incomplete; null for a complete answer with any status. */
+  /** Why the response is missing or incomplete; null for a complete response with any status. */
   readonly failure: SendFailure | null
 }
 

@@ -137,7 +137,7 @@ export const ErrorEnvelope = Schema.Struct({
 export type ErrorEnvelope = typeof ErrorEnvelope.Type
 
 /**
- * An error that a caller gets as the answer to a call.
+ * An error that a caller gets as the response to a call.
  *
  * Its tag is the error code, so `Effect.catchTag("not_found", …)` handles one kind of error.
  */

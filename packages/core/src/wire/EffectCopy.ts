@@ -3,7 +3,7 @@ import manifest from "effect/package.json" with { type: "json" }
 
 /*
  * Effect's values work only with the copy of the package that made them. A schema from another copy misbehaves
- * silently. Therefore a program, Quotewire and its storages must share one copy.
+ * silently. Therefore a program, Quotewire and its storage backends must share one copy.
  */
 
 /** The releases of Effect with which this release was tested. This is the range for `effect` in `peerDependencies`. */

@@ -264,7 +264,7 @@ describe("a read handle", () => {
   }
 
   testInWorld(
-    "is returned again by a retry of the start, and is valid for a day of workspace time",
+    "is returned again by a retry of the start call call, and is valid for a day of workspace time",
     Effect.gen(function* () {
       const as = "platform"
       const input = { request_key: "once" }
@@ -297,7 +297,7 @@ describe("a read handle", () => {
   )
 
   testInWorld(
-    "appears only in the answer to its start, and is not valid in another workspace",
+    "appears only in the response to its start, and is not valid in another workspace",
     Effect.gen(function* () {
       const as = "platform"
       const started = yield* start({}, { as })

@@ -5,13 +5,13 @@ import type { Cost } from "../../src/access/limits/Limits.ts"
 import { caller, host, shared } from "./support.ts"
 
 /*
- * Several hosts on one storage, each with its own `Allowance`.
+ * Several hosts on one storage backend, each with its own `Allowance`.
  */
 
 const start: Cost = { start: 1 }
 const reconciled = TestClock.adjust(1_000)
 
-describe("hosts that share one storage", () => {
+describe("hosts that share one storage backend", () => {
   it.effect(
     "share one count: after sixty starts on one host, the other refuses immediately with the same message",
     () =>

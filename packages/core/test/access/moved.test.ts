@@ -33,7 +33,7 @@ const id = Schema.Literals(requestIds)
 const times = { created_at: 0, updated_at: 0 }
 const isEqual = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
-/** A storage that answers every read with the last written row, as if it had been copied there. */
+/** A storage backend that responds to every read with the last written row, as if it had been copied there. */
 const copying = (storage: Storage["Service"]): Storage["Service"] => {
   let copied = ""
   return {
@@ -96,7 +96,7 @@ describe("sealed data copied to another place", () => {
   )
 })
 
-/** A storage that stores encoded text, as a database does, instead of the record objects. */
+/** A storage backend that stores encoded text, as a database does, instead of the record objects. */
 const keepingTexts = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,
   commit: (change) =>
@@ -129,7 +129,7 @@ const copyRows = Effect.fnUntraced(function* (from: WorkspaceId, to: WorkspaceId
 
 describe("rows copied from one organization into another's workspace", () => {
   testInWorld(
-    "reveal no quote, secret or answer to that organization",
+    "reveal no quote, secret or response to that organization",
     Effect.gen(function* () {
       const { call, organization } = yield* World
       const access = yield* Access

@@ -32,7 +32,7 @@ const shared = Effect.gen(function* () {
   return { subscription, id, other, event, quote, ofRequest, ofSubscription }
 })
 
-/** How every operation answers a link, with inputs that name these resources. */
+/** How every operation responds to a link, with inputs that name these resources. */
 const verdicts = Effect.fnUntraced(function* (token: string, named: Readonly<Record<string, string>>) {
   const { call } = yield* World
   const all: ReadonlyArray<Operation<string, unknown, unknown, OperationServices>> = operations
@@ -120,7 +120,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "reads the feed only when filtered by its request",
+    "allows reading the feed only if filtered by its request",
     Effect.gen(function* () {
       const { id, ofRequest } = yield* shared
       assert.strictEqual((yield* refusal(events({}, by(ofRequest))))._tag, "not_found")

@@ -24,7 +24,7 @@ export const namesOf = (settings: typeof oldKeys) =>
     Effect.provide(Seal.layer.pipe(Layer.provide(settings), Layer.provide(NodeCrypto.layer), Layer.fresh))
   )
 
-/** A storage that stores encoded text, as a database does, instead of the record objects. */
+/** A storage backend that stores encoded text, as a database does, instead of the record objects. */
 export const writing = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,
   commit: (change) =>

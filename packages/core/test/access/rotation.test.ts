@@ -83,7 +83,7 @@ describe("a seal", () => {
   )
 })
 
-/** The service with these seal keys, on a storage that outlives it. */
+/** The service with these seal keys, on a storage backend that outlives it. */
 const service = (storage: Storage["Service"], settings: Layer.Layer<SealKeys>, webhooks = WebhookSender.layerOff) =>
   layer.pipe(
     Layer.provideMerge(Layer.succeed(Storage, writing(storage))),

@@ -241,7 +241,7 @@ describe("an input", () => {
     }
   })
 
-  it("is refused in an answer of bounded size, however long its field names and however many values are allowed", () => {
+  it("is refused in a response of bounded size, however long its field names and however many values are allowed", () => {
     const long = { [`${"n".repeat(255)}\u{1F600}${"n".repeat(100_000)}`]: 1 }
     const [error] = errorsOf({ name: "n", ...long })
     assert.strictEqual(error?.path, `${"n".repeat(255)}…`)

@@ -109,7 +109,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "names the request that a start creates and the request that a quote belongs to, and only well-formed ids",
+    "names the request that a start call creates and the request that a quote belongs to, and only well-formed ids",
     Effect.gen(function* () {
       const { id } = yield* start()
       yield* advance(60)
@@ -181,7 +181,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "keeps at most 200 characters of a program's description, without hidden characters or characters that a storage cannot hold",
+    "keeps at most 200 characters of a program's description, without hidden characters or characters that a storage backend cannot hold",
     Effect.gen(function* () {
       const transport = {
         ...agentTransport,

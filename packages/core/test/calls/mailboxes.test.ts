@@ -180,7 +180,7 @@ describe("a mailbox", () => {
 
 const state = { isDown: false }
 
-/** A storage that is unreachable while `isDown` is set. */
+/** A storage backend that is unreachable while `isDown` is set. */
 const unlessDown = (storage: Storage["Service"]): Storage["Service"] => {
   const gone = Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))
   const isOfMailbox = (record: { readonly kind: string }) => record.kind === kind.name

@@ -190,7 +190,7 @@ describe("a pin while storage fails", () => {
   })
 
   testInWorld(
-    "is answered with 503 in the current revision if it cannot be read, and is not kept if it cannot be stored",
+    "gets a 503 in the current revision if it cannot be read, and is not kept if it cannot be stored",
     Effect.gen(function* () {
       outage.reads = true
       assert.strictEqual(yield* ask(), "service_unavailable null")

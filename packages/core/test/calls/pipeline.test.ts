@@ -79,7 +79,7 @@ describe("a call", () => {
   let broken = false
   const logged: Array<string> = []
   testInWorld(
-    "is answered with internal_error without details after a defect, which is logged with the request id",
+    "fails with internal_error without details after a defect, which is logged with the request id",
     Effect.gen(function* () {
       broken = true
       const error = yield* refusal(list())

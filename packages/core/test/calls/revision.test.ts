@@ -56,7 +56,7 @@ describe("a pinned revision", () => {
   })
 })
 
-describe("an answer", () => {
+describe("a response", () => {
   it("in the newest revision is returned unchanged", () => {
     const odd = Json.fromText<unknown>('{ "evidence" : 1.0 }')
     assert.strictEqual(Revision.answer(of(newer), "get_quote", odd), odd.text)

@@ -40,7 +40,7 @@ const ask = Effect.fnUntraced(function* <R>(
   return { body: JSON.parse(reply.text), revision: reply.revision, replayed: reply.replayed, text: reply.text }
 })
 
-/** The input of a start as the older revision spells it. */
+/** The input of a start call as the older revision spells it. */
 const olderStart = (changes: object = {}) => {
   const { consent_receipt_id, ...rest } = startOf()
   return { ...rest, paper: consent_receipt_id, ...changes }
@@ -126,7 +126,7 @@ describe("a repeated call", () => {
 
   const subscribing = { body: { url, event_types: ["quote.created"] }, idempotency_key: "once" }
   testWebhooks(
-    "with the same Idempotency-Key returns the first answer, in the revision of the retry, without its secret",
+    "with the same Idempotency-Key returns the first response, in the revision of the retry, without its secret",
     () =>
       Effect.gen(function* () {
         const create = (revision: AskedRevision) => ask(Webhooks.createEventSubscription, revision, subscribing)
@@ -151,7 +151,7 @@ describe("a call repeated after the release of a newer revision", () => {
   const after = release(two)
 
   testInWorld(
-    "returns the first answer unchanged, whatever revision it names",
+    "returns the first response unchanged, whatever revision it names",
     Effect.gen(function* () {
       const body = { scenario: "zero_quotes" }
       const select = (revision: AskedRevision) =>
@@ -198,7 +198,7 @@ describe("webhook bodies", () => {
         const delivered = bodyOf(sent[0] ?? assert.fail("nothing came"))
         const { product, schema_version, ...rest } = delivered
         assert.strictEqual(schema_version, older)
-        // The feed answers in the revision of its reader, not in the pinned one.
+        // The feed uses the revision of its reader, not in the pinned one.
         const [event] = (yield* ask(operations.listEvents, inNewer)).body.events
         assert.deepStrictEqual(event, { ...rest, line: product })
 

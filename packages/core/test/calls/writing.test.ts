@@ -51,7 +51,7 @@ describe("a call's log entry", () => {
 
   const slow = Latch.makeUnsafe()
   testInWorld(
-    "delays no call: while it cannot be written, calls are answered and entries are buffered",
+    "delays no call: while it cannot be written, calls complete and entries are buffered",
     Effect.gen(function* () {
       for (let i = 0; i < 3; i++) {
         yield* list()

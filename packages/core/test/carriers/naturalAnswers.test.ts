@@ -271,7 +271,7 @@ describe("an expiry time", () => {
 })
 
 describe("a value that is not an allowed choice", () => {
-  testInWorld("is logged with the allowed choices", () => {
+  testInWorld("causes a log entry with the allowed choices", () => {
     const own = prompt("own", Object.assign(Reply.decline("prior_claims"), { reason: "UW_42" }))
     return {
       ...carriers(own),

@@ -165,7 +165,7 @@ describe("the OnCarrierExchange hook", () => {
   ]
   for (const [how, onExchange] of failing) {
     testRecorded(
-      `is logged if it ${how}, without its message, and the answer counts`,
+      `has its failure logged without the message if it ${how}, and the answer counts`,
       Effect.gen(function* () {
         const lines: Array<string> = []
         const logger = Logger.make(({ cause, fiber, message }) => {

@@ -62,7 +62,7 @@ const insisting = (client: CarrierClient["Service"], of: CallToCarrier) =>
 const mostInAMinute = (moments: ReadonlyArray<number>): number =>
   Math.max(...moments.map((from) => moments.filter((at) => at >= from && at < from + 60_000).length))
 
-describe("hosts that share one storage", () => {
+describe("hosts that share one storage backend", () => {
   testInWorld(
     "together stay within a carrier's declared rate, and use all of it",
     Effect.gen(function* () {

@@ -12,7 +12,7 @@ import { sealKeys, World } from "../../src/testing/World.ts"
 import { beginning, live, outcomes, read, runDue, start } from "../quoting/support.ts"
 import { appointing, carrierId, fields, given, logOf, remove, set, test } from "./support.ts"
 
-/** A storage that stores encoded text, as a database does, and records it. */
+/** A storage backend that stores encoded text, as a database does, and records it. */
 const writing = (storage: Storage["Service"], texts: Array<string> = []): Storage["Service"] => ({
   ...storage,
   commit: (change) => {
@@ -22,7 +22,7 @@ const writing = (storage: Storage["Service"], texts: Array<string> = []): Storag
   }
 })
 
-/** A host on a storage that outlives it. */
+/** A host on a storage backend that outlives it. */
 const hostOn = (storage: Storage["Service"], adapter: CarrierAdapter, keys = sealKeys(1)) =>
   Layer.build(
     World.layer(Layer.succeed(Storage, storage), {
@@ -32,7 +32,7 @@ const hostOn = (storage: Storage["Service"], adapter: CarrierAdapter, keys = sea
     })
   )
 
-/** A test with a storage that outlives its hosts. */
+/** A test with a storage backend that outlives its hosts. */
 const onStorage = (
   name: string,
   body: (storage: Storage["Service"], texts: ReadonlyArray<string>) => Effect.Effect<unknown, unknown, Scope.Scope>

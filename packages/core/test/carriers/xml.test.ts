@@ -224,7 +224,7 @@ describe("a request in XML", () => {
     ["a character that XML forbids", { a: { b: "hidden\u0000" } }, /invalid character U\+0000/],
     ["an invalid number", { a: { b: Number.NaN } }, /b must be text, a finite number/]
   ]
-  it.effect.each(wrong)("is reported as an adapter's mistake with %s", ([, xml, message]) =>
+  it.effect.each(wrong)("counts as an adapter's mistake with %s", ([, xml, message]) =>
     Effect.gen(function* () {
       const defect = yield* Effect.flip(Effect.sandbox(sentBy(xml)))
       assert.match(String(defect), message)

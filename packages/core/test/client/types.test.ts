@@ -22,7 +22,7 @@ const standard = (check: (client: Client) => unknown) => expectTypeOf(check).toB
 const consentReceiptId = "receipt-0001"
 const keys = { request_key: "first", consent_receipt_id: consentReceiptId } as const
 
-describe("the types of a start", () => {
+describe("the types of start_quote_request", () => {
   it("accept a line's facts, any of which may still be missing", () => {
     standard((client) => {
       const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
@@ -44,7 +44,7 @@ describe("the types of a start", () => {
     )
   })
 
-  it("accept a start for any of the program's lines", () => {
+  it("accept any of the program's lines", () => {
     standard((client) => (input: InputOf<"start_quote_request">) => client.start_quote_request(input))
   })
 

@@ -59,13 +59,13 @@ describe("wait_for_quotes", () => {
     assert.strictEqual(calls.at(-1)?.options.signal?.aborted, true)
   })
 
-  it("rejects on a timeout before any answer, with the last error or a timeout error", async () => {
+  it("rejects on a timeout before any response, with the last error or a timeout error", async () => {
     const unavailable = failing("retry")
     const note = noted(scripted(unavailable).client.wait_for_quotes("qreq_1", { timeout_ms: 3_000 }))
     const silent = noted(scripted("hangs").client.wait_for_quotes("qreq_1", { timeout_ms: 3_000 }))
     await vi.advanceTimersByTimeAsync(3_000)
     assert.strictEqual(note.error, unavailable)
-    assert.include(String(silent.error), "TimeoutError: No answer arrived within 3000 ms.")
+    assert.include(String(silent.error), "TimeoutError: No response arrived within 3000 ms.")
   })
 
   it("retries after temporary errors, no sooner than they ask", async () => {
@@ -95,7 +95,7 @@ describe("wait_for_quotes", () => {
     }
   })
 
-  it("does not poll in a tight loop when a host answers immediately without a change", async () => {
+  it("does not poll in a tight loop when a host responds immediately without a change", async () => {
     const { calls, client } = scripted(answer(1, "in_progress"))
     const note = noted(client.wait_for_quotes("qreq_1", { timeout_ms: 10_000 }))
     await vi.advanceTimersByTimeAsync(10_000)

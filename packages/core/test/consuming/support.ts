@@ -19,7 +19,7 @@ export const workspaceId = (place: number) => WorkspaceId.make(`wks_${body(place
 export const organizationId = (place: number) => OrganizationId.make(`org_${body(place)}`)
 export const eventId = (place: number) => EventId.make(`evt_${body(place)}`)
 
-/** Runs a test on a storage in memory. */
+/** Runs a test on a storage backend in memory. */
 export const test = (name: string, body: Effect.Effect<void, unknown, Storage | Scope.Scope>) =>
   it.effect(name, () => Effect.scoped(Effect.provide(body, MemoryStorage.layer)))
 

@@ -55,7 +55,7 @@ describe("an embedded service's carriers", () => {
     })
   )
 
-  it.live("prevent a start if a carrier is invalid, with every fault in one message", () =>
+  it.live("prevent a start call if a carrier is invalid, with every fault in one message", () =>
     Effect.gen(function* () {
       const wrong = prompt("naic:23456", undefined, { states: ["NY", "ZZ"] }).adapter
       const { ready, createOrganization } = yield* embedded({ carriers: [wrong, acme, acme] })

@@ -201,7 +201,7 @@ describe("a call", () => {
     })
   )
 
-  it.live("returns a copy: changing it does not affect later answers", () =>
+  it.live("returns a copy: changing it does not affect later responses", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const quote = yield* Effect.promise(async () => {

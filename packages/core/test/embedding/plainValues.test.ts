@@ -31,7 +31,7 @@ const messageOf = (promise: Promise<unknown>) =>
     )
   )
 
-/** A storage that several services can use, one after another. */
+/** A storage backend that several services can use, one after another. */
 const kept = Effect.map(Layer.build(MemoryStorage.layer), Layer.succeedContext)
 
 const keyOf = (quotewire: ReturnType<typeof embed>) =>
@@ -57,16 +57,18 @@ describe("seal keys", () => {
     })
   )
 
-  it.live("that are random cannot open a storage's data, and the message says that no seal keys were given", () =>
-    Effect.gen(function* () {
-      const storage = yield* kept
-      const first = yield* embedded({ storage, seal_keys: [generateSealKey()] })
-      yield* Effect.promise(() => first.ready)
-      const second = yield* embedded({ storage })
-      for (const promise of [second.ready, second.createOrganization("Acme")]) {
-        assert.match(yield* messageOf(promise), /^Set seal_keys to the keys that sealed the data in this storage/)
-      }
-    })
+  it.live(
+    "that are random cannot open a storage backend's data, and the message says that no seal keys were given",
+    () =>
+      Effect.gen(function* () {
+        const storage = yield* kept
+        const first = yield* embedded({ storage, seal_keys: [generateSealKey()] })
+        yield* Effect.promise(() => first.ready)
+        const second = yield* embedded({ storage })
+        for (const promise of [second.ready, second.createOrganization("Acme")]) {
+          assert.match(yield* messageOf(promise), /^Set seal_keys to the keys that sealed the data in this storage/)
+        }
+      })
   )
 
   const form = "32 bytes in base64, as generateSealKey() returns them."
@@ -125,7 +127,7 @@ describe("an option of the wrong type, which JavaScript allows", () => {
   it.live.each([undefined, null, secret, 5])("is reported even if the options are not an object: %o", (options) =>
     Effect.gen(function* () {
       const quotewire: ReturnType<typeof embed> = Reflect.apply(embed, null, [options])
-      assert.match(yield* messageOf(quotewire.ready), /^embed needs an object of options/)
+      assert.match(yield* messageOf(quotewire.ready), /^embed needs an options object/)
       yield* Effect.promise(() => quotewire.close())
     })
   )

@@ -40,7 +40,7 @@ const acme = defineCarrier({
   ask: () => Reply.offers([{ offer_ref: "1", premium: { amount_minor: 12_000, currency: "USD" }, term_months: 12 }])
 })
 
-/** A service with a program's telemetry, after a start, its quotes and a refused call. */
+/** A service with a program's telemetry, after a start call, its quotes and a refused call. */
 const afterCalls = Effect.gen(function* () {
   const { metrics, parent, reader, spans, telemetry } = program()
   const quotewire = yield* Effect.acquireRelease(

@@ -56,7 +56,7 @@ describe("an embedded service's timeline", () => {
     })
   )
 
-  it.live("is refused for an unknown request", () =>
+  it.live("does not exist for an unknown request", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* declinedRequest()
       const error = yield* Effect.flip(

@@ -64,7 +64,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "waits for a change, and answers as soon as it happens",
+    "waits for a change, and returns as soon as it happens",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start()
@@ -80,7 +80,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "answers after 20 seconds, or after wait_seconds, with the current state",
+    "returns after 20 seconds, or after wait_seconds, with the current state",
     Effect.gen(function* () {
       const { id } = yield* start()
       const usual = yield* reading(id)
@@ -107,7 +107,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "answers immediately if since_version is older, otherwise waits for a greater version",
+    "returns immediately if since_version is older, otherwise waits for a greater version",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({ line: "personal_auto" })
@@ -139,7 +139,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "answers immediately for a request that has ended or needs an action",
+    "returns immediately for a request that has ended or needs an action",
     Effect.gen(function* () {
       yield* work
       const ended = yield* start({ scenario: "zero_quotes" })

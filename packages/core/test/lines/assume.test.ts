@@ -76,7 +76,7 @@ describe("assume", () => {
     }
   })
 
-  it("reports assumptions in the shapes of the specification", () => {
+  it("reports assumptions in the format that the specification defines", () => {
     assert.deepStrictEqual(assumptionAt("personal_auto", auto, "vehicles.0.annual_miles"), {
       path: "application.vehicles.0.annual_miles",
       value: 12_000,
@@ -142,7 +142,7 @@ describe("assume", () => {
     ["state_minimum", null, false],
     ["enhanced", 500, true]
   ] as const)(
-    "lets the level %s decide its covers, which then do not count as assumptions",
+    "lets the level %s decide its coverages, which then do not count as assumptions",
     (level, deductible, uninsured) => {
       const { facts, assumptions } = assumeAuto({ ...auto, coverage: { level } })
       assert.strictEqual(facts.coverage.uninsured_motorist, uninsured)
@@ -152,7 +152,7 @@ describe("assume", () => {
     }
   )
 
-  it("keeps uninsured motorist cover where the state requires it, and values that were sent along with a level", () => {
+  it("keeps uninsured motorist coverage where the state requires it, and values that were sent along with a level", () => {
     const illinois = assumeAuto({
       ...auto,
       garaging_address: { state: "IL", zip: "60601" },

@@ -25,7 +25,7 @@ describe("an address", () => {
     assert.deepStrictEqual(invalidPaths("pet", { ...pets, residence }), ["application.residence.zip"])
   })
 
-  it.each(["PR", "GU", "VI", "AS", "MP", "AE"])("must not be in %s, and the answer lists the 51 codes", (state) => {
+  it.each(["PR", "GU", "VI", "AS", "MP", "AE"])("must not be in %s, and the error lists the 51 codes", (state) => {
     const codes = allowedAt("personal_auto", at(state, "75201"), "application.garaging_address.state")
     assert.strictEqual(codes?.length, 51)
   })

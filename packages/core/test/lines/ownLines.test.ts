@@ -225,8 +225,8 @@ describe("a configuration's lines", () => {
   })
 })
 
-describe("a custom line's rates", () => {
-  it("are checked against its rating and its codes", () => {
+describe("a rate plan for a custom line", () => {
+  it("is checked against the line's rating and codes", () => {
     assert.deepStrictEqual(RatePlan.check(plan, { ratings: [rating] }), [])
     const line = { ...bicycle, codes: { ...bicycle.codes, coverage_codes: ["deductible"] } }
     const faults = RatePlan.check(
@@ -235,7 +235,7 @@ describe("a custom line's rates", () => {
     )
     assert.deepStrictEqual(faults, [{ path: "fees.0.code", message: "Must be one of policy_fee." }])
     assert.deepStrictEqual(RatePlan.check(plan, { ratings: [{ ...rating, line }] }), [
-      { path: "examples.0", message: "The rating lists the cover theft, but bicycle has no such coverage code." }
+      { path: "examples.0", message: "The rating lists the coverage theft, but bicycle has no such coverage code." }
     ])
   })
 
@@ -273,7 +273,7 @@ describe("an embedded service", () => {
 
 const own = { carriers: config.carriers ?? [], surroundings: Layer.orDie(lines(config)) }
 
-/** A start for a bicycle, with a new request_key each time. */
+/** A start call for a bicycle, with a new request_key each time. */
 const startOfBicycle = (changes: object = {}) => ({
   ...startOf(),
   line: "bicycle",
@@ -286,7 +286,7 @@ const startBicycle = (changes: object = {}, options?: Parameters<typeof startWit
 
 describe("a host's custom line", () => {
   testInWorld(
-    "is asked by a carrier that declares it, which gets its typed facts",
+    "is quoted by a carrier that declares it, which gets the typed facts",
     Effect.gen(function* () {
       const { id } = yield* startBicycle({}, live)
       yield* runDue
@@ -373,7 +373,7 @@ describe("a host's custom line", () => {
   )
 
   testInWorld(
-    "is reported in the log if a carrier has terms for it but the host does not offer it",
+    "causes a log entry if a carrier has terms for it but the host does not offer it",
     Effect.gen(function* () {
       const log = yield* logOf(Effect.provideService(anotherHost({ carriers: own.carriers }), Lines, standard))
       const told = log.filter(({ text }) => text === "A carrier has lines that this host does not offer")

@@ -112,7 +112,7 @@ describe("a state", () => {
     assert.deepStrictEqual(by("restricted"), ["MD", "OR", "UT", "WA"])
   })
 
-  it("may require uninsured motorist cover", () => {
+  it("may require uninsured motorist coverage", () => {
     assert.isTrue(State.get("IL").uninsured_motorist_required)
     assert.isFalse(State.get("TX").uninsured_motorist_required)
   })

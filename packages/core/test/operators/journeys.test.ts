@@ -35,7 +35,7 @@ const stranger = Effect.gen(function* () {
 
 describe("an operator", () => {
   testInWorld(
-    "sets, tests and removes connections, without a secret in any answer or log",
+    "sets, tests and removes connections, without a secret in any response or log",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const { organization } = yield* World

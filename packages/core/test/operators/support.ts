@@ -14,7 +14,7 @@ export const tokenOf = (options: Partial<TokenOptions> = {}) =>
     Effect.catchTag("StorageUnavailable", Effect.die)
   )
 
-/** Calls an operation as a host does, and decodes the answer. */
+/** Calls an operation as a host does, and decodes the response. */
 export const callWith = <Output, R>(
   token: string | null,
   operation: OperatorOperation<string, Output, R>,

@@ -15,7 +15,8 @@ import { eraseRequest, storedTexts } from "./erasing.ts"
 import { type InWorld, live, read, runDue, start } from "./support.ts"
 
 /*
- * Carriers that put a unique word into every text that they can write, and a search for these words in a storage.
+ * Carriers that put a unique word into every text that they can write, and a search for these words in a storage
+ * backend backend.
  */
 
 /** Sends an HTTP request, whose answer also contains words, and then replies. */

@@ -101,7 +101,7 @@ const asksThePerson = (error: ApiError): void => {
   assert.notMatch(text, /allowed_values|2026-|must be|true|required|letters|digits|send/i)
 }
 
-describe("the consents of a start", () => {
+describe("the consents of a start call", () => {
   for (const { line, paths, says, send } of consents) {
     testInWorld(
       says,

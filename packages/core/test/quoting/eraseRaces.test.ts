@@ -130,7 +130,7 @@ describe("an erasure that runs concurrently with other work", () => {
   it.effect("resumes wherever it was stopped", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
-      // A storage that fails after `writesLeft` writes.
+      // A storage backend that fails after `writesLeft` writes.
       let writesLeft = Number.POSITIVE_INFINITY
       const unavailable = new StorageUnavailable({ retry_after_seconds: 1 })
       const limited = <A, E>(write: Effect.Effect<A, E>) =>

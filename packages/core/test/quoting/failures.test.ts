@@ -293,7 +293,7 @@ describe("a price that is not an amount of money", () => {
     ask: () => Reply.offers([{ offer_ref: "1", premium: dollars(10 / 3) }])
   })
   testInWorld(
-    "is logged with its rule and its location in the adapter",
+    "causes a log entry with the rule and the location in the adapter",
     Effect.gen(function* () {
       let id = ""
       const lines = yield* logOf(

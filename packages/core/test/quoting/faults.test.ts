@@ -328,7 +328,7 @@ describe("the log, when other code of a host fails,", () => {
 
   const broken = { get: false }
   testInWorld(
-    "such as a storage, has an entry with the job and the cause",
+    "such as a storage backend, has an entry with the job and the cause",
     Effect.gen(function* () {
       yield* start({}, live)
       broken.get = true

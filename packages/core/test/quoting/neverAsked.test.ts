@@ -6,8 +6,8 @@ import { carriers, prompt } from "./carriers.ts"
 import { live, pass, read, runDue, start, testInWorld, work } from "./support.ts"
 
 /**
- * A storage that returns no claims after the first job while `isHeld`: as if every host had stopped right after the
- * collection began.
+ * A storage backend that returns no claims after the first job while `isHeld`: as if every host had stopped right after
+ * the collection began.
  */
 const holding = () => {
   const hold = { isHeld: true }

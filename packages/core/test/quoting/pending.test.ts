@@ -115,7 +115,7 @@ describe("a carrier that calls back", () => {
     }
   })
 
-  testInWorld("is refused if the callback is altered, has an unknown reference, or names another carrier's ask", () => {
+  testInWorld("has a forged callback, an unknown reference and another carrier's ask refused", () => {
     const scripted = callingBack("calls")
     const other = callingBack("other")
     return {
@@ -157,7 +157,7 @@ describe("a carrier that calls back", () => {
     }
   })
 
-  testInWorld("is refused if its adapter cannot read the callback", () => {
+  testInWorld("has the callback refused if the adapter cannot read it", () => {
     const scripted = callingBack("calls", {
       rest: {
         callback: () => {

@@ -119,7 +119,7 @@ describe("a quote", () => {
 
   for (const version of [0, -1, 1.5]) {
     testInWorld(
-      `rejects version ${version} as invalid, not just as not found`,
+      `is not read at version ${version}, which is rejected as invalid instead of not found`,
       Effect.gen(function* () {
         const { first } = yield* quoted()
         const error = yield* refusal(getQuote(first.id, version))
@@ -361,7 +361,7 @@ const comparison = (amount_minor: number, term_months: number) =>
     .amount_minor
 
 describe("a quote's comparison", () => {
-  it("is the premium for one month of cover, rounded half up", () => {
+  it("is the premium for one month of coverage, rounded half up", () => {
     assert.strictEqual(comparison(245_414, 12), 20_451)
     assert.strictEqual(comparison(109_644, 6), 18_274)
     assert.strictEqual(comparison(17_928, 12), 1_494)

@@ -50,7 +50,7 @@ describe("a request_key", () => {
   )
 
   testInWorld(
-    "creates one request from fifty concurrent starts",
+    "creates one request in fifty concurrent calls",
     Effect.gen(function* () {
       const input = startOf()
       const all = yield* Effect.forEach(Array.from({ length: 50 }), () => startWith(input), {
@@ -64,7 +64,7 @@ describe("a request_key", () => {
   )
 
   testInWorld(
-    "rejects a different input, even if only one field differs",
+    "cannot be reused with a different input, even if only one field differs",
     Effect.gen(function* () {
       const input = startOf({ line: "pet" })
       yield* startWith(input)
@@ -122,7 +122,7 @@ describe("a request_key", () => {
   )
 })
 
-describe("all wrong fields are reported in one answer,", () => {
+describe("all wrong fields are reported in one response,", () => {
   const wrong = { ...smallest.personal_auto, garaging_address: { state: "TX", zip: "10001" } }
 
   testInWorld(
@@ -221,7 +221,7 @@ describe("all wrong fields are reported in one answer,", () => {
   })
 })
 
-describe("a start's scenario", () => {
+describe("the scenario of a start call", () => {
   testInWorld(
     "must belong to its line, otherwise the refusal lists the line's scenarios",
     Effect.gen(function* () {
@@ -281,12 +281,12 @@ describe("a start's scenario", () => {
 
   for (const code of ["rate_limited", "service_unavailable"] as const) {
     testInWorld(
-      `${code}: refuses a request_key's first attempt, and accepts an attempt five seconds later`,
+      `${code}: refuses the first call with a request_key, and accepts one five seconds later`,
       Effect.gen(function* () {
         const input = startOf({ scenario: code })
         const first = yield* refusal(startWith(input))
         assert.deepStrictEqual([first._tag, first.retry_after_seconds], [code, 5])
-        if (code === "rate_limited") assert.include(first.message, "limit on starts")
+        if (code === "rate_limited") assert.include(first.message, "rate limit for start_quote_request")
         yield* advance(3)
         assert.strictEqual((yield* refusal(startWith(input))).retry_after_seconds, 2)
         assert.lengthOf(yield* feed(), 0)

@@ -5,7 +5,7 @@ import { noting } from "./noting.ts"
 import { live, outcomes, pass, start, testInWorld, work } from "./support.ts"
 
 describe("in storage", () => {
-  testInWorld("a start is one change, and reads no record", () => {
+  testInWorld("a start call is one change, and reads no record", () => {
     const { around, count, since } = noting()
     return {
       ...carriers(prompt("acme")),

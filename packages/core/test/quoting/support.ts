@@ -72,7 +72,7 @@ export const testInWorld = (
     return Effect.andThen(TestClock.setTime(beginning), Effect.provide(Effect.scoped(made.body), world(made)))
   })
 
-/** The input of a start, by default with a new request_key each time. */
+/** The input of a start call, by default with a new request_key each time. */
 export const startOf = (changes: { readonly line?: StandardLineName; readonly [field: string]: unknown } = {}) => {
   const line = changes.line ?? "renters"
   return {

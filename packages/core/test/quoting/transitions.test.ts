@@ -45,7 +45,7 @@ const endOf = (outcomes: ReadonlyArray<Outcome>, closes: boolean, open = 0) => {
 }
 
 describe("the transition table of a quote request", () => {
-  it("a start is accepted: queued, version 1", () => {
+  it("a start call is accepted: queued, version 1", () => {
     const { event, request } = start()
     assert.deepStrictEqual(
       [event, request.status, request.status_details.reason, request.version],
@@ -111,7 +111,7 @@ describe("the transition table of a quote request", () => {
     assert.deepStrictEqual(endOf([question], true, 2), row)
   })
 
-  it("a day without an answer: completed, action not taken", () => {
+  it("nobody answers the question for a day: completed, action not taken", () => {
     for (const [others, reason] of [
       [[], "no_offers_action_not_taken"],
       [[declined], "no_offers_action_not_taken"],

@@ -6,7 +6,7 @@ import { ratings } from "../../src/rating/ratings.ts"
 import { assumed, monthsAgo, reference, today } from "../sandbox/support.ts"
 import { priced } from "./fictional.ts"
 
-/** The premium by a plan in which every cover costs 100 dollars, with these changes. */
+/** The premium by a plan in which every coverage costs 100 dollars, with these changes. */
 const premium = (line: StandardLineName, changes: object, application: object = reference[line]): number => {
   const covers = ratings.get(line)?.covers ?? []
   const plan = Schema.decodeUnknownSync(RatePlan.RatePlan)({
@@ -70,7 +70,7 @@ describe("a premium", () => {
     assert.strictEqual(premium("pet", { fees }), 10_000)
   })
 
-  it("applies a factor only to its covers and states", () => {
+  it("applies a factor only to its coverages and states", () => {
     const plain = premium("personal_auto", {})
     const collision = { name: "collision", covers: ["collision"], factor: 2 }
     assert.strictEqual(premium("personal_auto", { factors: [collision] }), plain + 10_000)

@@ -44,9 +44,9 @@ const tables: ReadonlyArray<Row> = [
     "base_cents.policy.values.TX",
     "Is missing."
   ],
-  ["a cover without a base rate", { ...example, base_cents: {} }, "base_cents.policy", "Is missing."],
+  ["a coverage without a base rate", { ...example, base_cents: {} }, "base_cents.policy", "Is missing."],
   [
-    "a cover that the line does not have",
+    "a coverage that the line does not have",
     { ...example, base_cents: { ...example.base_cents, hail: { cents: 1 } } },
     "base_cents.hail",
     "Must be one of policy."
@@ -184,7 +184,7 @@ const tables: ReadonlyArray<Row> = [
     "Must be inside mean_of_drivers, because the variable is about a driver."
   ],
   [
-    "a cover's own fact for other covers",
+    "a coverage's own fact for other coverages",
     withAuto("collision_deductible", { covers: ["collision", "bodily_injury"] }),
     "factors.11",
     'The variable is only about collision: set covers to ["collision"].'

@@ -168,7 +168,7 @@ describe("prices in every state", () => {
   })
 })
 
-describe("car policy covers", () => {
+describe("car policy coverages", () => {
   const pinecrest = planOf("sbx_pinecrest", "personal_auto")
   const rated = (changes: object) =>
     priced(pinecrest, { line: "personal_auto", facts: autoFacts(auto(changes)) }, today)
@@ -191,7 +191,7 @@ describe("car policy covers", () => {
     assert.strictEqual(item(sent, "property_damage")?.limit?.amount_minor, 5_000_000)
   })
 
-  it("at the state's minimum include no damage cover, and uninsured motorist only if the state requires it", () => {
+  it("at the state's minimum include no damage coverage, and uninsured motorist only if the state requires it", () => {
     const coverage = { level: "state_minimum" }
     assert.isFalse(item({ coverage }, "collision")?.included)
     assert.isFalse(item({ coverage }, "comprehensive")?.included)

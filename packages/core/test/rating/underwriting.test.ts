@@ -99,7 +99,7 @@ describe("a renters insurer declines", () => {
   const dwelling = (changes: object) => ({ dwelling: { ...reference.renters.dwelling, ...changes } })
   const household = (changes: object) => ({ ...reference.renters, household: changes })
   const rows: ReadonlyArray<readonly [string, unknown, { readonly [id: string]: string }]> = [
-    ["no applicant with an ordinary flat", reference.renters, {}],
+    ["no applicant with an ordinary apartment", reference.renters, {}],
     ["no single claim", household({ claims_last_5_years: 1 }), {}],
     ["two claims", household({ claims_last_5_years: 2 }), { brightstoop: "prior_claims" }],
     [
@@ -130,9 +130,9 @@ describe("a pet insurer declines", () => {
   const rows: ReadonlyArray<readonly [string, unknown, { readonly [id: string]: string }]> = [
     ["no ten-year-old pet", pet({ age_years: 10 }), {}],
     ["an eleven-year-old pet", pet({ age_years: 11 }), { tailhaven: "pet_age_limit" }],
-    ["no thirteen-year-old pet with accident cover", pet({ age_years: 13 }), { tailhaven: "pet_age_limit" }],
+    ["no thirteen-year-old pet with accident coverage", pet({ age_years: 13 }), { tailhaven: "pet_age_limit" }],
     ["a fourteen-year-old pet", pet({ age_years: 14 }), { tailhaven: "pet_age_limit", pawbridge: "pet_age_limit" }],
-    ["no pet for its age in accident cover", pet({ age_years: 14 }, "accident_only"), {}],
+    ["no pet for its age in accident coverage", pet({ age_years: 14 }, "accident_only"), {}],
     ["a pet born this month", pet({ birth_month: "2026-11" }), everyone(petIds, "pet_age_limit")],
     ["a pet that may be seven weeks old", pet({ birth_month: "2026-10" }), everyone(petIds, "pet_age_limit")],
     ["no pet that may be eight weeks old", pet({ birth_month: "2026-09" }), {}]
@@ -163,7 +163,7 @@ describe("every carrier", () => {
     [1, null],
     [60, null],
     [61, "start_date_out_of_range"]
-  ])("treats a start %i days ahead as %s", (days, expected) => {
+  ])("treats a start call %i days ahead as %s", (days, expected) => {
     const effective_date = addDays(today, days)
     const auto = { ...autoFacts(reference.personal_auto), effective_date }
     const renters = { ...rentersFacts(reference.renters), effective_date }

@@ -18,7 +18,7 @@ const refusals = {
   })
 }
 
-/** A storage whose answer to a claim takes a while to arrive, like that of a database. */
+/** A storage backend whose response to a claim takes a while to arrive, like that of a database. */
 const distant = {
   around: (storage: Storage["Service"]) => ({
     ...storage,
@@ -26,7 +26,7 @@ const distant = {
   })
 }
 
-/** Starts a claim, interrupts it while its answer is on the way, and checks who does the work. */
+/** Starts a claim, interrupts it while its response is on the way, and checks who does the work. */
 const brokenOffInAClaim = Effect.fnUntraced(function* (begin: InWorld<Effect.Effect<unknown>>) {
   const { id } = yield* start({}, live)
   const interrupted = yield* begin

@@ -330,7 +330,7 @@ describe("a runner", () => {
 
 describe("a cancellation", () => {
   testInWorld(
-    "of a queued request ends it, returns the same answer again, and triggers nothing further",
+    "of a queued request ends it, returns the same response again, and triggers nothing further",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       yield* advance(299)

@@ -25,7 +25,7 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
-/** A storage that returns no jobs ahead of the clock, so that each runs by itself once the clock reaches it. */
+/** A storage backend that returns no jobs ahead of the clock, so that each runs by itself once the clock reaches it. */
 const oneByOne = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,
   claim: (query) =>

@@ -25,7 +25,7 @@ const day = 86_400
 
 const dayAfter = (days: number): string => new Date(beginning + days * day * 1_000).toISOString().slice(0, 10)
 
-/** A start for a policy that begins this many days after the test. */
+/** A start call for a policy that begins this many days after the test. */
 const startingIn = (days: number, changes: object = {}) =>
   start({ ...changes, application: { ...smallest.renters, effective_date: dayAfter(days) } })
 
@@ -39,7 +39,7 @@ const counting = (storage: Storage["Service"]): Storage["Service"] => ({
   }
 })
 
-describe("a start", () => {
+describe("a start call", () => {
   testInWorld(
     "happens at the time to which another host has moved the clock",
     Effect.gen(function* () {
@@ -109,7 +109,7 @@ describe("a start", () => {
   )
 })
 
-/** What happens right before each of the next commits of a start. */
+/** What happens right before each of the next commits of a start call. */
 const races: Array<Effect.Effect<unknown, unknown>> = []
 const racing = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,

@@ -21,7 +21,7 @@ import {
 
 const year = 31_536_000
 
-/** A start whose body arrives slowly. */
+/** A start call whose body arrives slowly. */
 const slowStart = (afterMs: number) =>
   Effect.gen(function* () {
     const { keys } = yield* World

@@ -29,7 +29,7 @@ const once: CallOptions = { idempotency_key: key }
 
 const workspace = Effect.flatMap(World, ({ call }) => call(operations.getSandbox, {}))
 
-/** An advance as a host makes it, with the key that was sent. Returns whether the answer is a replay. */
+/** An advance as a host makes it, with the key that was sent. Returns whether the response is a replay. */
 const advanceWith = (idempotency_key: string | null, seconds = 60) =>
   Effect.gen(function* () {
     const { keys } = yield* World
@@ -45,7 +45,7 @@ const advanceWith = (idempotency_key: string | null, seconds = 60) =>
 
 describe("a control with an Idempotency-Key", () => {
   testInWorld(
-    "runs once: the same key and body return the first answer, byte for byte, marked as a replay",
+    "runs once: the same key and body return the first response, byte for byte, marked as a replay",
     Effect.gen(function* () {
       const first = yield* advanceWith(key)
       yield* advance(30)
@@ -85,7 +85,7 @@ describe("a control with an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "runs to its end even if its caller disconnects, and the retry replays its answer",
+    "runs to its end even if its caller disconnects, and the retry replays its response",
     Effect.gen(function* () {
       yield* work
       for (let i = 0; i < 20; i++) yield* start({ line: "personal_auto" })
@@ -172,7 +172,7 @@ describe("reset", () => {
   )
 
   testInWorld(
-    "keeps the answers for all idempotency keys, including its own, and frees every request_key",
+    "keeps the responses for all idempotency keys, including its own, and frees every request_key",
     Effect.gen(function* () {
       const { id } = yield* start({ request_key: "mine" })
       const advanced = yield* advance(60, once)

@@ -156,7 +156,7 @@ export const connected = (carriers: ReadonlyArray<RealCarrier>) =>
     for (const carrier of carriers) carrier.connect(service)
   })
 
-/** Advances the clock while real time passes, and retries the call as long as the answer is `wait`. */
+/** Advances the clock while real time passes, and retries the call as long as the response is `wait`. */
 export const advanceInRealTime = Effect.fnUntraced(function* (seconds: number) {
   const idempotency_key = `real-${++advances}`
   while (true) {

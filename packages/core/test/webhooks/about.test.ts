@@ -97,7 +97,7 @@ describe("a filter by quote request or quote", () => {
   )
 
   testInWorld(
-    "finds logged calls that name the request, and the start that created it",
+    "finds logged calls that name the request, and the call that created it",
     Effect.gen(function* () {
       const { id, quote } = yield* quoted
       yield* getQuote(quote)

@@ -289,7 +289,7 @@ describe("a delivery", () => {
 
 describe("an advance of a day", () => {
   const types = [...everything, "quote.updated", "quote.expired"]
-  /** An endpoint's answer depends on the event and on how often it was sent. */
+  /** An endpoint's response depends on the event and on how often it was sent. */
   const unsteady = () => {
     const counts = new Map<string, number>()
     return (request: WebhookRequest): SendOutcome => {

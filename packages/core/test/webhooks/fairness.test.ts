@@ -67,7 +67,7 @@ describe("a slow endpoint", () => {
 describe("an endpoint that hangs", () => {
   const endpoint = { isUp: false }
   testWebhooks(
-    "gets at most three concurrent attempts once it is known to hang, and all waiting events when it answers again",
+    "gets at most three concurrent attempts once it is known to hang, and all waiting events when it responds again",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

@@ -45,7 +45,7 @@ describe("a subscription's health", () => {
           reasons.push(now.reason)
         }
         assert.include(reasons[1] ?? "", "500")
-        assert.include(reasons[2] ?? "", "no HTTP answer")
+        assert.include(reasons[2] ?? "", "no HTTP response")
         // A disabled subscription says so; an unknown one has no health.
         yield* disable(id, live)
         assert.deepStrictEqual(

@@ -154,7 +154,7 @@ describe("a recovery", () => {
       })
   )
 
-  /** A storage in which five concurrent starts decide before the first of them is stored. */
+  /** A storage backend in which five concurrent starts decide before the first of them is stored. */
   const waitingFor = Deferred.makeUnsafe<void>()
   let waiting = 0
   const around = (storage: Storage["Service"]): Storage["Service"] => ({

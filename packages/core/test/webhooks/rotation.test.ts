@@ -186,8 +186,8 @@ describe("an unfinished rotation", () => {
   )
 })
 
-describe("a secret whose answer was lost", () => {
-  // The host dies after the call has done its work, but before its answer is stored.
+describe("a secret whose response was lost", () => {
+  // The host dies after the call has done its work, but before its response is stored.
   const dying = { armed: false }
   const around = (storage: Parameters<NonNullable<NonNullable<Parameters<typeof testWebhooks>[3]>["around"]>>[0]) => ({
     ...storage,

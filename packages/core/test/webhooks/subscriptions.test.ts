@@ -158,7 +158,7 @@ describe("a host that is not public", () => {
 
 describe("a host whose lookup fails temporarily", () => {
   testWebhooks(
-    "is answered with 503 and Retry-After, and the same key finishes with the same secret",
+    "gets a 503 with Retry-After, and the same key finishes with the same secret",
     () =>
       Effect.gen(function* () {
         const error = yield* refusal(create({}, key("one")))
@@ -221,7 +221,7 @@ describe("a host whose lookup fails temporarily", () => {
 })
 
 describe("a retried create", () => {
-  testWebhooks("returns the first answer without the secret, which is stored nowhere", () =>
+  testWebhooks("returns the first response without the secret, which is stored nowhere", () =>
     Effect.gen(function* () {
       const made = yield* create({}, key("one"))
       const again = yield* create({}, key("one"))

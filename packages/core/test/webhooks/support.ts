@@ -18,14 +18,14 @@ export interface Sent {
 /** An endpoint that confirms. */
 export const confirmed: SendOutcome = { response_status_code: 200, duration_ms: 12, failure: null }
 
-/** An endpoint's answer with a status. */
+/** An endpoint's response with a status. */
 export const answered = (response_status_code: number, duration_ms = 0): SendOutcome => ({
   response_status_code,
   duration_ms,
   failure: null
 })
 
-/** An endpoint that does not answer. */
+/** An endpoint that does not respond. */
 export const silence: SendOutcome = { response_status_code: null, duration_ms: 15_000, failure: "timeout" }
 
 /** How endpoints and name servers behave in a test; by default everything succeeds. */
@@ -38,7 +38,7 @@ export interface Script {
   readonly look_up_takes_ms?: (nth: number) => number
 }
 
-/** The receiving side of webhooks: it records what it received, and answers by a script. */
+/** The receiving side of webhooks: it records what it received, and responds by a script. */
 export const endpoints = (script: Script = {}) => {
   const sent: Array<Sent> = []
   const lookedUp: Array<string> = []

@@ -90,27 +90,29 @@ describe("a test event", () => {
     })
   )
 
-  testWebhooks("can be sent ten times a minute to a subscription; then the answer says when it can be sent again", () =>
-    Effect.gen(function* () {
-      const { id } = yield* create()
-      const other = yield* create()
-      for (let i = 0; i < 10; i++) {
-        yield* sendTest(id)
-        yield* pass(2_500)
-      }
-      const error = yield* refusal(sendTest(id, key("late")))
-      assert.deepStrictEqual([error._tag, error.status, error.retry_after_seconds], ["rate_limited", 429, 35])
-      assert.include(error.message, "10 tests per subscription per minute")
-      yield* sendTest(other.id)
-      // Real time counts, not the sandbox's.
-      yield* advance(3_600)
-      assert.strictEqual((yield* refusal(sendTest(id, key("late"))))._tag, "rate_limited")
-      yield* pass(34_999)
-      assert.strictEqual((yield* refusal(sendTest(id, key("late")))).retry_after_seconds, 1)
-      yield* pass(1)
-      yield* sendTest(id, key("late"))
-      assert.strictEqual((yield* refusal(sendTest(id))).retry_after_seconds, 3)
-    })
+  testWebhooks(
+    "can be sent ten times a minute to a subscription; then the response says when it can be sent again",
+    () =>
+      Effect.gen(function* () {
+        const { id } = yield* create()
+        const other = yield* create()
+        for (let i = 0; i < 10; i++) {
+          yield* sendTest(id)
+          yield* pass(2_500)
+        }
+        const error = yield* refusal(sendTest(id, key("late")))
+        assert.deepStrictEqual([error._tag, error.status, error.retry_after_seconds], ["rate_limited", 429, 35])
+        assert.include(error.message, "10 tests per subscription per minute")
+        yield* sendTest(other.id)
+        // Real time counts, not the sandbox's.
+        yield* advance(3_600)
+        assert.strictEqual((yield* refusal(sendTest(id, key("late"))))._tag, "rate_limited")
+        yield* pass(34_999)
+        assert.strictEqual((yield* refusal(sendTest(id, key("late")))).retry_after_seconds, 1)
+        yield* pass(1)
+        yield* sendTest(id, key("late"))
+        assert.strictEqual((yield* refusal(sendTest(id))).retry_after_seconds, 3)
+      })
   )
 
   testWebhooks(
@@ -265,7 +267,7 @@ describe("a replay", () => {
 describe("tests and replays together", () => {
   const limits = { ...noLimits, tests_and_replays: { per_minute: 60, per_day: null } }
   testWebhooks(
-    "are limited to sixty a minute per integration, in both environments together; the answer names the limit and its end",
+    "are limited to sixty a minute per integration, in both environments together; the response names the limit and its end",
     () =>
       Effect.gen(function* () {
         const live = { environment: "live" } as const
@@ -327,7 +329,7 @@ describe("tests and replays together", () => {
   )
 })
 
-describe("a test or replay whose answer was lost", () => {
+describe("a test or replay whose response was lost", () => {
   const host = { isDying: false }
   testWebhooks(
     "is queued once when it is retried with its key",

@@ -55,7 +55,7 @@ const rowsOf = (quotes: ReadonlyArray<Quote>, now: number): ReadonlyArray<Row> =
       )
     },
     ...names.map((name) => ({ name, cells: covers.map((all) => all.get(name) ?? "unknown") })),
-    // Answers to partners contain no assumptions, so their row is left out.
+    // Responses to partners contain no assumptions, so their row is left out.
     ...(quotes.some(({ evidence }) => evidence.assumptions.length > 0)
       ? [{ name: "Assumed", cells: quotes.map(({ evidence }) => `${evidence.assumptions.length} facts`) }]
       : []),

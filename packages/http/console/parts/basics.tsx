@@ -90,8 +90,8 @@ export const Failure = ({ error, retry }: { readonly error: unknown; readonly re
 export const Empty = ({ children }: { readonly children: ComponentChildren }) => <p class="empty">{children}</p>
 
 /**
- * Shows loaded data. Until the first answer arrives, it shows a loading state. After a failure, it keeps the last data
- * and says how old that data is.
+ * Shows loaded data. Until the first response arrives, it shows a loading state. After a failure, it keeps the last
+ * data and says how old that data is.
  */
 export const Show = <A,>({
   children,

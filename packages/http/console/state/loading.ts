@@ -5,11 +5,11 @@ import { isShared } from "./shared.ts"
 
 /** The state of the data that a page loads. */
 export interface Loaded<A> {
-  /** The latest answer; null before the first answer. */
+  /** The latest response; null before the first response. */
   readonly value: A | null
-  /** Why the last call failed; null if it succeeded. After a failure, `value` keeps the last answer. */
+  /** Why the last call failed; null if it succeeded. After a failure, `value` keeps the last response. */
   readonly error: unknown
-  /** When the value was read, in milliseconds; null before the first answer. */
+  /** When the value was read, in milliseconds; null before the first response. */
   readonly at: number | null
   /** Reads the data again. */
   readonly reload: () => void
@@ -43,8 +43,8 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
 
 const longestPauseMs = 15_000
 /**
- * The shortest pause between reads, in milliseconds, even after a long poll: a host that is shutting down answers long
- * polls immediately.
+ * The shortest pause between reads, in milliseconds, even after a long poll: a host that is shutting down responds to
+ * long polls immediately.
  */
 const shortestPauseMs = 200
 

@@ -5,7 +5,7 @@ import { hostUrl } from "./host.ts"
 type Operation = (typeof operatorOperations)[number]
 type Named<Name> = Extract<Operation, { readonly name: Name }>
 
-/** An answer of the operators' API. */
+/** A response of the operators' API. */
 export type OperatorAnswer<Name extends RouteName> =
   Named<Name> extends OperatorOperation.OperatorOperation<string, infer Output, infer _R, infer _Input> ? Output : never
 

@@ -1,5 +1,5 @@
 /*
- * Formats numbers and times for people. Times are in workspace time, marked as UTC.
+ * Formats amounts, numbers and times for display. Times are workspace times, shown in UTC and labeled so.
  */
 
 const dollars = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" })

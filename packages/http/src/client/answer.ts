@@ -9,16 +9,16 @@ import { revision } from "./routes.ts"
  */
 const maxAnswerBytes = 32 * 1024 * 1024
 
-/** A host's answer: the value and the response that carried it. */
+/** A host's response: the value and the response that carried it. */
 export interface Answer {
   readonly value: unknown
   readonly response: Response
 }
 
 /**
- * Reads a host's answer. `host` is the host's address, for error messages.
+ * Reads a host's response. `host` is the host's address, for error messages.
  *
- * Throws an `ApiError` for a refusal, and a `HostError` if the answer does not come from this API.
+ * Throws an `ApiError` for a refusal, and a `HostError` if the response does not come from this API.
  */
 export const read = async (response: Response, host: string): Promise<Answer> => {
   const contentType = response.headers.get("content-type")
@@ -35,7 +35,7 @@ export const read = async (response: Response, host: string): Promise<Answer> =>
   if (!isObject(value)) throw unexpected(response, host, "JSON that is not from this API")
   const answered = response.headers.get("service-version")
   if (answered === null) throw unexpected(response, host, "JSON without a Service-Version, so it is not from this API")
-  // A retry of an old call returns the original answer, in the revision of that time.
+  // A retry of an old call returns the original response, in the revision of that time.
   if (answered !== revision && !response.headers.has("idempotent-replayed")) {
     throw unexpected(response, host, `revision ${shortened(answered)} instead of ${revision}`)
   }
@@ -43,8 +43,8 @@ export const read = async (response: Response, host: string): Promise<Answer> =>
 }
 
 /**
- * Creates the error for an answer with a wrong field. The message names the field but contains nothing else from the
- * answer.
+ * Creates the error for a response with a wrong field. The message names the field but contains nothing else from the
+ * response.
  */
 export const undocumented = (response: Response, host: string, { message, path }: FieldError): HostError => {
   const place = path === "" ? "" : ` ${shortened(path)}:`
@@ -71,7 +71,7 @@ const unexpected = (
     reason: "unexpected_answer",
     message: isRedirect
       ? `The host at ${host} redirects${status === 0 ? "" : ` (HTTP ${status})`}. Set base_url to the address that it redirects to.`
-      : `The host at ${host} answered HTTP ${status} with ${what}.`,
+      : `The host at ${host} returned HTTP ${status} with ${what}.`,
     status,
     content_type: shortenedOrNull(headers.get("content-type")),
     request_id: shortenedOrNull(headers.get("request-id")),

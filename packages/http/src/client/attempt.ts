@@ -13,7 +13,7 @@ interface AttemptSettings {
 }
 
 /**
- * Sends a call's request once, and resolves with the host's answer.
+ * Sends a call's request once, and resolves with the host's response.
  *
  * Rejects with an `ApiError` or a `HostError`, or with the signal's reason when the signal is aborted.
  */
@@ -57,7 +57,7 @@ const abortOf = (signal: AbortSignal): Promise<never> =>
 const timedOut = (baseUrl: string, atMostMs: number) =>
   new HostError({
     reason: "timed_out",
-    message: `The host at ${baseUrl} did not answer within ${atMostMs} ms.`,
+    message: `The host at ${baseUrl} did not respond within ${atMostMs} ms.`,
     retry_action: "retry"
   })
 

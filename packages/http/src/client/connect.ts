@@ -34,9 +34,9 @@ export interface ConnectOptions {
    */
   readonly timeout_ms?: number
   /**
-   * Checks each answer, for example against your own schema, and returns its first wrong field, or null. A wrong field
-   * rejects the call with a `HostError` that names it. By default only the fields that `events` and `wait_for_quotes`
-   * read are checked.
+   * Checks each response, for example against your own schema, and returns its first wrong field, or null. A wrong
+   * field rejects the call with a `HostError` that names it. By default only the fields that `events` and
+   * `wait_for_quotes` read are checked.
    */
   readonly check_answer?: (operation: AnyOperation["name"], answer: unknown) => FieldError | null
 }
@@ -87,7 +87,7 @@ type Host = Required<ConnectOptions>
 
 const checked = (options: ConnectOptions): Host => {
   if (typeof options !== "object" || options === null) {
-    throw new TypeError("connect needs an object of options, such as { base_url, key }.")
+    throw new TypeError("connect needs an options object, such as { base_url, key }.")
   }
   const { check_answer = () => null, fetch: send, key, max_retries = 4, timeout_ms = 15_000 } = options
   if (!isHeaderValue(key)) throw new TypeError("key must be an API key: visible ASCII characters, no blanks.")

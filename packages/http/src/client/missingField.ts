@@ -1,10 +1,10 @@
 import type { AnyOperation, FieldError } from "@quotewire/core/client"
 
-/** What a field of an answer must hold. */
+/** What a field of a response must hold. */
 type Kind = "a list" | "a number" | "text"
 
 /**
- * The answer fields that `events` and `wait_for_quotes` read. For example, without a cursor, `events` would read the
+ * The response fields that `events` and `wait_for_quotes` read. For example, without a cursor, `events` would read the
  * first page over and over without a pause.
  */
 const fieldsRead: { readonly [Name in AnyOperation["name"]]?: Readonly<Record<string, Kind>> } = {

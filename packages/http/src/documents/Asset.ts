@@ -15,7 +15,7 @@ export interface Content {
   readonly brotli?: (bytes: Uint8Array) => Promise<Uint8Array>
 }
 
-/** Answers with the content, an ETag, and the best content encoding that the caller accepts. */
+/** Responds with the content, an ETag, and the best content encoding that the caller accepts. */
 export type Asset = (asked: Header) => Effect.Effect<Answer>
 
 /** Creates an asset. The content is read, tagged and compressed when it is first requested; the results are cached. */

@@ -30,7 +30,7 @@ export interface Options {
 /**
  * Creates the OpenAPI document of operations (api.md, Operations) for a host with the address `base_url`.
  *
- * It is derived from the running code: the schemas of inputs and answers, the routes, and the error table.
+ * It is derived from the running code: the schemas of inputs and responses, the routes, and the error table.
  */
 export const document = (
   operations: ReadonlyArray<OpenApiSchemas.Described>,

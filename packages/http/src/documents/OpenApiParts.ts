@@ -13,14 +13,14 @@ export const parameters = (served: Revision.Served) => ({
     name: "Idempotency-Key",
     in: "header",
     required: true,
-    description: "The same key and the same body return the first answer again, for at least 24 hours.",
+    description: "The same key and the same body return the first response again, for at least 24 hours.",
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" }
   },
   "Read-Handle": {
     name: "Read-Handle",
     in: "header",
     required: false,
-    description: "The handle that the start of the quote request returned; platform and widget keys need it to read.",
+    description: "The handle that `start_quote_request` returned; platform and widget keys need it to read.",
     schema: { type: "string" }
   }
 })
@@ -69,7 +69,7 @@ export const headers = (
     schema: { type: "string", pattern: "^req_" }
   },
   "Service-Version": {
-    description: "The revision that the answer is written in.",
+    description: "The revision that the response is written in.",
     required: true,
     schema: { type: "string", enum: served.map(({ date }) => date) }
   },
@@ -79,7 +79,7 @@ export const headers = (
     schema: { type: "string", format: "uri-reference" }
   },
   "Idempotent-Replayed": {
-    description: "Marks the answer of an earlier call with the same `Idempotency-Key`.",
+    description: "Marks the response of an earlier call with the same `Idempotency-Key`.",
     required: false,
     schema: { type: "string", enum: ["true"] }
   },

@@ -94,7 +94,7 @@ const bodyOf = (
 const leastOf = ({ minProperties }: JsonSchema.JsonSchema): number =>
   typeof minProperties === "number" ? minProperties : 0
 
-/** Whether an object may have fields that its schema does not name. Answers may have them; inputs may not. */
+/** Whether an object may have fields that its schema does not name. Responses may have them; inputs may not. */
 type Openness = "open" | "closed"
 
 /**

@@ -38,7 +38,7 @@ export const components = (lists: ReadonlyArray<Values>): JsonSchema.Definitions
   )
 
 /**
- * Replaces a schema that equals one of the lists with a reference; undefined for other schemas. In an answer, if the
+ * Replaces a schema that equals one of the lists with a reference; undefined for other schemas. In a response, if the
  * list can grow, any other string is allowed too.
  */
 export const placeOf = (

@@ -39,13 +39,13 @@ const sent = (type: Type, headerPrefix: string, example: Shown) => ({
 })
 
 const reading =
-  "Events can arrive twice or out of order: store the ids that you have handled, answer before you do the work, and read the resource if the version is greater than the one you have."
+  "Events can arrive twice or out of order: store the ids that you have handled, respond before you do the work, and read the resource if the version is greater than the one you have."
 
 const answers = {
   "2XX": { description: "Confirmed: any 2xx whose headers and body arrive within 15 seconds." },
   "4XX": {
     description:
-      "Not confirmed, such as by a redirect or a timeout: it is sent again after 5 seconds, 5 minutes, 30 minutes, 2, 5, 10 and 10 hours. If the signature is wrong or the timestamp is more than 5 minutes off, answer 400 and do nothing else."
+      "Not confirmed, such as by a redirect or a timeout: it is sent again after 5 seconds, 5 minutes, 30 minutes, 2, 5, 10 and 10 hours. If the signature is wrong or the timestamp is more than 5 minutes off, return 400 and do nothing else."
   },
   "5XX": { description: "Not confirmed: it is sent again, as after a 4xx." }
 }

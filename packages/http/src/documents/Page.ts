@@ -52,7 +52,7 @@ export const headers = {
 /** The media type of a page. */
 export const type = "text/html; charset=utf-8"
 
-/** Answers with a self-contained page that is not cached. */
+/** Responds with a self-contained page that is not cached. */
 export const page = (status: number, title: string, content: Html): Answer => ({
   status,
   headers: { ...headers, "content-type": type, "cache-control": "no-store" },

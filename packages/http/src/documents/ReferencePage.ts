@@ -49,14 +49,14 @@ const section = (document: JsonNode.Node, { title, call }: Call): Html => {
 ${parameters(JsonNode.list(document, call, "parameters"))}
 ${media(document, "Body", body)}
 <table>
-<tr><th>Answer</th><th></th></tr>
+<tr><th>Response</th><th></th></tr>
 ${JsonNode.entries(document, call, "responses").map(
   ([status, response]) => html`<tr><td>${status}</td><td>${JsonNode.text(response, "description")}</td></tr>`
 )}
 </table>
 ${JsonNode.entries(document, call, "responses")
   .filter(([status]) => status.startsWith("2"))
-  .map(([status, response]) => media(document, `Answer ${status}`, response))}
+  .map(([status, response]) => media(document, `Response ${status}`, response))}
 </section>`
 }
 

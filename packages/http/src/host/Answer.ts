@@ -2,10 +2,10 @@ import { ApiError } from "@quotewire/core"
 import type { Effect } from "effect"
 
 /*
- * HTTP answers in general, and those of the API. Platform-specific code sends them.
+ * HTTP responses in general, and those of the API. Platform-specific code sends them.
  */
 
-/** An HTTP answer: a status, headers with lower-case names, and an optional body. */
+/** An HTTP response: a status, headers with lower-case names, and an optional body. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -17,10 +17,10 @@ export interface Answer {
 /** Writes a body in pieces. The body must be small: there is no backpressure, so unsent pieces stay in memory. */
 export type Streamed = (write: (text: string) => void) => Effect.Effect<void>
 
-/** The headers of every API answer. An answer is for one caller only, so it is never cached. */
+/** The headers of every API response. A response is for one caller only, so it is never cached. */
 const apiHeaders = { "content-type": "application/json", "cache-control": "no-store" } as const
 
-/** An API answer from encoded JSON, with the API revision in its headers. */
+/** An API response from encoded JSON, with the API revision in its headers. */
 export const json = (
   status: number,
   text: string,
@@ -28,7 +28,7 @@ export const json = (
   headers: Readonly<Record<string, string>> = {}
 ): Answer => ({ status, headers: { ...apiHeaders, "service-version": revision, ...headers }, body: text })
 
-/** An answer from encoded JSON that has no API revision, such as an answer to an operator. */
+/** A response from encoded JSON that has no API revision, such as a response to an operator. */
 export const unversioned = (status: number, text: string): Answer => ({ status, headers: apiHeaders, body: text })
 
 /** Settings of a host's refusals. */
@@ -40,7 +40,7 @@ export interface Refusals {
 }
 
 /**
- * The answer that refuses a call: the full error envelope (api.md, Error envelope), in the refusal's revision.
+ * The response that refuses a call: the full error envelope (api.md, Error envelope), in the refusal's revision.
  *
  * Sets `Retry-After` (in seconds) if the refusal has a retry time, and `WWW-Authenticate` if the status is 401.
  */
@@ -51,7 +51,7 @@ export const refusal = (error: ApiError.ApiError, requestId: string, { docs_url,
   return { status: error.status, headers, body: JSON.stringify(ApiError.envelope(error, requestId, docs_url)) }
 }
 
-/** An answer without a body. */
+/** A response without a body. */
 export const empty = (status: number, headers: Readonly<Record<string, string>> = {}): Answer => ({
   status,
   headers: { "cache-control": "no-store", ...headers },

@@ -7,7 +7,7 @@ import * as Paths from "./Paths.ts"
 import type { Header, Incoming, Route } from "./Route.ts"
 
 /*
- * What every handler does with a request, regardless of its platform: finds the route, runs it, and answers every
+ * What every handler does with a request, regardless of its platform: finds the route, runs it, and responds to every
  * failure.
  */
 
@@ -17,11 +17,11 @@ export interface Settings {
   readonly docs_url: string
   /** The origins, such as `https://shop.example`, whose web pages may call the routes that accept widget keys. */
   readonly cors_origins?: ReadonlyArray<string>
-  /** Called after every answer. It must not block. If it throws or its promise rejects, the error is logged. */
+  /** Called after every response. It must not block. If it throws or its promise rejects, the error is logged. */
   readonly onAnswered?: (answered: Answered) => unknown
 }
 
-/** An answered request, for metrics. */
+/** A request with its response, for metrics. */
 export interface Answered {
   /** The route's name; `*` if no path matched. */
   readonly name: string
@@ -38,15 +38,15 @@ export type Found<R> = Paths.Match<Pick<Route<R>, "name" | "cors" | "handle">>
 /** The outcome of a route. */
 export type Ended = Exit.Exit<Answer.Answer, ApiError.ApiError>
 
-/** Finds routes, runs them, and creates the answers. */
+/** Finds routes, runs them, and creates the responses. */
 export interface Answering<R> {
   /** Finds a request's route; null if no route matches. A `HEAD` request uses the `GET` route. */
   readonly find: (method: string, path: string) => Found<R> | null
-  /** Answers a request that has no route. */
+  /** Responds to a request that has no route. */
   readonly notFound: (path: string) => Found<R>
-  /** Answers a preflight from an allowed origin; null for any other request. */
+  /** Responds to a preflight from an allowed origin; null for any other request. */
   readonly preflight: (method: string, path: string, header: Header) => Answer.Answer | null
-  /** Begins an exchange: assigns its request ID and the headers that every answer to it has. */
+  /** Begins an exchange: assigns its request ID and the headers that every response to it has. */
   readonly begin: (route: Found<R>["value"], path: string, header: Header) => Exchange
   /**
    * Runs a route and reports its outcome to `ended`. Returns a function that interrupts the route, or null if the route
@@ -65,11 +65,11 @@ export interface Answering<R> {
    * without details.
    */
   readonly answer: (exchange: Exchange, exit: Ended) => Answer.Answer
-  /** Reports an answer to `onAnswered`. */
+  /** Reports a response to `onAnswered`. */
   readonly answered: (exchange: Exchange, status: number) => void
   /** Calls a function from the settings. If it throws, logs the error under its name and returns undefined. */
   readonly guarded: <A>(name: string, call: () => A) => A | undefined
-  /** Creates the answer to a request that never reached a route, with a new `request-id`. */
+  /** Creates the response to a request that never reached a route, with a new `request-id`. */
   readonly refusal: (error: ApiError.ApiError) => Answer.Answer
   /** Refuses every new request with `service_unavailable`. Running requests finish. */
   readonly refuse: Effect.Effect<void>
@@ -79,10 +79,12 @@ export interface Answering<R> {
   readonly interruptAll: Effect.Effect<void>
 }
 
-/** A request that is being answered. A class, not an object literal, for the reason given at `PipelinedRequest`. */
+/**
+ * A request whose response is not complete. A class, not an object literal, for the reason given at `PipelinedRequest`.
+ */
 export class Exchange {
   readonly request_id: Ids.RequestId
-  /** The headers that every answer has, even a refusal or a preflight's answer. `request-id` comes first. */
+  /** The headers that every response has, even a refusal or a preflight's response. `request-id` comes first. */
   readonly headers: Readonly<Record<string, string>>
   readonly name: string
   /** When the request arrived, by `performance.now()`; 0 if not measured. */
@@ -97,7 +99,7 @@ export class Exchange {
 }
 
 /**
- * Creates the answering of requests with these services in this scope. Closing the scope interrupts running requests.
+ * Creates what handles requests with these services in this scope. Closing the scope interrupts running requests.
  */
 export const make = Effect.fnUntraced(function* <R>(
   routes: ReadonlyArray<Route<R>>,
@@ -152,7 +154,7 @@ const makeExchanges = <R>(
     notFound: (path) => NotFound.match(paths, path),
     preflight: (method, path, header) => cors?.preflight(method, path, header) ?? null,
     begin: (route, path, header) => {
-      // If the answer uses an older revision, the route replaces `service-version` (api.md, Choosing a revision).
+      // If the response uses an older revision, the route replaces `service-version` (api.md, Choosing a revision).
       const requestId = ids.request()
       const headers: Record<string, string> = { "request-id": requestId }
       if (path.startsWith("/v1/")) headers["service-version"] = revision

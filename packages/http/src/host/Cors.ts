@@ -18,7 +18,7 @@ const isLoopback = (origin: string): boolean =>
   /^https?:\/\/(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/.test(origin)
 
 /**
- * The headers that let a page from this origin read an answer. `exposed` lists the response headers that the page may
+ * The headers that let a page from this origin read a response. `exposed` lists the response headers that the page may
  * read.
  */
 export const readableBy = (origin: string, exposed: string): Readonly<Record<string, string>> => ({
@@ -26,7 +26,7 @@ export const readableBy = (origin: string, exposed: string): Readonly<Record<str
   "access-control-expose-headers": exposed
 })
 
-/** The headers of a preflight's answer, which list the allowed methods and request headers. */
+/** The headers of a preflight's response, which list the allowed methods and request headers. */
 export const permitting = (methods: string, headers: string): Readonly<Record<string, string>> => ({
   "access-control-allow-methods": methods,
   "access-control-allow-headers": headers,
@@ -43,9 +43,9 @@ const allowedHeaders = "Authorization, Content-Type, Idempotency-Key, Read-Handl
  * Lets web pages from the allowed origins call the routes that are meant for browsers. By default no origin is allowed.
  */
 export interface Cors {
-  /** The CORS headers for an answer of this route. */
+  /** The CORS headers for a response of this route. */
   readonly headers: (sent: Header, isOpen: boolean) => Readonly<Record<string, string>>
-  /** Answers a preflight request; null for any other request, or if the origin or route is not allowed. */
+  /** Responds to a preflight request; null for any other request, or if the origin or route is not allowed. */
   readonly preflight: (method: string, path: string, sent: Header) => Answer.Answer | null
 }
 

@@ -57,7 +57,7 @@ export interface Route<out R = never> {
   readonly path: string
   /** Whether web pages from the allowed origins may call the route. */
   readonly cors: boolean
-  /** Answers a request. A failure becomes an error envelope. */
+  /** Responds to a request. A failure becomes an error envelope. */
   readonly handle: (incoming: Incoming) => Effect.Effect<Answer, ApiError.ApiError, R>
 }
 

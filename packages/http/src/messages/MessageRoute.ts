@@ -22,16 +22,16 @@ export interface Posted extends Pipeline.RequestHead {
   readonly transport: FinishedCall.Transport
   /** The headers that `request_headers` lists, by lower-case name; null for a header that was not sent. */
   readonly headers: Readonly<Record<string, string | null>>
-  /** The body as JSON. If the body is not JSON, the endpoint answers with an error of its own protocol. */
+  /** The body as JSON. If the body is not JSON, the endpoint responds with an error of its own protocol. */
   readonly body: Result.Result<unknown, ApiError.ApiError<"invalid_json">>
 }
 
-/** The answer to a message. */
+/** The response to a message. */
 export interface Reply {
   readonly status: number
   /** The headers that `answer_headers` lists, by lower-case name. */
   readonly headers: Readonly<Record<string, string>>
-  /** Encoded JSON; null for an answer without a body. */
+  /** Encoded JSON; null for a response without a body. */
   readonly text: string | null
   /**
    * Sends several JSON messages as server-sent events, instead of `text`. Sending is interrupted if the caller
@@ -50,10 +50,10 @@ export interface MessageEndpoint<out R = never> {
   readonly request_headers: ReadonlyArray<string>
   /** The response headers that the protocol uses. */
   readonly answer_headers: ReadonlyArray<string>
-  /** The JSON body of the 405 answer to methods other than `POST`. */
+  /** The JSON body of the 405 response to methods other than `POST`. */
   readonly only_post: string
   /**
-   * Answers the body of one request, and logs the request. Interrupting it cancels the call.
+   * Responds to the body of one request, and logs the request. Interrupting it cancels the call.
    *
    * If this fails because the caller is not admitted, the host sends the error envelope and logs the request. If it
    * fails with `forbidden` because the caller lacks authority that one of `obtainable_kinds` has, the endpoint has
@@ -178,7 +178,7 @@ const keepOpen = (write: (text: string) => void): Effect.Effect<never> =>
     )
   )
 
-/** Creates the HTTP answer from a reply. All answers use the current revision (api.md, Choosing a revision). */
+/** Creates the HTTP response from a reply. All responses use the current revision (api.md, Choosing a revision). */
 const answerOf = ({ events, headers, status, text }: Reply, readable: Readonly<Record<string, string>>) => {
   const all = { ...headers, ...readable }
   if (events !== undefined) {
@@ -194,7 +194,7 @@ const answerOf = ({ events, headers, status, text }: Reply, readable: Readonly<R
     : Effect.map(Revision.ServedRevisions, ([{ date }]) => Answer.json(status, text, date, all))
 }
 
-/** Creates the answer for a challenge, which tells the client how to sign in. */
+/** Creates the response for a challenge, which tells the client how to sign in. */
 const challengeOf = (
   { error, header }: Challenged,
   { docs_url, request_id }: Incoming,

@@ -7,46 +7,46 @@ import * as Slices from "./Slices.ts"
 /** Limits how much data callers may leave unread, and for how long. */
 export interface Limits {
   /**
-   * How long a caller may take to read the next 64 KiB of its answer, or the rest if it is smaller, in milliseconds. A
-   * slower caller's connection is closed. 30,000 by default.
+   * How long a caller may take to read the next 64 KiB of its response, or the rest if it is smaller, in milliseconds.
+   * A slower caller's connection is closed. 30,000 by default.
    */
   readonly read_timeout_ms?: number
   /**
-   * The maximum number of bytes that all callers together may leave unread. It counts answers that callers have not
-   * read, and requests that wait behind those answers. Above it, the connections with the most unread bytes are closed.
-   * 256 MiB by default.
+   * The maximum number of bytes that all callers together may leave unread. It counts responses that callers have not
+   * read, and requests that wait behind those responses. Above it, the connections with the most unread bytes are
+   * closed. 256 MiB by default.
    */
   readonly max_unread_bytes?: number
 }
 
 /**
- * How many requests of one connection are answered at a time. The next one starts when the caller has read an answer.
+ * How many requests of one connection are handled at a time. The next one starts when the caller has read a response.
  */
 const maxInFlight = 4
 
 /** How many waiting requests start in one turn of the event loop, across all connections. */
 const maxStartedInTurn = 4
 
-/** A connection with this many unread answers is closed. */
+/** A connection with this many unread responses is closed. */
 const maxUnanswered = 32
 
 /** The memory that a waiting request takes in `node:http`, including its garbage, in bytes. */
 const waitingBytes = 16 * 1024
 
 /**
- * A request and its answer, from arrival until the caller has read the answer or disconnected. Handlers extend it with
- * what they know about the request.
+ * A request and its response, from arrival until the caller has read the response or disconnected. Handlers extend it
+ * with what they know about the request.
  *
  * This is a class, because once many object literals have survived, V8 allocates all later ones in the old generation,
  * where they keep every answered request in memory until a full collection. With object literals and callers that read
  * nothing, p99 latency was 2.5 times as high.
  */
 export class PipelinedRequest {
-  /** Called if the caller disconnects before the answer is sent. */
+  /** Called if the caller disconnects before the response is sent. */
   onHangUp: (() => void) | null = null
   /** How many bytes the caller has not read. */
   bytes = 0
-  /** Since when the caller can read data, by `performance.now()`; null before the answer is sent. */
+  /** Since when the caller can read data, by `performance.now()`; null before the response is sent. */
   offered_ms: number | null = null
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -57,27 +57,27 @@ export class PipelinedRequest {
   }
 }
 
-/** The requests of a connection, oldest first, in the order in which its caller reads the answers. */
+/** The requests of a connection, oldest first, in the order in which its caller reads the responses. */
 interface Connection<P extends PipelinedRequest> {
   readonly socket: Socket
   readonly started: Array<P>
   readonly waiting: Array<P>
-  /** The request that arrived last, even if it was already answered. */
+  /** The request that arrived last, even if it already has its response. */
   newest: P
   unread_bytes: number
   isHeld: boolean
-  /** Records that the caller has read an answer. One function listens to all answers of the connection. */
+  /** Records that the caller has read a response. One function listens to all responses of the connection. */
   readonly onRead: (this: ServerResponse) => void
-  /** Called when every request that has fully arrived is answered. */
+  /** Called when every request that has fully arrived has its response. */
   onAnswered: ((isAnsweredEarly: boolean) => void) | null
 }
 
 /**
- * Backpressure for callers that send requests but do not read the answers.
+ * Backpressure for callers that send requests but do not read the responses.
  *
- * Answers at most four requests of each connection at a time. The first request starts immediately. The requests behind
- * it take turns with those of other connections, so that callers who pipeline do not delay callers who do not. If more
- * than four requests are open and the server reads in slices, it parses nothing more from their connection. A
+ * Responds to at most four requests of each connection at a time. The first request starts immediately. The requests
+ * behind it take turns with those of other connections, so that callers who pipeline do not delay callers who do not.
+ * If more than four requests are open and the server reads in slices, it parses nothing more from their connection. A
  * connection is closed if its caller reads almost nothing, or if 32 requests on it are unanswered.
  */
 export class Backpressure<P extends PipelinedRequest> {
@@ -88,7 +88,7 @@ export class Backpressure<P extends PipelinedRequest> {
   private readonly read_timeout_ms: number
   private readonly max_unread_bytes: number
   private unread_bytes = 0
-  /** Answers a request. */
+  /** Responds to a request. */
   private readonly start: (pipelined: P) => void
 
   constructor(
@@ -105,7 +105,7 @@ export class Backpressure<P extends PipelinedRequest> {
     return Math.min(this.read_timeout_ms / 4, 1_000)
   }
 
-  /** Starts a request immediately, or after its caller has read an earlier answer. */
+  /** Starts a request immediately, or after its caller has read an earlier response. */
   admit(pipelined: P): void {
     const { request } = pipelined
     const { socket } = request
@@ -143,7 +143,7 @@ export class Backpressure<P extends PipelinedRequest> {
 
   /**
    * Runs an action when every request that has fully arrived on this connection is answered. The action's argument says
-   * whether the newest request was answered before it had fully arrived.
+   * whether the latest request had its response before it had fully arrived.
    */
   whenAnswered(socket: Socket, act: (isAnsweredEarly: boolean) => void): void {
     const connection = this.connections.get(socket)
@@ -187,7 +187,7 @@ export class Backpressure<P extends PipelinedRequest> {
     this.start(pipelined)
   }
 
-  /** Records that the caller has read an answer or disconnected. */
+  /** Records that the caller has read a response or disconnected. */
   private end(connection: Connection<P>, response: ServerResponse): void {
     const { started, waiting } = connection
     const index = started.findIndex((each) => each.response === response)
@@ -195,7 +195,7 @@ export class Backpressure<P extends PipelinedRequest> {
     if (pipelined === undefined) return
     this.addUnread(connection, pipelined, -pipelined.bytes)
     hangUp(pipelined)
-    // The next answer's time to be read starts only now.
+    // The next response's time to be read starts only now.
     const [first] = started
     if (first !== undefined && first.offered_ms !== null) first.offered_ms = performance.now()
     if (waiting.length > 0) this.awaitTurn(connection)
@@ -289,7 +289,7 @@ const isSlowToParse = ({ headers, rawHeaders }: IncomingMessage): boolean =>
 const owesAnswer = ({ started, waiting }: Connection<PipelinedRequest>): boolean =>
   waiting.length > 0 || started.some(({ request, response }) => request.complete && !response.writableFinished)
 
-/** Whether a caller has taken too long to read. The time does not run while an earlier answer is unread. */
+/** Whether a caller has taken too long to read. The time does not run while an earlier response is unread. */
 const isOverdue = ({ offered_ms, response }: PipelinedRequest, latestMs: number): boolean =>
   offered_ms !== null && offered_ms < latestMs && response.socket !== null
 

@@ -6,8 +6,8 @@ import type { Answer } from "../host/Answer.ts"
 type Refuse = (error: ApiError.ApiError) => Answer
 
 /**
- * Answers a request that is not HTTP, is too long or did not arrive in time: sends the error envelope and closes the
- * connection.
+ * Responds to a request that is not HTTP, is too long or did not arrive in time: sends the error envelope and closes
+ * the connection.
  *
  * These cases have no error codes of their own. If the URL or the headers exceed Node's limit of 16 KiB, the code is
  * `request_too_large`. If the request did not arrive in time, it is `service_unavailable`, because the request may be

@@ -28,31 +28,31 @@ export interface Settings extends Answering.Settings, Backpressure.Limits, Body.
   readonly address?: (request: IncomingMessage) => string | undefined
 }
 
-/** Answers the requests of a `node:http` server. */
+/** Responds to the requests of a `node:http` server. */
 export interface Handler {
   /**
-   * Answers one request.
+   * Responds to one request.
    *
    * If `next` is given, as in Express, the handler calls it for requests outside its mount path. If it is mounted at
    * the root of a site, it calls `next` for requests to unknown paths.
    */
   readonly handle: (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
-  /** Creates the answer to a request that could not be parsed, with a new `request-id`. */
+  /** Creates the response to a request that could not be parsed, with a new `request-id`. */
   readonly refusal: (error: ApiError.ApiError) => Answer.Answer
   /**
    * Runs an action when every request that has fully arrived on this connection is answered. The action's argument says
-   * whether the newest request was answered before it had fully arrived.
+   * whether the latest request had its response before it had fully arrived.
    */
   readonly whenAnswered: (socket: Socket, act: (isAnsweredEarly: boolean) => void) => void
-  /** From now on, closes each connection after its next answer. */
+  /** From now on, closes each connection after its next response. */
   readonly close: Effect.Effect<void>
   /** Refuses every new request with `service_unavailable`. Running requests finish. */
   readonly refuse: Effect.Effect<void>
-  /** Waits until every accepted request is answered. */
+  /** Waits until every accepted request has its response. */
   readonly idle: Effect.Effect<void>
   /**
-   * Interrupts running requests and answers them with `service_unavailable`. Waits only briefly for those that do not
-   * end.
+   * Interrupts running requests and responds to them with `service_unavailable`. Waits only briefly for those that do
+   * not end.
    */
   readonly interruptAll: Effect.Effect<void>
 }
@@ -72,7 +72,7 @@ export const make = Effect.fnUntraced(function* <R>(
 
 /**
  * Waits for the end of this turn of the event loop. By then, all requests that arrived in it have begun, and ready
- * answers are written.
+ * responses are written.
  */
 const endOfTurn = Effect.callback<void>((resume) => {
   setImmediate(() => resume(Effect.void))
@@ -122,7 +122,7 @@ const admitting =
     backpressure.admit(new Pending(request, response, target, found ?? answering.notFound(target.path)))
   }
 
-/** What sending answers needs to know about connections. */
+/** What sending responses needs to know about connections. */
 interface Connections<R> {
   readonly isClosing: () => boolean
   /** Records that the caller can now read data, and how many bytes were added. */
@@ -131,7 +131,7 @@ interface Connections<R> {
 
 interface Sender<R> {
   readonly sendTo: (pending: Pending<R>, exchange: Answering.Exchange, answer: Answer.Answer) => void
-  /** Sends a route's answer at the end of this turn of the event loop. */
+  /** Sends a route's response at the end of this turn of the event loop. */
   readonly finish: (finished: Finished<R>) => void
 }
 
@@ -150,7 +150,7 @@ const makeSender = <R>(answering: Answering.Answering<R>, { isClosing, offer }: 
       }
       NodeMessages.send(request, response, answer, extra, offered)
     } catch (defect) {
-      // Node throws for invalid headers before it writes anything, so another answer can still be sent.
+      // Node throws for invalid headers before it writes anything, so another response can still be sent.
       NodeMessages.send(request, response, answering.answer(exchange, Exit.die(defect)), extra, offered)
     }
   }
@@ -212,7 +212,7 @@ export const strippedOf = (request: IncomingMessage): string =>
 /** Whether a request is for the root of the program's whole site. That page belongs to the program. */
 export const isRoot = ({ mount_path, path }: Paths.Target): boolean => path === "/" && mount_path === ""
 
-/** A request whose answer is pending, and the route that it matched. */
+/** A request whose response is pending, and the route that it matched. */
 class Pending<R> extends Backpressure.PipelinedRequest {
   readonly target: Paths.Target
   readonly found: Answering.Found<R>
@@ -224,7 +224,7 @@ class Pending<R> extends Backpressure.PipelinedRequest {
   }
 }
 
-/** A request whose answer is ready to be sent. */
+/** A request whose response is ready to be sent. */
 interface Finished<R> {
   readonly pending: Pending<R>
   readonly exchange: Answering.Exchange

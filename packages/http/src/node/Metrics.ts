@@ -10,16 +10,16 @@ import * as NodeMessages from "./NodeMessages.ts"
 import * as Server from "./Server.ts"
 
 const requests = Metric.counter("quotewire_requests_total", {
-  description: "Requests that were answered, by operation and HTTP status.",
+  description: "Requests that got a response, by operation and HTTP status.",
   incremental: true
 })
 
 const durations = Metric.histogram("quotewire_request_duration_seconds", {
-  description: "Time from a request's arrival to its answer, by operation. It includes the wait of long polls.",
+  description: "Time from a request's arrival to its response, by operation. It includes the wait of long polls.",
   boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25]
 })
 
-/** Creates an `onAnswered` setting that counts and times a host's answers. */
+/** Creates an `onAnswered` setting that counts and times a host's responses. */
 export const onAnswered: Effect.Effect<(answered: Handler.Answered) => void> = Effect.map(
   Effect.context<never>(),
   (context) => {
@@ -91,13 +91,13 @@ export const serveText = Effect.fnUntraced(function* (
   yield* server.attach(textHandler(collected, Effect.runForkWith(yield* Effect.context<never>())))
 })
 
-/** How long a pending answer may take when the server stops, in milliseconds. */
+/** How long a pending response may take when the server stops, in milliseconds. */
 const lastTextMs = 250
 
 type Fork = (effect: Effect.Effect<void>) => unknown
 
 const textHandler = (collected: Effect.Effect<string>, fork: Fork): Handler.Handler => {
-  /** The latest answer of each connection. */
+  /** The latest response of each connection. */
   const answers = new WeakMap<Socket, ServerResponse>()
   const handle: Handler.Handler["handle"] = (request, response) => {
     answers.set(request.socket, response)

@@ -5,7 +5,7 @@ import * as Body from "../host/Body.ts"
 import type { Read } from "../host/Route.ts"
 
 /*
- * Reads requests from `node:http`, and sends answers to it.
+ * Reads requests from `node:http`, and sends responses to it.
  */
 
 /**
@@ -134,28 +134,28 @@ const repeated = (rawHeaders: ReadonlyArray<string>): string =>
   rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === authorization).join(", ")
 
 /**
- * The size of the pieces in which a large answer is written. Each piece is written when the caller has read the one
+ * The size of the pieces in which a large response is written. Each piece is written when the caller has read the one
  * before.
  */
 const pieceBytes = 64 * 1024
 
-/** Whether it is too late to answer: the caller has disconnected, or middleware has already answered. */
+/** Whether it is too late to respond: the caller has disconnected, or middleware has already responded. */
 export const isOver = (response: ServerResponse): boolean => response.destroyed || response.headersSent
 
-/** Whether a request was answered before it had fully arrived. */
+/** Whether a request got its response before it had fully arrived. */
 export const isAnsweredEarly = ({ req, writableFinished }: ServerResponse): boolean => writableFinished && !req.complete
 
 /**
- * Sends an answer with its content length: in one write, or in pieces if it is large.
+ * Sends a response with its content length: in one write, or in pieces if it is large.
  *
- * `give` is called whenever the caller can read data: first with the answer's length, then with 0 before each further
+ * `give` is called whenever the caller can read data: first with the response's length, then with 0 before each further
  * piece.
  *
  * If the request's body was not read and is small, it is discarded. If it is large, the connection is closed after the
- * answer. Before that, the rest of the body is read and dropped for a moment, because resetting the connection
- * immediately could destroy the answer.
+ * response. Before that, the rest of the body is read and dropped for a moment, because resetting the connection
+ * immediately could destroy the response.
  *
- * Does nothing if it is too late to answer.
+ * Does nothing if it is too late to respond.
  */
 export const send = (
   request: IncomingMessage,
@@ -186,14 +186,14 @@ export const send = (
   linger(request, () => response.end())
 }
 
-/** How to write and end an answer that has begun. */
+/** How to write and end a response that has begun. */
 interface Begun {
   readonly write: (text: string) => void
   readonly end: () => void
 }
 
 /**
- * Begins an answer whose body is written later. Does nothing if it is too late to answer.
+ * Begins a response whose body is written later. Does nothing if it is too late to respond.
  *
  * `give` is called only at the end, with the body's length. Until then, the caller may have read everything that was
  * written.
@@ -271,7 +271,7 @@ const maxReady = 8
  * Creates a function that collects the items of one turn of the event loop, and runs an action on all of them: at the
  * end of the turn, or when enough items have arrived.
  *
- * Each written answer wakes its reader. If answers are instead written one by one between calls, starting quote
+ * Each written response wakes its reader. If responses are instead written one by one between calls, starting quote
  * requests reaches 0.89 of the throughput and 0.87 of the throughput per CPU second; reads reach 0.97 and 0.93
  * (medians; see bench/README.md).
  */

@@ -23,13 +23,13 @@ export interface Settings {
   readonly grace_ms?: number
   /**
    * How long connections that are open when the host stops may still send a request, in milliseconds. The request is
-   * answered, and its connection is closed after the answer. 1,000 by default.
+   * answered, and its connection is closed after the response. 1,000 by default.
    */
   readonly drain_ms?: number
   /** How long a request may take to arrive, in milliseconds; 30,000 by default. */
   readonly request_timeout_ms?: number
   /**
-   * The maximum number of open connections; 10,000 by default. Above it, new connections are closed without an answer.
+   * The maximum number of open connections; 10,000 by default. Above it, new connections are closed without a response.
    * Idle connections are closed after 75 seconds.
    */
   readonly connections?: number
@@ -56,7 +56,7 @@ export interface Server {
   readonly port: number
   /** The server's URL, with its bound address, as callers on this machine write it. */
   readonly url: string
-  /** Makes a handler answer the requests. When the scope closes, the server stops. */
+  /** Makes a handler respond to the requests. When the scope closes, the server stops. */
   readonly attach: (handler: Handler) => Effect.Effect<void, never, Scope.Scope>
 }
 
@@ -89,7 +89,7 @@ const reasons: { readonly [code: string]: string } = {
   EAI_AGAIN: "the host name cannot be resolved right now"
 }
 
-/** Binds a server to its address until the scope closes. The server answers nothing until a handler is attached. */
+/** Binds a server to its address until the scope closes. The server serves nothing until a handler is attached. */
 export const listen = (settings: Settings): Effect.Effect<Server, CannotListen, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
@@ -189,10 +189,10 @@ const attach = (listening: Listening, settings: Settings, handler: Handler) =>
       })
       server.on("clientError", (error: Error, socket) => {
         if (!(socket instanceof Socket)) return BrokenRequest.answer(error, socket, handler.refusal)
-        // Waits for earlier answers. Otherwise the caller would mistake this refusal for one of them.
+        // Waits for earlier responses. Otherwise the caller would mistake this refusal for one of them.
         handler.whenAnswered(socket, (isAnsweredEarly) => {
-          // The request was already answered. The caller would mistake a second answer for the answer to its next
-          // request.
+          // The request already has its response. The caller would mistake a second response for the response to its
+          // next request.
           if (isAnsweredEarly) socket.destroy()
           else BrokenRequest.answer(error, socket, handler.refusal)
         })
@@ -201,7 +201,7 @@ const attach = (listening: Listening, settings: Settings, handler: Handler) =>
     () => stop(listening, handler, settings)
   )
 
-/** How long connections may take to close after the last answer, in milliseconds. */
+/** How long connections may take to close after the last response, in milliseconds. */
 const lastWritesMs = 1_000
 
 const stop = Effect.fnUntraced(function* ({ end, open, server }: Listening, handler: Handler, settings: Settings) {

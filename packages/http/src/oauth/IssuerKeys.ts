@@ -101,12 +101,12 @@ const load = Effect.fnUntraced(
     return yield* Effect.try({
       // A key of an unknown kind, for example for a newer algorithm, must not make the others unusable.
       try: () => createLocalJWKSet({ keys: keys.filter(isKey) }),
-      catch: () => unloadable("the answer is not a key set.")
+      catch: () => unloadable("the response is not a key set.")
     })
   },
   Effect.timeoutOrElse({
     duration: timeoutMs,
-    orElse: () => Effect.fail(unloadable(`there was no answer within ${timeoutMs} ms.`))
+    orElse: () => Effect.fail(unloadable(`there was no response within ${timeoutMs} ms.`))
   })
 )
 
@@ -149,17 +149,17 @@ const read = <A>(url: string, schema: Schema.Decoder<A>): Effect.Effect<A, Unloa
   Effect.gen(function* () {
     const client = yield* HttpClient.HttpClient
     const { status, stream } = yield* client.execute(HttpClientRequest.get(url, { acceptJson: true }))
-    if (status !== 200) return yield* unloadable(`the answer has the status ${status}.`)
+    if (status !== 200) return yield* unloadable(`the response has the status ${status}.`)
     const chunks: Array<Uint8Array> = []
     let size = 0
     yield* Stream.runForEach(stream, (chunk) => {
       size += chunk.length
       chunks.push(chunk)
-      return size > maxBytes ? Effect.fail(unloadable(`the answer has more than ${maxBytes} bytes.`)) : Effect.void
+      return size > maxBytes ? Effect.fail(unloadable(`the response has more than ${maxBytes} bytes.`)) : Effect.void
     })
     const text = new TextDecoder().decode(Bytes.concat(chunks))
     return yield* Effect.mapError(Schema.decodeUnknownEffect(Schema.fromJsonString(schema))(text), () =>
-      unloadable("the answer is not the expected JSON.")
+      unloadable("the response is not the expected JSON.")
     )
   }).pipe(
     Effect.catchTag("HttpClientError", () => Effect.fail(unloadable("the issuer could not be reached."))),

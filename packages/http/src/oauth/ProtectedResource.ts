@@ -66,7 +66,7 @@ export const routes = (metadata: Metadata, baseUrl: string, path: string): Reado
 export interface ProtectedResource {
   /** The path at the root of the program's site, such as `/.well-known/oauth-protected-resource/insurance/v1/mcp`. */
   readonly path: string
-  /** The JSON to answer with. */
+  /** The JSON to respond with. */
   readonly metadata: Metadata
 }
 

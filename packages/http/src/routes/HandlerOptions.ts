@@ -18,7 +18,7 @@ export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered">, 
    */
   readonly base_path?: string
   /**
-   * The address at which callers reach the handler, including its path. Links in answers begin with it. By default it
+   * The address at which callers reach the handler, including its path. Links in responses begin with it. By default it
    * is the `public_url` of `embed`. It is never taken from the `Host` header, because any caller can set that header.
    */
   readonly base_url?: string
@@ -240,4 +240,4 @@ export const placeOf = Effect.fnUntraced(function* ({ base_path, base_url: given
   } satisfies Place
 })
 
-const unknownAddress = `Links in answers begin with ${PublicUrl.defaultAddress}: set embed's public_url option to the address at which callers reach the handler, including the path.`
+const unknownAddress = `Links in responses begin with ${PublicUrl.defaultAddress}: set embed's public_url option to the address at which callers reach the handler, including the path.`

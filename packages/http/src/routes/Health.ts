@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { Answer } from "../host/Answer.ts"
 import * as Route from "../host/Route.ts"
 
-/** Whether calls for a cell's workspaces can be answered now. */
+/** Whether calls for a cell's workspaces can be handled now. */
 export interface CellReadiness {
   readonly name: string
   readonly ready: boolean
@@ -12,10 +12,10 @@ export interface CellReadiness {
 /**
  * Health checks for process supervisors and load balancers.
  *
- * `/health/live` succeeds as long as the process responds. `/health/ready` evaluates `ready` and answers
- * `service_unavailable` unless it is true; if `ready` is a string, it becomes the message. The answer's `environments`
- * are those that have carriers: if `live` is missing, live calls get no quotes. Its `cells` are the cells of the
- * storage, if it has any, and whether each is usable.
+ * `/health/live` succeeds as long as the process responds. `/health/ready` evaluates `ready` and returns
+ * `service_unavailable` unless it is true; if `ready` is a string, it becomes the message. The response's
+ * `environments` are those that have carriers: if `live` is missing, live calls get no quotes. Its `cells` are the
+ * cells of the storage, if it has any, and whether each is usable.
  */
 export const routes = <R>(
   ready: Effect.Effect<boolean | string, never, R>,

@@ -16,7 +16,9 @@ interface Places {
   readonly isBodyAll: boolean
 }
 
-/** Creates an operation's route: it builds one input from path, query and body, makes the call and sends the answer. */
+/**
+ * Creates an operation's route: it builds one input from path, query and body, makes the call and sends the response.
+ */
 export const make = <R>(
   operation: Operation.Operation<string, unknown, unknown, R>
 ): Route<R | Pipeline.PipelineServices> => {
@@ -38,7 +40,9 @@ export const make = <R>(
   }
 }
 
-/** Creates the function that builds an operation's answers. All answers of a revision share their common headers. */
+/**
+ * Creates the function that builds an operation's responses. All responses of a revision share their common headers.
+ */
 const answering = (route: Operation.Route) => {
   let last: { readonly revision: string; readonly headers: Answer.Answer["headers"] } | null = null
   return (reply: Pipeline.Reply, publicPath: string): Answer.Answer => {
@@ -76,7 +80,9 @@ const placesOf = ({ input, route }: Pick<Operation.Operation, "input" | "route">
   }
 }
 
-/** The headers that differ between answers: whether the answer is a replay, and the address of the created resource. */
+/**
+ * The headers that differ between responses: whether the response is a replay, and the address of the created resource.
+ */
 const ownHeaders = (
   route: Operation.Route,
   publicPath: string,

@@ -42,5 +42,5 @@ const valueOf = (text: string, type: Operation.QueryType | undefined): string | 
 
 const wholeNumber = /^-?\d+$/
 
-/** Clamps a number to the safe integers. Larger numbers all mean the same: more than anything that exists. */
+/** Clamps a number to the safe integer range. Any number beyond it means the same thing: more than could ever exist. */
 const exact = (number: number): number => Math.min(Math.max(number, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)

@@ -19,7 +19,7 @@ export interface Settings extends Answering.Settings, Body.Limits {
   readonly address?: (request: Request) => string | undefined
 }
 
-/** Answers a Web request. It never rejects. */
+/** Responds to a Web request. It never rejects. */
 export type Handle = (request: Request) => Promise<Response>
 
 /** A handler of Web requests that can be stopped. */
@@ -178,7 +178,7 @@ const streamBody = <R>(
 const responseOf = ({ headers }: Answering.Exchange, method: string, answer: Answer): Response =>
   toResponse({ ...answer, headers: { ...headers, ...answer.headers } }, method)
 
-/** Converts an answer to a Web response. The response to `HEAD` has the length but no body. */
+/** Converts a response to a Web response. The response to `HEAD` has the length but no body. */
 export const toResponse = ({ body, headers, status }: Answer, method: string): Response => {
   if (status === 204 || status === 304) return new Response(null, { status, headers })
   if (method !== "HEAD") return new Response(body instanceof Uint8Array ? body.slice() : body, { status, headers })

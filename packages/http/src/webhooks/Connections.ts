@@ -17,7 +17,7 @@ export interface Connection {
   readonly address: string
   readonly pool: OriginPool
   readonly statusLine: StatusLine
-  /** Whether the connection has already carried an answer. */
+  /** Whether the connection has already carried a response. */
   isUsed: boolean
   isBusy: boolean
   /**
@@ -42,7 +42,7 @@ interface Waiter {
   readonly use: (connection: Connection) => void
 }
 
-/** What a POST leaves its connection as: reusable, broken, or without an answer at the deadline. */
+/** What a POST leaves its connection as: reusable, broken, or without a response at the deadline. */
 export type ConnectionState = "reusable" | "broken" | "hung"
 
 /** How many connections are kept open, and for how long. */
@@ -70,7 +70,7 @@ export class Connections {
   /** The idle connections of all pools; the longest idle comes first. */
   private readonly idle = new Set<Connection>()
   /**
-   * The origins whose latest POST got no answer until the deadline. Together they may use half of the connections, so
+   * The origins whose latest POST got no response until the deadline. Together they may use half of the connections, so
    * that the other origins can always get a connection.
    */
   private readonly hanging = new Set<string>()

@@ -13,7 +13,7 @@ export interface Resolver {
 /**
  * The result of a lookup: the addresses to dial, all of them allowed, or the reason why there are none. `refused`: the
  * policy refuses one of the addresses. `none`: the name has no addresses. `unavailable`: the name servers did not
- * answer.
+ * response.
  */
 export type Found = ReadonlyArray<string> | "refused" | "none" | "unavailable"
 
@@ -64,7 +64,7 @@ const defaultLimitMs = 5_000
  * Creates a function that resolves names without a cache. Concurrent lookups of the same name share one query.
  *
  * If one address is refused, the name is refused. If the query for one address family times out, the other family's
- * answer is used. That is safe, because only checked addresses are dialed.
+ * response is used. That is safe, because only checked addresses are dialed.
  */
 const lookingUp = (
   resolver: Resolver,

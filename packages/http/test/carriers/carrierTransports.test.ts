@@ -16,7 +16,7 @@ const transports = [
 
 for (const [name, settings] of transports) {
   describe(`over ${name}, a carrier`, () => {
-    it.live("that answers is read, compressed or not, and its connections are reused", () =>
+    it.live("that responds is read, compressed or not, and its connections are reused", () =>
       Effect.gen(function* () {
         const offers = { offers: ["ü".repeat(1_000)] }
         const server = yield* serve((request, response) => {
@@ -28,7 +28,7 @@ for (const [name, settings] of transports) {
         assert.deepStrictEqual(yield* Effect.flatMap(http.get("/plain"), (answer) => answer.json()), offers)
         assert.deepStrictEqual(yield* Effect.flatMap(http.get("/gzip"), (answer) => answer.json()), offers)
         for (let n = 0; n < 8; n++) yield* http.get("/plain")
-        // A connection can be busy for a moment after its answer has ended.
+        // A connection can be busy for a moment after its response has ended.
         assert.isBelow(server.connections().all, 3)
       })
     )
@@ -80,7 +80,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that declares a small length and sends a larger decompressed answer is stopped at the limit", () =>
+    it.live("that declares a small length and sends a larger decompressed response is stopped at the limit", () =>
       Effect.gen(function* () {
         const bomb = gzipSync(Buffer.alloc(4 * 1_024 * 1_024))
         const server = yield* serve((_request, response) => {
@@ -120,7 +120,7 @@ for (const [name, settings] of transports) {
     )
 
     it.live(
-      "that drops the connection, before or during its answer, is a carrier_error, and is asked again if allowed",
+      "that drops the connection, before or during its response, is a carrier_error, and is asked again if allowed",
       () =>
         Effect.gen(function* () {
           const server = yield* serve((request, response) => {

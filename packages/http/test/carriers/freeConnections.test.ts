@@ -13,7 +13,7 @@ import { json, outcome, serve } from "./support.ts"
 
 const limit = 3
 
-/** A carrier that answers requests once its gate is open, and counts its concurrent requests. */
+/** A carrier that responds to requests once its gate is open, and counts its concurrent requests. */
 const gated = Effect.gen(function* () {
   const waiting: Array<() => void> = []
   let most = 0
@@ -36,7 +36,7 @@ const clientOf = (base_url: string, timeout_ms = 10_000) =>
   )
 
 describe("a host with few connections to a carrier", () => {
-  it.live("sends the next request once an answer was read completely, and all requests are answered", () =>
+  it.live("sends the next request once a response was read completely, and all requests get responses", () =>
     Effect.gen(function* () {
       const carrier = yield* gated
       const http = yield* clientOf(carrier.origin)

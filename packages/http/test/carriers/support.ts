@@ -52,7 +52,7 @@ export const serve = (
     ({ server }) => server
   )
 
-/** Answers with JSON. */
+/** Responds with JSON. */
 export const json = (
   response: Http.ServerResponse,
   value: unknown,

@@ -49,18 +49,18 @@ describe("a refusal", () => {
   })
 })
 
-describe("an answer that does not come from the API", () => {
+describe("a response that does not come from the API", () => {
   it.each<[string, Step, string, object]>([
     [
       "a page",
       page(200),
-      "The host at https://host.example answered HTTP 200 with text/html; charset=utf-8 instead of JSON.",
+      "The host at https://host.example returned HTTP 200 with text/html; charset=utf-8 instead of JSON.",
       { status: 200, content_type: "text/html; charset=utf-8", retry_action: "none" }
     ],
     [
       "a proxy's page",
       page(504),
-      "The host at https://host.example answered HTTP 504 with text/html; charset=utf-8 instead of JSON.",
+      "The host at https://host.example returned HTTP 504 with text/html; charset=utf-8 instead of JSON.",
       { status: 504, retry_action: "retry" }
     ],
     [
@@ -72,37 +72,37 @@ describe("an answer that does not come from the API", () => {
     [
       "nothing",
       raw(null, {}, 204),
-      "The host at https://host.example answered HTTP 204 with no content type.",
+      "The host at https://host.example returned HTTP 204 with no content type.",
       { status: 204, content_type: null }
     ],
     [
-      "a truncated answer",
+      "a truncated response",
       raw('{"secret":', asJson),
-      "The host at https://host.example answered HTTP 200 with text that is not JSON, or only a part of it.",
+      "The host at https://host.example returned HTTP 200 with text that is not JSON, or only a part of it.",
       { status: 200, retry_action: "retry" }
     ],
     [
       "JSON of another API",
       raw('{"message":"a secret"}', asJson, 404),
-      "The host at https://host.example answered HTTP 404 with JSON that is not from this API.",
+      "The host at https://host.example returned HTTP 404 with JSON that is not from this API.",
       { status: 404, retry_action: "none" }
     ],
     [
       "JSON of another API that is fine with the call",
       raw('{"secret":1}', { "content-type": "application/json" }),
-      "The host at https://host.example answered HTTP 200 with JSON without a Service-Version, so it is not from this API.",
+      "The host at https://host.example returned HTTP 200 with JSON without a Service-Version, so it is not from this API.",
       { status: 200, retry_action: "none" }
     ],
     [
       "a list",
       raw("[]", asJson),
-      "The host at https://host.example answered HTTP 200 with JSON that is not from this API.",
+      "The host at https://host.example returned HTTP 200 with JSON that is not from this API.",
       { status: 200 }
     ],
     [
       "another revision",
       json({}, { headers: { "service-version": "2099-01-01" } }),
-      "The host at https://host.example answered HTTP 200 with revision 2099-01-01 instead of 2026-09-26.",
+      "The host at https://host.example returned HTTP 200 with revision 2099-01-01 instead of 2026-09-26.",
       { status: 200, retry_action: "none" }
     ]
   ])(
@@ -136,7 +136,7 @@ describe("an answer that does not come from the API", () => {
   })
 })
 
-describe("an answer without a field that the client needs", () => {
+describe("a response without a field that the client needs", () => {
   const event = { id: "evt_1", type: "quote.created" }
   const readFeed = (client: RemoteClient) => client.events()[Symbol.asyncIterator]().next()
   const wait = (client: RemoteClient) => client.wait_for_quotes("qreq_1")
@@ -148,19 +148,19 @@ describe("an answer without a field that the client needs", () => {
       "events: Must be a list"
     ],
     ["a feed without a cursor", readFeed, { events: [event] }, "next_cursor: Must be text"],
-    ["an answer without a quote request", wait, { secret: 1 }, "quote_request.version: Must be a number"],
+    ["a response without a quote request", wait, { secret: 1 }, "quote_request.version: Must be a number"],
     [
       "a quote request without a status",
       wait,
       { quote_request: { version: 1, status: null } },
       "quote_request.status: Must be text"
     ]
-  ])("is reported with the host and the field, and is not requested again: %s", async (_, call, answer, wrong) => {
+  ])("causes an error that names the host and the field, and no retry: %s", async (_, call, answer, wrong) => {
     const { client, sent } = against([json(answer, { headers: { "request-id": "req_7" } })])
     const error = await rejectionOf(call(client))
     if (!(error instanceof HostError)) return assert.fail(String(error))
     assert.deepInclude(error, {
-      message: `The host at https://host.example answered HTTP 200 with JSON that is not as documented: ${wrong}.`,
+      message: `The host at https://host.example returned HTTP 200 with JSON that is not as documented: ${wrong}.`,
       reason: "unexpected_answer",
       status: 200,
       request_id: "req_7",
@@ -170,10 +170,10 @@ describe("an answer without a field that the client needs", () => {
   })
 })
 
-describe("the program's own check of answers", () => {
+describe("the program's own check of responses", () => {
   const text = { path: "price.term_months", message: "Must be a number." }
 
-  it("gets each answer with its operation, and the error names the field that it rejects", async () => {
+  it("gets each response with its operation, and the error names the field that it rejects", async () => {
     const seen: Array<unknown> = []
     const check_answer: ConnectOptions["check_answer"] = (operation, answer) => {
       seen.push([operation, answer])
@@ -191,7 +191,7 @@ describe("the program's own check of answers", () => {
     ])
   })
 
-  it("may return undefined for a valid answer, as plain JavaScript may", async () => {
+  it("may return undefined for a valid response, as plain JavaScript may", async () => {
     const check_answer = () => JSON.parse("{}").wrong
     const { client } = against([json({ id: "qt_1" })], { check_answer })
     assert.deepStrictEqual<unknown>(await client.get_quote({ id: "qt_1" }), { id: "qt_1" })
@@ -208,8 +208,8 @@ describe("the program's own check of answers", () => {
   })
 })
 
-describe("a host that does not answer", () => {
-  it("is reported with the system's error code", async () => {
+describe("a host that does not respond", () => {
+  it("causes an error with the system's error code", async () => {
     const error = await hostErrorOf(reset)
     assert.deepInclude(error, {
       reason: "unreachable",
@@ -223,7 +223,7 @@ describe("a host that does not answer", () => {
   })
 })
 
-describe("the program's own fetch", () => {
+describe("a failure of the program's own fetch", () => {
   const read_handle = "rh_of_a_test"
   const failure = (message: string, cause?: unknown) =>
     Object.assign(new TypeError(message, { cause }), { config: { headers: { authorization: `Bearer ${key}` } } })
@@ -240,7 +240,7 @@ describe("the program's own fetch", () => {
     ["with nothing", rejects(null), /a value that is not an error: null/],
     ["with an object that has no prototype", rejects(Object.create(null)), /cannot be read/]
   ]
-  it.each(faults)("is reported with the location if it fails %s, and without the key", async (_, fetch, told) => {
+  it.each(faults)("is reported with its location and without the key: %s", async (_, fetch, told) => {
     const { client } = against([], { fetch, max_retries: 0 })
     const error = await rejectionOf(client.get_quote({ id: "qt_1" }, { read_handle }))
     assert.instanceOf(error, HostError)
@@ -262,13 +262,13 @@ describe("the program's own fetch", () => {
   })
 })
 
-describe("an answer from the API", () => {
+describe("a response from the API", () => {
   it("may contain unknown fields and values", async () => {
     const value = { id: "qt_1", status: "a new one", mood: "fine" }
     assert.deepStrictEqual<unknown>(await against([json(value)]).client.get_quote({ id: "qt_1" }), value)
   })
 
-  it("may be in an older revision if it is the first answer to a retried call", async () => {
+  it("may be in an older revision if it is the first response to a retried call", async () => {
     const headers = { "service-version": "2026-01-01", "idempotent-replayed": "true" }
     const { client } = against([json({ control: "reset" }, { headers })])
     assert.deepInclude(await client.reset_sandbox({}), { control: "reset" })

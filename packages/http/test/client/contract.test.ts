@@ -168,7 +168,7 @@ describe.each([
     assert.strictEqual((await client.reset_sandbox({}, once)).control, "reset")
   })
 
-  it("returns the first answer again for the same idempotency key", async () => {
+  it("returns the first response again for the same idempotency key", async () => {
     const client = await newClient()
     const once = { idempotency_key: "once" }
     const first = await client.advance_time({ seconds: 60 }, once)

@@ -149,7 +149,7 @@ describe("connect", () => {
   it.each(["null", '"https://host.example"'])("rejects options that are not an object: %s", (options) => {
     assert.throws(
       () => connect(JSON.parse(options)),
-      /^connect needs an object of options, such as \{ base_url, key \}\.$/
+      /^connect needs an options object, such as \{ base_url, key \}\.$/
     )
   })
 })

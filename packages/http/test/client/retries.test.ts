@@ -33,7 +33,7 @@ describe("a retry", () => {
   it.each<[string, Step]>([
     ["a lost connection", reset],
     ["an overloaded proxy's page", page(502)],
-    ["a truncated answer", () => new Response('{"id":', { headers: { "content-type": "application/json" } })],
+    ["a truncated response", () => new Response('{"id":', { headers: { "content-type": "application/json" } })],
     ["a refusal that asks for a retry", refusal(503, "service_unavailable", "retry")],
     ["a first call that is still running", refusal(409, "conflict", "wait")]
   ])("follows %s", async (_, step) => {
@@ -54,7 +54,7 @@ describe("a retry", () => {
     assert.lengthOf(sent, 1)
   })
 
-  it("of a feed read waits as long as the answer says, even for months", async () => {
+  it("of a feed read waits as long as the response says, even for months", async () => {
     const months = 90 * 86_400
     const step = refusal(429, "rate_limited", "wait", { "retry-after": `${months}` })
     const { client, sent } = against(Array.from({ length: 200 }, () => step))
@@ -112,7 +112,7 @@ describe("a retry", () => {
     assert.notStrictEqual(keys[3], keys[0])
   })
 
-  it("of a start returns the same request", async () => {
+  it("of a start call returns the same request", async () => {
     const { client, sent } = against([reset, json({ id: "qreq_1" })])
     const start = {
       line: "renters",
@@ -126,8 +126,8 @@ describe("a retry", () => {
 
   it.each<[string, Step]>([
     ["was lost", reset],
-    ["was answered while storage was unavailable", unavailable],
-    ["was answered by an overloaded proxy", page(503)]
+    ["failed while storage was unavailable", unavailable],
+    ["was refused by an overloaded proxy", page(503)]
   ])("is not made for a report that %s, because the report could be stored twice", async (_, step) => {
     const { client, sent } = against([step])
     assert.property(await ending(report(client)), "error")
@@ -157,7 +157,7 @@ describe("an attempt", () => {
     assert.instanceOf(error, HostError)
     assert.deepInclude(error, {
       reason: "timed_out",
-      message: "The host at https://host.example did not answer within 2000 ms.",
+      message: "The host at https://host.example did not respond within 2000 ms.",
       retry_action: "retry"
     })
   })

@@ -9,10 +9,10 @@ export interface Sent {
   readonly at_ms: number
 }
 
-/** What a host does with a request: it answers, breaks the connection, or hangs until the request is aborted. */
+/** What a host does with a request: it responds, breaks the connection, or hangs until the request is aborted. */
 export type Step = (() => Response) | Error | "hangs"
 
-/** An answer of the API. */
+/** A response of the API. */
 export const json = (value: unknown, init: ResponseInit = {}): Step => {
   const headers = { "content-type": "application/json", "service-version": "2026-09-26", ...init.headers }
   return () => new Response(JSON.stringify(value), { ...init, headers })

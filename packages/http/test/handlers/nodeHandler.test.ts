@@ -181,7 +181,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("answers pending long polls when the service is closed, and then refuses calls", () =>
+  it.live("responds to pending long polls when the service is closed, and then refuses calls", () =>
     Effect.gen(function* () {
       const service = yield* embedded()
       const address = yield* serving(nodeHandler(service.quotewire))
@@ -218,7 +218,7 @@ describe("nodeHandler", () => {
   it.live.each([
     ["starts", MemoryStorage.layer],
     ["cannot start", Layer.effect(Storage.Storage, Effect.fail(new Error("The disk is gone.")))]
-  ] as const)("ignores a request that was answered before the service %s", ([, storage]) =>
+  ] as const)("ignores a request that already had a response before the service %s", ([, storage]) =>
     Effect.gen(function* () {
       yield* capturedLog
       const begin = yield* Deferred.make<void>()
@@ -251,7 +251,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("sends a large answer through a middleware that wraps `write`, as compression does", () =>
+  it.live("sends a large response through a middleware that wraps `write`, as compression does", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const app = express().use((_, response, next) => {

@@ -36,7 +36,7 @@ export const serving = Effect.fnUntraced(function* (listener: RequestListener, p
   return `http://127.0.0.1:${typeof bound === "object" && bound !== null ? bound.port : 0}`
 })
 
-/** The body of a start whose request stays in its queue. */
+/** The body of a start call whose request stays in its queue. */
 export const start = (request_key: string) =>
   JSON.stringify({
     line: "renters",

@@ -46,7 +46,7 @@ const requestsWith = (key: string): ReadonlyArray<readonly [string, RequestInit]
   ]
 }
 
-/** Headers of one answer or connection. The server adds the length of answers with a body. */
+/** Headers of one answer or connection. The server adds the length of responses with a body. */
 const own = /^(?:request-id|date|connection|keep-alive|transfer-encoding|content-length)$/
 
 /** What must be the same on both handlers. */
@@ -57,7 +57,7 @@ const shown = async (answer: Response) => ({
 })
 
 describe("webHandler", () => {
-  it.live("answers like the handler on node:http", () =>
+  it.live("responds like the handler on node:http", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: host })
       const options = { mcp, mcp_origins: [host], cors_origins: [host] }
@@ -183,7 +183,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("does not begin to answer a caller that has already disconnected", () =>
+  it.live("does not begin to respond to a caller that has already disconnected", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const handle = webHandler(quotewire)
@@ -266,7 +266,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("answers pending long polls when the service is closed, and then refuses calls", () =>
+  it.live("responds to pending long polls when the service is closed, and then refuses calls", () =>
     Effect.gen(function* () {
       const service = yield* embedded()
       const handle = webHandler(service.quotewire)

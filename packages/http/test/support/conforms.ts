@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js"
 import addFormats from "ajv-formats"
 import { Predicate } from "effect"
 
-/** An answer as a test has read it. */
+/** A response as a test has read it. */
 export interface Answered {
   readonly method: string
   /** The path that was called, without the query. */
@@ -13,11 +13,11 @@ export interface Answered {
   readonly text: string
 }
 
-/** The problems of an answer; empty if the document allows it. */
+/** The problems of a response; empty if the document allows it. */
 export type Conforms = (answered: Answered) => ReadonlyArray<string>
 
 /**
- * Checks answers against an OpenAPI document: path, method, status, headers, content type and body.
+ * Checks responses against an OpenAPI document: path, method, status, headers, content type and body.
  *
  * Objects are closed for the check: a reader ignores fields that it does not know, but the service must not send any.
  */
@@ -32,7 +32,7 @@ export const make = (document: OpenApi.Document): Conforms => {
     if (template === undefined) return [`${path} is not in the document`]
     const pointer = ["paths", template, method.toLowerCase(), "responses", String(status)]
     const found = resolve(document, pointer)
-    if (found === null) return [`${method} ${template} does not answer ${status}`]
+    if (found === null) return [`${method} ${template} does not document the status ${status}`]
     const problems = Object.keys(at(found.value, "headers"))
       .filter((name) => isRequired(document, found.pointer, name) && !headers.has(name))
       .map((name) => `${name} is missing`)

@@ -4,7 +4,7 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { Notes, operations } from "./operations.ts"
 
-/** The core without rate limits, on a storage that lasts as long as the test. */
+/** The core without rate limits, on a storage backend that lasts as long as the test. */
 export const services = Quotewire.layer.pipe(
   Layer.provideMerge(Quotewire.sandboxCarriers),
   Layer.provide(Seal.SealKeys.layerEphemeral),
@@ -39,7 +39,7 @@ export interface TestHost {
   readonly port: number
   readonly keys: Keys
   readonly notes: Notes["Service"]
-  /** Sends a request with the server's key, unless `key` says otherwise, and reads the answer to its end. */
+  /** Sends a request with the server's key, unless `key` says otherwise, and reads the response to its end. */
   readonly send: (method: string, target: string, options?: SendOptions) => Effect.Effect<TestAnswer>
 }
 

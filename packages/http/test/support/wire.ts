@@ -49,7 +49,7 @@ export const exchange = (port: number, text: string | Uint8Array) =>
     return yield* wire.closed
   }).pipe(Effect.scoped, Effect.timeout(60_000), Effect.orDie)
 
-/** Splits the received text after the head of the first answer. */
+/** Splits the received text after the head of the first response. */
 export const parse = (text: string) => {
   const [head = "", ...rest] = text.split("\r\n\r\n")
   const [first = "", ...lines] = head.split("\r\n")

@@ -5,7 +5,7 @@ import { eventually, make, outcome, request } from "./support/sender.ts"
 
 const urlOf = ({ port }: Endpoint.Endpoint) => `http://127.0.0.1:${port}/`
 const all = <A>(effects: ReadonlyArray<Effect.Effect<A>>) => Effect.all(effects, { concurrency: "unbounded" })
-/** Answers after a turn of the event loop, so that several requests are in progress concurrently. */
+/** Responds after a turn of the event loop, so that several requests are in progress concurrently. */
 const soon: Endpoint.Script = (socket, got) => void setTimeout(() => Endpoint.answer(200)(socket, got), 2)
 
 describe("webhook connections", () => {

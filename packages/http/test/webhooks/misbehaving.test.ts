@@ -17,7 +17,7 @@ const last =
   (socket) =>
     void socket.end(text)
 
-/** Long enough to be answered by any endpoint of these tests, and short enough to wait for those that hang. */
+/** Long enough for any endpoint of these tests, and short enough to wait for those that hang. */
 const shortMs = 250
 
 interface Case {
@@ -50,7 +50,7 @@ const ok = "HTTP/1.1 200 OK\r\n"
 const cases: { readonly [name: string]: Case } = {
   resets: broken((socket) => void socket.resetAndDestroy()),
   closes: broken((socket) => void socket.destroy()),
-  "closes without an answer": broken(last("")),
+  "closes without a response": broken(last("")),
   "closes during its headers": broken(last(`${ok}content-le`), 200),
   "sends an unrequested 100 Continue": broken(Endpoint.raw("HTTP/1.1 100 Continue\r\n\r\n")),
   "asks to switch protocols": broken(
@@ -95,7 +95,7 @@ describe("an endpoint", () => {
     )
   }
 
-  it.live("that closes without ending its answer is treated as complete", () =>
+  it.live("that closes without ending its response is treated as complete", () =>
     Effect.gen(function* () {
       const { endpoint, sent } = yield* sendTo(last(`${ok}\r\nall of it`))
       assert.deepStrictEqual(sent, [200, null])
@@ -103,7 +103,7 @@ describe("an endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that answers twice has its second answer ignored", () =>
+  it.live("that responds twice has its second response ignored", () =>
     Effect.gen(function* () {
       const twice = `${ok}content-length: 2\r\n\r\nok`
       const { endpoint, sender, sent } = yield* sendTo(Endpoint.raw(twice + twice.replace("200", "500")))
@@ -115,7 +115,7 @@ describe("an endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that starts an answer on a reused connection and closes is not retried", () =>
+  it.live("that starts a response on a reused connection and closes is not retried", () =>
     Effect.gen(function* () {
       let count = 0
       const endpoint = yield* Endpoint.start((socket, got) =>

@@ -99,9 +99,9 @@ describe("a host name", () => {
   }
 
   const unavailable: { readonly [what: string]: NameServer.Zone } = {
-    "gets no answer": () => "silent",
+    "gets no response": () => "silent",
     "causes a name server failure": () => "servfail",
-    "lacks one address family and gets no answer for the other": (_name, type) => (type === "A" ? [] : "silent")
+    "lacks one address family and gets no response for the other": (_name, type) => (type === "A" ? [] : "silent")
   }
   for (const [what, zone] of Object.entries(unavailable)) {
     it.live(`that ${what} can be retried`, () =>
@@ -142,7 +142,7 @@ describe("a host name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("with a long answer is resolved over TCP", () =>
+  it.live("with a long response is resolved over TCP", () =>
     Effect.gen(function* () {
       const { names, send } = yield* start(only4(a(...Array.from({ length: 32 }, () => "127.0.0.1"))))
       assert.deepStrictEqual(yield* send, [200, null])
@@ -169,7 +169,7 @@ describe("a host name", () => {
 describe("a name whose address changes", () => {
   it.live("between check and connection is dialed at the checked address", () =>
     Effect.gen(function* () {
-      // Public in the first answer, private in the second, and neither may be cached.
+      // Public in the first response, private in the second, and neither may be cached.
       let asked = 0
       const { names, endpoint, send } = yield* start((_name, type) => {
         if (type === "AAAA") return []
@@ -225,7 +225,7 @@ describe("a name whose address changes", () => {
 })
 
 describe("a host with several addresses", () => {
-  it.live("is reached at an address that answers", () =>
+  it.live("is reached at an address that responds", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start(only4(a("127.0.0.3", "127.0.0.4", "127.0.0.1")))
       const endpoint = yield* Endpoint.start(Endpoint.answer(200), { certificate })

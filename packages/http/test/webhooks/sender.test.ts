@@ -80,7 +80,7 @@ describe("a webhook POST", () => {
   )
 })
 
-describe("a receiver's answer", () => {
+describe("a receiver's response", () => {
   for (const status of [200, 201, 204, 299, 400, 401, 404, 410, 413, 500, 503]) {
     it.live(`of ${status} is reported unchanged`, () =>
       Effect.gen(function* () {

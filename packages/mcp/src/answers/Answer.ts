@@ -2,7 +2,7 @@ import { Json } from "@quotewire/core"
 import type { Fields } from "../protocol/JsonRpc.ts"
 import type { ToolAudience } from "../tools/Tool.ts"
 
-/** Who reads an answer, and the input of the call that it answers. */
+/** Who reads a response, and the input of the call that it belongs to. */
 export interface Reader extends ToolAudience {
   /** The arguments of the call, under the operation's field names. */
   readonly input: Fields
@@ -15,7 +15,7 @@ export interface Presented {
    */
   readonly summary: Json.Json<string>
   /**
-   * The whole answer. Its first field is the summary, because some client programs show models only this object and
+   * The whole response. Its first field is the summary, because some client programs show models only this object and
    * truncate it.
    */
   readonly answer: Json.Json<object>
@@ -23,10 +23,10 @@ export interface Presented {
   readonly card?: object
 }
 
-/** Prepares an operation's answer for a model. */
+/** Prepares an operation's response for a model. */
 export type Present = (answer: Json.Json<unknown>, reader: Reader) => Presented
 
-/** The parts of an answer: the summary and additional fields. */
+/** The parts of a response: the summary and additional fields. */
 interface Parts {
   readonly summary: string
   readonly fields: object
@@ -34,8 +34,8 @@ interface Parts {
 }
 
 /**
- * Creates a `Present` for answers of one type. It does not validate their JSON, because the operation has just encoded
- * it.
+ * Creates a `Present` for responses of one type. It does not validate their JSON, because the operation has just
+ * encoded it.
  */
 export const make =
   <A extends object>(parts: (answer: A, reader: Reader) => Parts): Present =>
@@ -44,7 +44,7 @@ export const make =
     return { ...withSummary(summary, Json.encode(fields)), ...card }
   }
 
-/** Creates a `Present` that only adds a summary. It does not encode the answer's JSON again. */
+/** Creates a `Present` that only adds a summary. It does not encode the response's JSON again. */
 export const summarized =
   <A extends object>(write: (answer: A) => string): Present =>
   (json) => {

@@ -10,8 +10,8 @@ type Capabilities = Resource.Capabilities
 /**
  * An insurance line's capabilities: the states, what to ask the person, and what the person must agree to.
  *
- * If the call names a state, the answer omits long and rarely needed parts: the scenarios, the lists of codes, and the
- * JSON Schema of the facts, which `start_quote_request` declares. Instead, the required facts include their allowed
+ * If the call names a state, the response omits long and rarely needed parts: the scenarios, the lists of codes, and
+ * the JSON Schema of the facts, which `start_quote_request` declares. Instead, the required facts include their allowed
  * values, because some client programs shorten that declaration.
  */
 export const present = Answer.make((answer: Resource.CapabilitiesAnswer, { input, kind, lines }) => {

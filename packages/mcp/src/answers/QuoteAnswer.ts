@@ -26,16 +26,25 @@ export const shown = (quote: Quote) => ({
 const labelOf = ({ label, path, value }: Quote["evidence"]["assumptions"][number]): string =>
   label ?? `${path}: ${value}`
 
+const billed = (cycle: string): string => billings.get(cycle) ?? `billed ${words(cycle)}`
+
+const billings: ReadonlyMap<string, string> = new Map([
+  ["pay_in_full", "paid in full"],
+  ["two_payments", "billed in two payments"],
+  ["semiannual", "billed semiannually"],
+  ["annual", "billed annually"]
+])
+
 /** Describes a quote in one line: its carrier, price, billing, fees, expiry and ID. */
 export const lineOf = (quote: Quote): string => {
   const { availability, price, source, status, status_details } = quote
   const fees = price.fees.map(({ amount, code }) => `${words(code)} ${dollars(amount)}`)
   return [
     `${source.carrier.name}: ${display(price)}`,
-    ...(price.billing_cycle === null ? [] : [`billing ${words(price.billing_cycle)}`]),
+    ...(price.billing_cycle === null ? [] : [billed(price.billing_cycle)]),
     ...(fees.length === 0 ? [] : [`fees: ${fees.join(", ")}`]),
     ...(status === "inactive" ? [`not available: ${status_details.message}`] : []),
-    ...(status === "active" && availability.expires_at !== null ? [`until ${availability.expires_at}`] : [])
+    ...(status === "active" && availability.expires_at !== null ? [`valid until ${availability.expires_at}`] : [])
   ]
     .join(", ")
     .concat(` (${quote.id})`)
@@ -87,7 +96,7 @@ const summaryOf = (quote: Quote): string => {
   const assumed = assumedOf(quote)
   return [
     `${lineOf(quote)}, version ${quote.version}.`,
-    `Cover: ${coverOf(quote)}.`,
+    `Coverage: ${coverOf(quote)}.`,
     ...(assumed === "" ? [] : [`Assumed, so tell the person and ask whether it is true: ${assumed}.`]),
     ...(onward === undefined
       ? []

@@ -110,7 +110,7 @@ const allQuotes = (quotes: ReadonlyArray<Quote>, includesFees: boolean): Readonl
   return [
     `${count(quotes.length, "quote")}:`,
     joinFirst(quotes.map(QuoteAnswer.lineOf), "\n"),
-    ...common("Cover", quotes, QuoteAnswer.coverOf),
+    ...common("Coverage", quotes, QuoteAnswer.coverOf),
     ...common("Assumed, so tell the person and ask whether it is true", quotes, QuoteAnswer.assumedOf),
     ...(hasFees
       ? [includesFees ? "The prices include the fees." : "Whether the prices include the fees is unknown."]

@@ -10,7 +10,7 @@ interface TestSent {
 export const testSent = Answer.summarized(({ event, subscription_id }: TestSent) =>
   [
     `Test event ${event.id} was queued for delivery to ${subscription_id}.`,
-    "Next: get_event_delivery with this event_id shows how the endpoint answered."
+    "Next: get_event_delivery with this event_id shows how the endpoint responded."
   ].join("\n")
 )
 
@@ -58,7 +58,7 @@ export const delivery = Answer.summarized((answer: DeliveryWithAttempts) => {
     `Delivery of ${answer.event_id} (${answer.event_type}) is ${answer.status} after ${count(answer.attempts.length, "attempt")}.`,
     ...(newest === undefined
       ? []
-      : [`The latest attempt ${newest.status}: ${answered === null ? "no HTTP answer" : `HTTP ${answered}`}.`]),
+      : [`The latest attempt ${newest.status}: ${answered === null ? "no HTTP response" : `HTTP ${answered}`}.`]),
     ...(answer.next_attempt_at === null ? [] : [`The next attempt is at ${answer.next_attempt_at}.`])
   ].join("\n")
 })
@@ -68,7 +68,7 @@ export const replayed = Answer.summarized(
   ({ event_id, subscription_id }: { readonly event_id: string; readonly subscription_id: string }) =>
     [
       `Event ${event_id} was queued again for delivery to ${subscription_id}, with the same id and body.`,
-      "Next: get_event_delivery shows how the endpoint answered."
+      "Next: get_event_delivery shows how the endpoint responded."
     ].join("\n")
 )
 

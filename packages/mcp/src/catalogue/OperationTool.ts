@@ -44,7 +44,7 @@ export interface Definition {
   readonly questions?: Pick<typeof StartQuestions, "begin" | "next">
   /** The page that a client program can show beside the results. */
   readonly view?: View
-  /** Prepares the answer for a model: the `present` function of a module in `answers/`. */
+  /** Prepares the response for a model: the `present` function of a module in `answers/`. */
   readonly present: Answer.Present
 }
 
@@ -197,7 +197,7 @@ const makeRunner = <R>(
 const reportMs = 5_000
 
 /**
- * Runs a call and reports its progress until it ends. The answer is read only once for this, because a waiting call
+ * Runs a call and reports its progress until it ends. The response is read only once for this, because a waiting call
  * ends at the next change.
  */
 const reporting = <A, E, R>(
@@ -218,7 +218,7 @@ const reporting = <A, E, R>(
     })
   )
 
-/** Reads a call's answer without waiting and describes its progress; null if it cannot be read. */
+/** Reads a call's response without waiting and describes its progress; null if it cannot be read. */
 const readNow = <R>(
   operation: Operation.Operation<string, unknown, unknown, R>,
   request: Pipeline.Request,
@@ -254,7 +254,7 @@ const withToolNames = (mapping: ToolInput.ArgumentMapping, error: ApiError.ApiEr
   })
 }
 
-/** Creates a result: the summary and the answer as text, and the answer as an object. */
+/** Creates a result: the summary and the response as text, and the response as an object. */
 const resultOf = (summary: Json.Json<string>, answer: Json.Json<unknown>, isError: boolean): ToolResult => ({
   content: Json.fromText<ReadonlyArray<Content>>(
     `[{"type":"text","text":${summary.text}},{"type":"text","text":${JSON.stringify(answer.text)}}]`

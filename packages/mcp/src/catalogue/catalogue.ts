@@ -86,14 +86,15 @@ const startQuoteRequest: Definition = {
         : "Consent comes from the person and is recorded by your own system as a receipt: never invent a receipt, and never send one receipt in two fields.",
       "Never guess a fact: leave out what the person does not know, and every quote reports what was assumed. Missing required facts are refused before any carrier is asked.",
       "Then wait with get_quote_request.",
-      ...(kind === "server" ? [] : ["Keep the read_handle of the answer: only it opens this request."]),
+      ...(kind === "server" ? [] : ["Keep the read_handle of the response: only it opens this request."]),
       ...(environment === "sandbox" ? ["This is a sandbox: carriers and prices are fictional."] : [])
     ].join(" "),
   annotations: sends,
   arguments: unchanged,
   notes: {
     line: "The line of get_capabilities.",
-    request_key: "A new UUID for each start. To repeat a call that got no answer, send the same request_key and input.",
+    request_key:
+      "A new UUID for each start call. To repeat a call that got no response, send the same request_key and input.",
     consent_receipt_id: "The receipt of the person's consent to get quotes, from your own records. Never invent one.",
     credit_disclosure_receipt_id: creditNote,
     contact_consent: "The receipt of the person's consent to be contacted, and the channels it covers.",
@@ -163,7 +164,7 @@ const getQuote: Definition = {
   name: "get_quote",
   title: "Read a quote",
   description: (audience) =>
-    `Reads one quote: price, cover, expiry, what was assumed, and where to continue. Use it for details, or to see whether a quote is still active. price.premium is for the whole term_months, in US cents. ${feesNote(audience)} A quote is an offer of a price, not coverage. null means unknown.`,
+    `Reads one quote: price, coverage, expiry, what was assumed, and where to continue. Use it for details, or to see whether a quote is still active. price.premium is for the whole term_months, in US cents. ${feesNote(audience)} A quote is an offer of a price, not coverage. null means unknown.`,
   annotations: reads,
   arguments: withHandle,
   notes: {
@@ -189,7 +190,7 @@ const sendFeedback: Definition = {
     summary: "One sentence, at most 200 characters.",
     expected: "What you expected.",
     actual: "What happened instead.",
-    tried: "What you tried, and request_ids of its answers.",
+    tried: "What you tried, and request_ids of its responses.",
     agent: "Your name and version."
   },
   schemas: () => ({
@@ -224,7 +225,7 @@ const listApiRequests: Definition = {
 }
 
 const requestKeyNote =
-  "Your own ID of this call, a new UUID for each. To repeat a call that got no answer, send the same request_key."
+  "Your own ID of this call, a new UUID for each. To repeat a call that got no response, send the same request_key."
 
 const sendTestEvent: Definition = {
   name: "send_test_event",
@@ -254,7 +255,7 @@ const getEventDelivery: Definition = {
   name: "get_event_delivery",
   title: "Read one webhook delivery",
   description: () =>
-    "Reads the delivery of one event to one subscription with up to 20 attempts, newest first: the HTTP status that the endpoint gave and how long it took. A response_status_code of null means that there was no HTTP answer.",
+    "Reads the delivery of one event to one subscription with up to 20 attempts, newest first: the HTTP status that the endpoint gave and how long it took. A response_status_code of null means that there was no HTTP response.",
   annotations: reads,
   arguments: withSubscription,
   notes: eventNotes,

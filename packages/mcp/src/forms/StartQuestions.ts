@@ -101,7 +101,7 @@ export const next = (
 const lacksAgreementOnly = ({ field_errors }: ApiError.ApiError): boolean =>
   field_errors?.length === 1 && field_errors[0]?.path === "quote_disclosure_accepted"
 
-/** A form with the disclosure, word for word, and a box that the person must tick. */
+/** A form with the disclosure, word for word, and a box that the person must check. */
 const agreementForm: Form = {
   message: `Quote disclosure, version ${quoteDisclosure.version}\n\n${quoteDisclosure.text}`,
   requestedSchema: {

@@ -1,6 +1,6 @@
 import { Predicate, Result } from "effect"
 
-/** The ID of a request, which the answer repeats. */
+/** The ID of a request, which the response repeats. */
 export type Id = string | number
 
 /** The members of a JSON object. */
@@ -8,7 +8,7 @@ export type Fields = Readonly<Record<string, unknown>>
 
 /** A request or a notification. */
 export interface Message {
-  /** Null for a notification, which is not answered. */
+  /** Null for a notification, which gets no response. */
   readonly id: Id | null
   readonly method: string
   readonly params: Fields
@@ -18,7 +18,7 @@ export interface Message {
 export interface Response {
   /** The ID of the request; null if the client program could not read it. */
   readonly id: Id | null
-  /** Undefined if the client program answered with an error. */
+  /** Undefined if the client program returned an error. */
   readonly result: unknown
 }
 
@@ -37,7 +37,7 @@ export const codes = {
 } as const
 
 /**
- * A protocol error, such as an unknown method. If an operation refuses a call, the answer is a result, not an
+ * A protocol error, such as an unknown method. If an operation refuses a call, the response is a result, not an
  * `RpcError`.
  */
 export interface RpcError {
@@ -46,17 +46,19 @@ export interface RpcError {
   readonly data?: unknown
 }
 
-/** An error and the ID of the message that it answers. The ID is null if the message has no ID or it cannot be read. */
+/**
+ * An error and the ID of the message that it responds to. The ID is null if the message has no ID or it cannot be read.
+ */
 export interface ErrorAnswer {
   readonly id: Id | null
   readonly error: RpcError
 }
 
-/** Parses text as JSON. Fails with the error answer if it is not JSON. */
+/** Parses text as JSON. Fails with the error response if it is not JSON. */
 export const parseJson = (text: string): Result.Result<unknown, ErrorAnswer> =>
   Result.try({ try: (): unknown => JSON.parse(text), catch: () => unparsable("This is not valid JSON.") })
 
-/** The answer to text that is not JSON. */
+/** The response to text that is not JSON. */
 export const unparsable = (message: string): ErrorAnswer => ({
   id: null,
   error: { code: codes.parse_error, message }
@@ -99,7 +101,7 @@ const isResponse = (value: unknown): value is Fields =>
 const readResponse = (fields: Fields): Result.Result<Response, ErrorAnswer> => {
   const { id, jsonrpc } = fields
   if (jsonrpc !== "2.0") return invalid(null, 'The member jsonrpc must be "2.0".')
-  if (id !== null && !isId(id)) return invalid(null, "id must be the id of the request that this message answers.")
+  if (id !== null && !isId(id)) return invalid(null, "id must be the id of the request that this message responds to.")
   return Result.succeed({ id, result: fields.result })
 }
 
@@ -114,8 +116,8 @@ const invalid = (id: Id | null, message: string): Result.Result<never, ErrorAnsw
 export const textOf = ({ id, method, params }: Message): string =>
   JSON.stringify({ jsonrpc: "2.0", ...(id !== null && { id }), method, params })
 
-/** Encodes an answer as JSON text. `text` is the result, already encoded. */
+/** Encodes a response as JSON text. `text` is the result, already encoded. */
 export const result = (id: Id, text: string): string => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
 
-/** Encodes an error answer as JSON text. */
+/** Encodes an error response as JSON text. */
 export const failure = ({ id, error }: ErrorAnswer): string => JSON.stringify({ jsonrpc: "2.0", id, error })

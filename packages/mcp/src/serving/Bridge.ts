@@ -32,7 +32,7 @@ export const readHost = (text: string): Option.Option<string> =>
  */
 const silenceMs = 120_000
 
-/** The largest answer that is read, in bytes. `connect` has the same limit. */
+/** The largest response that is read, in bytes. `connect` has the same limit. */
 const maxAnswerBytes = 32 * 1024 * 1024
 
 /**
@@ -49,7 +49,7 @@ const isTemporary = (status: number): boolean => status >= 500 || status === 408
  */
 const maxReplies = 16
 
-/** The maximum length of a request ID that is answered, in characters, because every answer repeats the ID. */
+/** The maximum length of a request ID that is accepted, in characters, because every response repeats the ID. */
 const maxId = 512
 
 /**
@@ -58,7 +58,7 @@ const maxId = 512
  */
 const maxForms = 4
 
-/** Forwards a message to the host. Returns the host's answer as one line; null for a notification. */
+/** Forwards a message to the host. Returns the host's response as one line; null for a notification. */
 type Answer = (
   message: JsonRpc.Message,
   line: string,
@@ -117,22 +117,22 @@ export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClie
   }
 )
 
-/** Reads the body of an answer that is not an event stream. */
+/** Reads the body of a response that is not an event stream. */
 const textOf = <E, R>(stream: Stream.Stream<Uint8Array, E, R>): Effect.Effect<string, E | Unusable, R> => {
   const failing = Stream.mapError(stream, (error): E | Unusable => error)
   const limited = Stream.limitBytes(failing, ByteSize.bytes(maxAnswerBytes), () => Stream.fail(tooLarge()))
   return Stream.mkString(Stream.decodeText(limited))
 }
 
-/** The host's answer cannot be used. The call fails with this message. */
+/** The host's response cannot be used. The call fails with this message. */
 class Unusable extends Data.TaggedError("Unusable")<{ readonly message: string }> {}
 
-const tooLarge = () => new Unusable({ message: "The host's answer is larger than 32 MiB." })
+const tooLarge = () => new Unusable({ message: "The host's response is larger than 32 MiB." })
 const tooMany = () =>
   new Unusable({ message: "The host sent too many requests, or a request that cannot be answered." })
 
 /**
- * Reads events until one of them answers the message, and returns that event's text; null if none does. Meanwhile,
+ * Reads events until one of them responds to the message, and returns that event's text; null if none does. Meanwhile,
  * shows forms to the person, sends the person's answers with `reply`, and forwards notifications to the client program.
  */
 const answerIn = Effect.fnUntraced(function* <E, E2, R>(
@@ -188,9 +188,9 @@ const notServed: JsonRpc.RpcError = {
 const tooManyForms: JsonRpc.RpcError = { code: JsonRpc.codes.refused, message: "Too many forms are open." }
 
 /**
- * Reads the answer to the message with this ID, as one line; null if the text does not answer that message.
+ * Reads the response to the message with this ID, as one line; null if the text does not respond to that message.
  *
- * If the host could not read the message, its answer has the ID null. That is replaced with this ID.
+ * If the host could not read the message, its response has the ID null. That is replaced with this ID.
  */
 const answerTo = (id: JsonRpc.Id, text: string, json: unknown): string | null => {
   const read = JsonRpc.readBody(json, false)
@@ -211,25 +211,25 @@ const Envelope = Schema.Struct({
 
 const readEnvelope = Schema.decodeUnknownOption(Envelope)
 
-/** The maximum nesting depth of an answer. Serializing a deeper answer would overflow the stack. */
+/** The maximum nesting depth of a response. Serializing a deeper response would overflow the stack. */
 const maxLevels = 500
 
-/** Parses an answer as JSON; null if it is not JSON or nested too deeply. */
+/** Parses a response as JSON; null if it is not JSON or nested too deeply. */
 const parse = (text: string): unknown => {
   const json = Result.getOrNull(JsonRpc.parseJson(text))
   return Json.isDeeper(json, maxLevels) ? null : json
 }
 
 /**
- * The host's answer as one line. If the host, or a proxy in front of it, does not answer with JSON-RPC, the line is a
- * JSON-RPC error.
+ * The host's response as one line. If the host, or a proxy in front of it, does not respond with JSON-RPC, the line is
+ * a JSON-RPC error.
  */
 const answerOf = (id: JsonRpc.Id, status: number, text: string): string => {
   const json = parse(text)
   const answer = answerTo(id, text, json)
   if (answer !== null) return answer
   return Option.match(readEnvelope(json), {
-    onNone: () => refused(id, `The host answered with HTTP ${status}.`),
+    onNone: () => refused(id, `The host returned HTTP ${status}.`),
     onSome: (envelope) => refused(id, `Refused (${envelope.error.code}): ${envelope.error.message}`, envelope)
   })
 }

@@ -29,7 +29,7 @@ export interface Posted extends Head {
 }
 
 /**
- * The answer to a `POST` request: a JSON-RPC message, with the HTTP status and headers. `text` is null if there is no
+ * The response to a `POST` request: a JSON-RPC message, with the HTTP status and headers. `text` is null if there is no
  * body.
  */
 export interface Reply {
@@ -37,7 +37,7 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>>
   readonly text: string | null
   /**
-   * Sends a stream of events instead of `text`: each message, and the answer last. Interrupting it cancels the call.
+   * Sends a stream of events instead of `text`: each message, and the response last. Interrupting it cancels the call.
    */
   readonly events?: (send: (text: string) => void) => Effect.Effect<void>
 }
@@ -54,7 +54,7 @@ export interface Settings<R> extends Server.Settings<R> {
   readonly mailboxes?: StreamedForm.Mailboxes<R>
 }
 
-/** The agent endpoint, independent of the HTTP server. A host reads the requests and sends the answers. */
+/** The agent endpoint, independent of the HTTP server. A host reads the requests and sends the responses. */
 export interface Endpoint<out R> {
   /** The paths to serve. Some client programs add a trailing slash. */
   readonly paths: readonly [string, ...ReadonlyArray<string>]
@@ -62,7 +62,7 @@ export interface Endpoint<out R> {
   readonly request_headers: ReadonlyArray<string>
   /** The MCP headers that the endpoint sends. */
   readonly answer_headers: ReadonlyArray<string>
-  /** The body of the answer to methods other than `POST`. */
+  /** The body of the response to methods other than `POST`. */
   readonly only_post: string
   /**
    * Answers a message, a batch, or a response to a form, and logs the request. Interrupting it cancels the call.
@@ -111,7 +111,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
       if ("result" in read.success) return takeResponse(head, read.success)
       return answerBatch(
         head,
-        // Drops unused parameters, because all messages of a batch stay in memory until the last one is answered.
+        // Drops unused parameters, because all messages of a batch stay in memory until the last one has its response.
         read.success.map((one) =>
           Result.map(Result.flatMap(one, Protocol.checkBatchMember), (message) =>
             Protocol.withoutUnread(message, "legacy")
@@ -180,7 +180,7 @@ const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms
     }
     if (wantsProgress(head, message)) {
       return yield* streamed(head, message, sender, (send) =>
-        // The HTTP status 200 has already been sent, so the answer can no longer be a challenge to sign in.
+        // The HTTP status 200 has already been sent, so the response can no longer be a challenge to sign in.
         server
           .answer(message, { ...sender, obtainable_kinds: [], notify: Peer.notifyWith(send) })
           .pipe(Effect.flatMap((outcome) => finish(outcome, send)))
@@ -234,7 +234,7 @@ const makeTakeResponse = <R>(sessions: Sessions<R>, forms: StreamedForm.Shared<R
   })
 
 /**
- * Whether the answer is a stream that reports progress: the call has a progress token, and the client accepts event
+ * Whether the response is a stream that reports progress: the call has a progress token, and the client accepts event
  * streams.
  */
 const wantsProgress = (head: Head, message: JsonRpc.Message): boolean =>
@@ -249,7 +249,7 @@ const acceptsEvents = ({ headers }: Head): boolean =>
     .split(",")
     .some((range) => /^\s*text\/event-stream\s*(;|$)/i.test(range) && !/;\s*q=0(\.0*)?\s*$/i.test(range))
 
-/** Answers a call with server-sent events: the messages that it sends while it runs, then its answer. */
+/** Responds to a call with server-sent events: the messages that it sends while it runs, then its response. */
 const streamed = <R>(
   head: Head,
   message: JsonRpc.Message,
@@ -271,7 +271,7 @@ const streamed = <R>(
   })
 
 /**
- * Creates the function that answers the messages of a batch concurrently. Each message counts as a separate request,
+ * Creates the function that handles the messages of a batch concurrently. Each message counts as a separate request,
  * including in the request log.
  */
 const makeAnswerBatch = <R>(
@@ -280,7 +280,7 @@ const makeAnswerBatch = <R>(
   Effect.fnUntraced(function* (head: Head, batch: JsonRpc.Batch) {
     const ids = yield* Ids.Ids
     const answerOne = Effect.fnUntraced(function* (message: JsonRpc.Batch[number], index: number) {
-      // All answers are sent in one JSON list, so no message may be answered with events or a challenge to sign in. A
+      // All responses are sent in one JSON list, so no message may be answered with events or a challenge to sign in. A
       // challenge would replace the list even though other messages have taken effect.
       const single = { ...head, headers: { ...head.headers, accept: null }, obtainable_kinds: [] }
       const own = index === 0 ? single : { ...single, request_id: ids.request() }

@@ -5,7 +5,7 @@ import type { RpcError } from "../protocol/JsonRpc.ts"
 import * as Protocol from "../protocol/Protocol.ts"
 import type { ToolResult } from "../tools/Tool.ts"
 
-/** The answer to a message: a result as JSON text, a JSON-RPC error, or nothing for a notification. */
+/** The response to a message: a result as JSON text, a JSON-RPC error, or nothing for a notification. */
 export type ServerAnswer =
   | { readonly _tag: "result"; readonly text: string }
   | { readonly _tag: "error"; readonly error: RpcError }

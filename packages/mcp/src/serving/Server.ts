@@ -46,7 +46,7 @@ export const refused = (envelope: ApiError.ErrorEnvelope): ServerAnswer => ({
   }
 })
 
-/** Encodes the answer to the message with this ID as JSON text; null if the message gets no answer. */
+/** Encodes the response to the message with this ID as JSON text; null if the message gets no response. */
 export const textOf = (id: JsonRpc.Id | null, outcome: ServerAnswer): string | null => {
   if (id === null || outcome._tag === "nothing") return null
   return outcome._tag === "result" ? JsonRpc.result(id, outcome.text) : JsonRpc.failure({ id, error: outcome.error })
@@ -65,7 +65,7 @@ export interface Asking<out R> {
 /** The outcome of a message: its answer, or a call that must first wait for the person. */
 export type Outcome<R> = ServerAnswer | Asking<R>
 
-/** Answers single messages. It keeps no state between messages, so any host can answer the next one. */
+/** Responds to single messages. It keeps no state between messages, so any host can answer the next one. */
 export interface Server<R> {
   readonly answer: Answers<R>
 }
@@ -132,7 +132,7 @@ export const make = <R>({ asking, tools, version }: Settings<R>): Server<R> => {
 
 /** Creates the method that lists the tools that a caller may call. */
 const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results.Results): Methods<R>[string] => {
-  // Cached as text, because the list is the longest answer and is the same for all callers of a kind.
+  // Cached as text, because the list is the longest response and is the same for all callers of a kind.
   const listings = Lines.oncePerLines(() => new Map<string, ServerAnswer>())
   return Effect.fnUntraced(function* (_message, { caller: { environment, kind }, elicits, era, shows_views }) {
     const lines = yield* Lines.Lines

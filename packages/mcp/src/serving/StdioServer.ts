@@ -4,7 +4,7 @@ import * as JsonRpc from "../protocol/JsonRpc.ts"
 import * as Protocol from "../protocol/Protocol.ts"
 import * as TextLines from "../protocol/TextLines.ts"
 
-/** What answers the messages: the service in this process (`Local`) or a remote host (`Bridge`). */
+/** What responds to the messages: the service in this process (`Local`) or a remote host (`Bridge`). */
 export interface Settings<R> {
   /**
    * Answers one message, parsed from `line`; null if the message needs no answer. Shows forms and sends notifications
@@ -25,7 +25,7 @@ const maxLineBytes = 256 * 1024
  * Serves one client program over standard input and output. Each line contains a message or a batch; each is answered
  * when its calls have ended.
  *
- * Serving ends when standard input has ended and every message is answered, or when standard output is closed.
+ * Serving ends when standard input has ended and every message has its response, or when standard output is closed.
  */
 export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | Stdio.Stdio> =>
   Effect.scoped(
@@ -45,7 +45,7 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
         Effect.andThen(Queue.end(answers)),
         Effect.andThen(Effect.never)
       )
-      // When standard output is closed, nobody reads answers, so the calls that wait to write an answer must end.
+      // When standard output is closed, nobody reads responses, so the calls that wait to write a response must end.
       const writing = yield* Effect.forkScoped(
         Effect.ensuring(
           Stream.run(Stream.fromQueue(answers), stdio.stdout({ endOnDone: false })),
@@ -73,7 +73,7 @@ const makeRunner = Effect.fnUntraced(function* <R>(
     Effect.andThen(slots.take(1), FiberMap.run(running, key, Effect.ensuring(work, slots.release(1))))
 
   /**
-   * Starts the call of a message and passes its answer, if any, to `reply`. Returns the call's fiber; null if no call
+   * Starts the call of a message and passes its response, if any, to `reply`. Returns the call's fiber; null if no call
    * was started.
    */
   const run = Effect.fnUntraced(function* (
@@ -96,7 +96,7 @@ const makeRunner = Effect.fnUntraced(function* <R>(
     )
   })
 
-  /** Runs the messages of a batch concurrently and answers them in one list, in the order of the messages. */
+  /** Runs a batch's messages concurrently. Returns their responses in one list, in the order of the messages. */
   const runBatch = Effect.fnUntraced(function* (batch: JsonRpc.Batch) {
     const texts = batch.map((): string | null => null)
     const fibers = yield* Effect.forEach(batch, (read, place) => {

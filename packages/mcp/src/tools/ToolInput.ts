@@ -10,7 +10,7 @@ export interface ArgumentMapping {
   readonly read_handle: boolean
   /** Whether the `request_key` argument is the call's `Idempotency-Key`. */
   readonly request_key: boolean
-  /** Boolean arguments that affect only how the answer is presented. They are not passed to the operation. */
+  /** Boolean arguments that affect only how the response is presented. They are not passed to the operation. */
   readonly shaping?: ReadonlyArray<string>
 }
 
@@ -20,7 +20,7 @@ export interface SplitArguments {
   readonly input: Fields
   readonly read_handle: string | null
   readonly idempotency_key: string | null
-  /** The arguments that affect only how the answer is presented. */
+  /** The arguments that affect only how the response is presented. */
   readonly shaping: Fields
   readonly wrong: ReadonlyArray<ApiError.FieldError>
 }

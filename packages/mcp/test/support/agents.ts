@@ -19,15 +19,15 @@ export interface Sent {
   readonly address?: string
   /** The path; by default the endpoint's. */
   readonly path?: string
-  /** Receives the messages of an answer with events as they arrive. */
+  /** Receives the messages of a response with events as they arrive. */
   readonly events?: Array<unknown>
 }
 
-/** An answer as a test reads it. */
+/** A response as a test reads it. */
 export interface Got {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  // A test reads answers as a program in another language would.
+  // A test reads responses as a program in another language would.
   // biome-ignore lint/suspicious/noExplicitAny: what stands in it is what the test is about
   readonly body: any
 }
@@ -57,7 +57,7 @@ export interface AgentsOptions extends World.WorldOptions {
 /** The address of the endpoint with tokens. */
 export const baseUrl = "https://quotes.example/insurance"
 
-/** The messages of an answer with events, in order. A comment is `":"`. */
+/** The messages of a response with events, in order. A comment is `":"`. */
 const eventsIn = (stream: (write: (text: string) => void) => Effect.Effect<void>, events: Array<unknown>) =>
   Effect.as(
     stream((text) => events.push(text.startsWith(":") ? ":" : JSON.parse(text.slice(text.indexOf("{"))))),
@@ -133,7 +133,7 @@ const make = (options: AgentsOptions) =>
     return Agents.of({ send, call })
   })
 
-/** Agents in a separate world, on a storage in memory. */
+/** Agents in a separate world, on a storage backend in memory. */
 export const layer = (options: AgentsOptions = {}) =>
   Layer.provideMerge(Layer.effect(Agents, make(options)), World.World.layer(MemoryStorage.layer, options))
 

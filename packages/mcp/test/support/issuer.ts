@@ -6,7 +6,7 @@ import { Agents, type AgentsOptions, baseUrl, layer, type Sent, toolsCall } from
 
 export const issuerUrl = "https://login.example/tenant"
 
-/** How the issuer answers requests for its documents. */
+/** How the issuer responds to requests for its documents. */
 type Answers = (url: string, signal: AbortSignal | null) => Promise<Response>
 
 /** An issuer in this process. A replaced `fetch` serves its documents, and its tokens carry the test's time. */
@@ -17,7 +17,7 @@ export interface Issuer {
   readonly rotate: Effect.Effect<void>
   /** The published keys. */
   readonly keys: ReadonlyArray<JWK>
-  /** Replaces the answer to every request from now on; null restores the normal answers. */
+  /** Replaces the response to every request from now on; null restores the normal responses. */
   readonly answerWith: (answers: Answers | null) => Effect.Effect<void>
   /** The addresses that were requested. */
   readonly requested: ReadonlyArray<string>

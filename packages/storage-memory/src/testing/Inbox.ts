@@ -5,7 +5,7 @@ import { Effect } from "effect"
 /** An event as a webhook delivers it. */
 export type ReceivedEvent = Receiver.ReceivedEvent
 
-/** A webhook that arrived: its event, whether it is genuine, duplicate or late, and how it was answered. */
+/** A webhook that arrived: its event, whether it is genuine, duplicate or late, and the response it got. */
 export type ReceivedWebhook = Receiver.Arrival
 
 /** Options of an inbox. */

@@ -115,7 +115,7 @@ export interface Keys {
 export const sandbox = async <OwnLine extends AnyLine = StandardLine>(
   options: SandboxOptions<OwnLine> = {}
 ): Promise<Sandbox<OwnLine>> => {
-  if (!isObject(options)) throw new Error('sandbox needs an object of options, such as { scenario: "zero_quotes" }.')
+  if (!isObject(options)) throw new Error('sandbox needs an options object, such as { scenario: "zero_quotes" }.')
   const { cassettes = {}, now, logger, scenario, ...config } = options
   if (!isObject(cassettes)) throw new Error("cassettes: Must be an object with recordings by carrier id.")
   const startMs = startOf(now ?? recordedAt(cassettes) ?? new Date())
@@ -176,8 +176,8 @@ interface Given<OwnLine extends AnyLine> {
 const sealKey = "cXVvdGV3aXJlLXRlc3Qta2l0LW1hZGUtdXAtZmFjdHM="
 
 /**
- * Opens a service on a storage. If `as` is given, it becomes the sandbox of an organization that is already stored
- * there.
+ * Opens a service on a storage backend. If `as` is given, it becomes the sandbox of an organization that is already
+ * stored there.
  */
 const open = <OwnLine extends AnyLine>(
   given: Given<OwnLine>,

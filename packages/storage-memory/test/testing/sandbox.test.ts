@@ -303,8 +303,8 @@ describe("a sandbox", () => {
 
   it("rejects options that only JavaScript allows, with a sentence that names them", async () => {
     for (const [given, says] of [
-      ["null", /^Error: sandbox needs an object of options, such as /],
-      ['"zero_quotes"', /^Error: sandbox needs an object of options, such as /],
+      ["null", /^Error: sandbox needs an options object, such as /],
+      ['"zero_quotes"', /^Error: sandbox needs an options object, such as /],
       ['{ "cassettes": null }', /^Error: cassettes: Must be an object/],
       ['{ "cassettes": [{}] }', /^Error: cassettes: Must be an object/],
       ['{ "lines": null }', /^Error: The configuration is not valid: lines: Must be a list of lines\./]
@@ -315,7 +315,7 @@ describe("a sandbox", () => {
 })
 
 describe("a webhook inbox", () => {
-  it("answers by its script, and separates retries from events", async () => {
+  it("responds by its script, and separates retries from events", async () => {
     await using world = await sandbox()
     const inbox = await world.inbox("billing", {
       event_types: ["quote_request.completed"],

@@ -29,7 +29,7 @@ export const countPlaced = (home: Port): Effect.Effect<ReadonlyMap<string, numbe
     return Effect.as(Storage.eachPage(home, query, count), counts)
   })
 
-/** Marks a storage as a cell of a map, unless it is marked already. */
+/** Marks a storage backend as a cell of a map, unless it is marked already. */
 const mark = Effect.fnUntraced(function* ({ name, storage }: NamedStorage, { first, map }: Omit<Cell.Mark, "name">) {
   const found = yield* markOf(storage)
   if (found !== null && found.name !== name) {

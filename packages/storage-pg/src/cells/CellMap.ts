@@ -22,7 +22,7 @@ export interface Found {
   readonly listed: ReadonlyArray<string>
 }
 
-/** A cell in the settings. `found` is null if the cell's database does not answer. */
+/** A cell in the settings. `found` is null if the cell's database does not respond. */
 export interface Named {
   readonly name: string
   readonly found: Found | null
@@ -70,7 +70,7 @@ const lacking = (cells: ReadonlyArray<Named>, first: Named): string | null => {
     : `The settings must list every cell that was added. Missing: ${missing.join(", ")}.`
 }
 
-/** Explains how the settings differ from the databases that answer; null if they match. */
+/** Explains how the settings differ from the databases that respond; null if they match. */
 export const mismatch = (cells: Array.NonEmptyReadonlyArray<Named>): string | null => {
   const [first] = cells
   const wrong = cells.map((cell) => refusalOf(cell, first)).find((refusal) => refusal !== null)
@@ -110,7 +110,7 @@ export const ask = ({
   )
 }
 
-/** Fails if the cells in the settings do not match their databases. Databases that do not answer are not checked. */
+/** Fails if the cells in the settings do not match their databases. Databases that do not respond are not checked. */
 export const verify = Effect.fnUntraced(function* (
   cells: Array.NonEmptyReadonlyArray<LivePlace.MovableOptions & { readonly name: string }>
 ): Effect.fn.Return<void, DatabaseRefused> {

@@ -9,7 +9,7 @@ import * as Placements from "./Placements.ts"
 type Port = Storage.Storage["Service"]
 
 /**
- * Combines several storages, called cells, into one. Every workspace lives in one cell.
+ * Combines several storage backends, called cells, into one. Every workspace lives in one cell.
  *
  * The first cell also stores the organizations, the keys and the list of which cell each workspace is in, so nothing
  * works without it. If another cell is unavailable, only calls for its workspaces fail. `workspaces` needs all cells.

@@ -4,7 +4,7 @@ import { type CellState, unavailable } from "./CellState.ts"
 
 /**
  * The maximum time between two questions to a cell, in milliseconds, because hints can be lost. While a cell's storage
- * receives hints, it answers without asking its database.
+ * receives hints, it responds without asking its database.
  */
 const pollMs = 1_000
 
@@ -13,7 +13,7 @@ const claimedJobs = Metric.counter("quotewire_cell_jobs_claimed_total", {
   incremental: true
 })
 
-/** Claims jobs from the cells in turn, up to the limit. Fails only if no cell answers. */
+/** Claims jobs from the cells in turn, up to the limit. Fails only if no cell responds. */
 export type Claim = (query: Storage.ClaimQuery) => Effect.Effect<Storage.JobClaim, Storage.StorageUnavailable>
 
 /** Whether a cell may have something to claim. */

@@ -34,15 +34,15 @@ export interface CellOptions extends PlacedSchema.MovableOptions {
 export const isCellName: (name: string) => boolean = Schema.is(Cell.CellName)
 
 /**
- * The cells of a storage. The first cell also stores the organizations, the keys and the list of which cell each
- * workspace is in.
+ * The cells of a storage backend. The first cell also stores the organizations, the keys and the list of which cell
+ * each workspace is in.
  */
 export type AllCells = Array.NonEmptyReadonlyArray<CellOptions>
 
 /** Which jobs a program runs. */
 export interface WorkOptions {
   /**
-   * The names of the cells whose jobs the program claims, at least one; by default all cells. The program answers calls
+   * The names of the cells whose jobs the program claims, at least one; by default all cells. The program serves calls
    * for all cells in any case.
    */
   readonly work_cells?: ReadonlyArray<string>
@@ -91,8 +91,8 @@ const openAll = (
   }).pipe(unlessRefused)
 
 /**
- * A storage that consists of several PostgreSQL databases, its cells. Every workspace is in one cell. Run `migrate`
- * first, and `add` for every cell except the first.
+ * A storage backend that consists of several PostgreSQL databases, its cells. Every workspace is in one cell. Run
+ * `migrate` first, and `add` for every cell except the first.
  *
  * The layer fails with `DatabaseRefused` if the first cell cannot be used. While another cell cannot be used, calls for
  * its workspaces fail with `StorageUnavailable`, and a log line says why.
@@ -190,7 +190,7 @@ export interface CellReport {
    * cannot be used.
    */
   readonly work_waits_ms: number
-  /** The state of the cell's move; null if its old database does not answer. */
+  /** The state of the cell's move; null if its old database does not respond. */
   readonly move: MoveState.MoveState | null
 }
 
@@ -320,7 +320,7 @@ export const undoMove = (
 /**
  * Ends a move whose old or new server is permanently lost. The cell continues on the other server. On the new server,
  * the last commits of the old server may be missing; on the old server, everything since the cutover is missing. Fails
- * while the lost server still answers, or if the other server does not have all tables.
+ * while the lost server still responds, or if the other server does not have all tables.
  */
 export const endMoveWithout = (
   cells: AllCells,

@@ -2,7 +2,7 @@ import type { Storage } from "@quotewire/core"
 import { Cause, Context, Effect, Exit, type Fiber } from "effect"
 import { type CellState, firstRetryPauseMs, unavailable } from "./CellState.ts"
 
-/** How long a cell may take to answer a claim over all workspaces, in milliseconds. 1,000 by default. */
+/** How long a cell may take to respond to a claim over all workspaces, in milliseconds. 1,000 by default. */
 export const ClaimTimeout: Context.Reference<number> = Context.Reference("@quotewire/storage-pg/ClaimTimeout", {
   defaultValue: () => 1_000
 })
@@ -10,7 +10,7 @@ export const ClaimTimeout: Context.Reference<number> = Context.Reference("@quote
 type Fork = <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 
 /**
- * Creates a claim with a timeout for a cell, so that a cell that does not answer does not delay the others.
+ * Creates a claim with a timeout for a cell, so that a cell that does not respond does not delay the others.
  *
  * A claim that times out continues in the background. The next claim returns the jobs that it leases late, so a slow
  * cell's jobs still run. If no claim follows within half of the lease time, those jobs are released.

@@ -32,7 +32,7 @@ const passing = [
  */
 const internal = "XX"
 
-/** The SQLSTATE of a failed statement; undefined if the server did not answer. */
+/** The SQLSTATE of a failed statement; undefined if the server did not respond. */
 export const stateOf = ({ reason }: SqlError): string | undefined => {
   const { cause } = reason
   return Predicate.hasProperty(cause, "code") && typeof cause.code === "string" && /^[0-9A-Z]{5}$/.test(cause.code)
@@ -40,7 +40,7 @@ export const stateOf = ({ reason }: SqlError): string | undefined => {
     : undefined
 }
 
-/** Whether the server did not answer, or no longer has the database. */
+/** Whether the server did not respond, or no longer has the database. */
 export const isLost = (error: SqlError): boolean =>
   error.reason._tag === "ConnectionError" || /^(?:08|3D|57P)/.test(stateOf(error) ?? "08")
 

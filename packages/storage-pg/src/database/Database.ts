@@ -45,7 +45,7 @@ export interface Site {
   readonly find: Effect.Effect<Redacted.Redacted<string>, DatabaseRefused>
   /** Determines the engine of the schema there. Fails if this program cannot use the schema. */
   readonly engineOf: (run: SessionRun) => Effect.Effect<Engine, SqlError | DatabaseRefused>
-  /** Whether the database may be at a different place if its last known place does not answer. */
+  /** Whether the database may be at a different place if its last known place does not respond. */
   readonly can_move: boolean
 }
 
@@ -62,7 +62,7 @@ interface Current {
 const maxRetries = 3
 /** The pause before retrying an action of `atEachPlace`, in milliseconds. */
 const retryUseMs = 1_000
-/** The shortest time between two searches for a database whose place does not answer, in milliseconds. */
+/** The shortest time between two searches for a database whose place does not respond, in milliseconds. */
 const suspectEveryMs = 1_000
 
 /** The current place of a database, and what to do if the database may have moved. */
@@ -70,7 +70,7 @@ interface Following extends Pick<PlacedDatabase, "atEachPlace"> {
   readonly current: () => Current
   /** Searches for the database, unless it was already found again after these pools were used. */
   readonly follow: (used: Current) => Effect.Effect<void, Storage.StorageUnavailable>
-  /** Searches for the database at its other place, because it may have moved if its place does not answer. */
+  /** Searches for the database at its other place, because it may have moved if its place does not respond. */
   readonly suspectMove: () => void
 }
 

@@ -90,7 +90,7 @@ const makeReport = () => {
   }
 }
 
-/** The longest time that a call may wait, in milliseconds. Usually the database answers immediately. */
+/** The longest time that a call may wait, in milliseconds. Usually the database responds immediately. */
 const callMs = 10_000
 
 /** Opens the database in a folder until the scope closes. In a new or empty folder, creates the database first. */
@@ -139,4 +139,4 @@ const noRoom = (folder: string) =>
   `The disk of ${folder} is full: calls that store something fail until there is room. Nothing that was stored is lost.`
 
 const unusable = (folder: string, error: SqlError): DatabaseRefused =>
-  folderRefused(`The database in ${folder} is unusable right now (${stateOf(error) ?? "no answer"}).`)
+  folderRefused(`The database in ${folder} is unusable right now (${stateOf(error) ?? "no response"}).`)

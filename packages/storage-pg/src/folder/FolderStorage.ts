@@ -7,7 +7,7 @@ import { storageOn } from "../opening/storageOn.ts"
 import * as FolderDatabase from "./FolderDatabase.ts"
 import { folderRefused } from "./FolderRefused.ts"
 
-/** A storage in a folder, and the database under it. */
+/** A storage backend in a folder, and the database under it. */
 interface Opened {
   readonly storage: Storage.Storage["Service"]
   readonly database: PlacedDatabase

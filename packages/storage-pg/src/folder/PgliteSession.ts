@@ -5,7 +5,7 @@ import type { Run } from "../connection/Session.ts"
 import { wireTypes } from "../rows/wireTypes.ts"
 
 /*
- * The session of PGlite, which answers immediately. It sends and receives the same bytes that PostgreSQL clients and
+ * The session of PGlite, which responds immediately. It sends and receives the same bytes that PostgreSQL clients and
  * servers exchange, with the codecs of server connections.
  */
 
@@ -26,7 +26,7 @@ export interface Session {
 }
 
 /**
- * Sends messages. When this returns, all bytes of the answer have arrived. If PGlite has failed, some or all of them
+ * Sends messages. When this returns, all bytes of the response have arrived. If PGlite has failed, some or all of them
  * are missing, and the promise, which nothing waits for, is rejected.
  */
 const send = (database: Pglite, message: Uint8Array, onRawData: (bytes: Uint8Array) => void): void => {
@@ -74,22 +74,22 @@ const errorOf = (fields: PgProtocol.ErrorFields): SqlError =>
     reason: new UnknownError({ cause: fields, message: fields.message ?? "no message", operation: "execute" })
   })
 
-/** The error if PGlite did not answer. It will then never answer again. */
+/** The error if PGlite did not respond. It will then never respond again. */
 const lost = new SqlError({
-  reason: new ConnectionError({ cause: undefined, message: "PGlite has not answered", operation: "execute" })
+  reason: new ConnectionError({ cause: undefined, message: "PGlite has not responded", operation: "execute" })
 })
 
-/** Reads fields of answers that have no rows, so there are none. */
+/** Reads fields of responses that have no rows, so there are none. */
 const noFields: PgProtocol.FieldReader<unknown> = () => null
 
-/** What PGlite answered to messages. */
+/** What PGlite returned for messages. */
 interface Exchanged {
   readonly fields: ReadonlyArray<PgProtocol.FieldDescription>
   readonly rows: ReadonlyArray<ReadonlyArray<unknown>>
   readonly command: string
 }
 
-/** Sends messages, and reads the whole answer. */
+/** Sends messages, and reads the whole response. */
 type Exchange = (
   parts: ReadonlyArray<Uint8Array>,
   readField: PgProtocol.FieldReader<unknown>

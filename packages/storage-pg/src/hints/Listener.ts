@@ -10,20 +10,21 @@ import { parseAnnouncement } from "./Announcer.ts"
 const reconnectMs = 1_000
 /**
  * How often a connection asks when the next jobs of its schemas are due, in milliseconds. This question (a "beat") also
- * checks that the server answers. If a hint is lost, or the server was replaced without closing the connection, a job
+ * checks that the server responds. If a hint is lost, or the server was replaced without closing the connection, a job
  * is delayed by at most this long.
  */
 const beatEveryMs = 5_000
-/** How long the server may take to answer a beat before hints are assumed to be lost, in milliseconds. */
+/** How long the server may take to respond to a beat before hints are assumed to be lost, in milliseconds. */
 const doubtAfterMs = 1_000
 /**
- * How many schemas one statement asks about, so that the answer comes in time even if the connection has no plans yet.
+ * How many schemas one statement asks about, so that the response comes in time even if the connection has no plans
+ * yet.
  */
 const maxAsked = 16
-/** How long connecting, or the answer to a beat, may take, in milliseconds. */
+/** How long connecting, or the response to a beat, may take, in milliseconds. */
 const answerMs = 5_000
 
-/** A storage's subscription to hints about its schema. */
+/** A storage backend's subscription to hints about its schema. */
 export interface Ear {
   /** The ID of this storage's host. The host's own announcements are ignored. */
   readonly host: string
@@ -95,12 +96,12 @@ const askNextDue = Effect.fnUntraced(function* ({ session }: Listening, all: Rea
   }
 })
 
-/** Beats regularly until the server no longer answers. */
+/** Beats regularly until the server no longer responds. */
 const beat = (listening: Listening, ears: ReadonlySet<Ear>) => {
   const doubt = Effect.sync(() => {
     for (const ear of ears) ear.listens(false)
   })
-  // The statement fails if one of the schemas has just moved away, so check whether the server still answers.
+  // The statement fails if one of the schemas has just moved away, so check whether the server still responds.
   const check = Effect.andThen(doubt, Effect.timeout(listening.session.query("select"), answerMs))
   const once = Effect.suspend(() =>
     ears.size === 0

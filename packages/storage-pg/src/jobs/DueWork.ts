@@ -44,7 +44,7 @@ export class DueWork {
     this.isHinted = true
   }
 
-  /** The answer to a claim if the database need not be asked; null if it must be asked. */
+  /** The result of a claim if the database need not be asked; null if it must be asked. */
   readonly answer = (now: number): Storage.JobClaim | null => {
     const isDue = this.nextDueAt !== null && this.nextDueAt <= now
     if (!this.isListening || this.isHinted || this.running > 0 || isDue || now < this.askedAt) return null
@@ -53,7 +53,7 @@ export class DueWork {
 
   /** Begins a claim. Returns a function to call at its end, with the claim's answer or with null if it failed. */
   readonly asking = ({ lease_ms, now }: Storage.ClaimQuery): ((claimed: Storage.JobClaim | null) => void) => {
-    // Concurrent claims may be answered out of order, so the next claim must ask again.
+    // Concurrent claims may return out of order, so the next claim must ask again.
     this.isHinted = this.running > 0
     this.running += 1
     this.askedAt = now

@@ -34,7 +34,7 @@ const readStatusRow = Columns.someRowsReader(Schema.Struct({ found: Schema.Int, 
 /** The statement that reads which migrations a database has run. The schema must exist. */
 export const statusStatement = query("schema_status")
 
-/** Reads the answer to `statusStatement`. `known` are the migrations that this program knows. */
+/** Reads the response to `statusStatement`. `known` are the migrations that this program knows. */
 export const readStatus = (rows: unknown, known: ReadonlyArray<Migration>): SchemaStatus => {
   const [{ found, serves_from }] = readStatusRow(rows)
   const pending = known.slice(found)

@@ -34,7 +34,7 @@ export type Progress =
   | { readonly step: "released"; readonly held_ms: number }
   /** The cutover is done: the cell is in its new database. */
   | { readonly step: "switched"; readonly held_ms: number }
-  /** The new database does not answer during an undo, so its schema and subscription must be dropped manually. */
+  /** The new database does not respond during an undo, so its schema and subscription must be dropped manually. */
   | { readonly step: "unreachable" }
   /** Another step of the move was completed. */
   | { readonly step: "begun" | "arriving" | "published" | "subscribed" | "settled" | "unsubscribed" | "cleared" }

@@ -112,7 +112,7 @@ export const analyze = Effect.fnUntraced(function* (session: Session): Effect.fn
   for (const { name } of yield* readTables(session)) yield* session.run(`analyze quotewire."${name}"`, [], false)
 })
 
-/** Whether the mark, and therefore everything before it, has arrived. The answer is durable. */
+/** Whether the mark, and therefore everything before it, has arrived. The response . */
 export const hasArrived = ({ run }: Session, mark: string): Effect.Effect<boolean, SqlError> =>
   hasRow(run, arrivedQuery, [mark])
 
@@ -120,7 +120,7 @@ export const hasArrived = ({ run }: Session, mark: string): Effect.Effect<boolea
 export const settle = ({ run }: Session, moveId: string): Effect.Effect<void, SqlError> =>
   Effect.asVoid(run(settleStatement, [moveId]))
 
-/** Drops the subscription and, if the old database answers, its slot. */
+/** Drops the subscription and, if the old database responds, its slot. */
 export const unsubscribe = Effect.fnUntraced(function* (
   session: Session,
   moveId: string
@@ -131,7 +131,7 @@ export const unsubscribe = Effect.fnUntraced(function* (
   yield* Effect.catchTag(drop, "SqlError", () => unsubscribeFromLost(session, moveId))
 })
 
-/** Drops the subscription without its slot, because the old database does not answer. */
+/** Drops the subscription without its slot, because the old database does not respond. */
 export const unsubscribeFromLost = Effect.fnUntraced(function* (
   session: Session,
   moveId: string

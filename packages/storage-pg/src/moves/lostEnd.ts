@@ -15,9 +15,9 @@ import * as Target from "./Target.ts"
  */
 
 const stillAnswers = (end: End) =>
-  refused(`The ${end} server answers, so it is not lost: run the command again without --lost.`)
+  refused(`The ${end} server responds, so it is not lost: run the command again without --lost.`)
 
-/** Fails if the database at this end answers. */
+/** Fails if the database at this end responds. */
 const expectLost = (end: End, options: DatabaseOptions): Effect.Effect<void, DatabaseRefused> =>
   using(options, Place.read).pipe(
     Effect.andThen(Effect.fail(stillAnswers(end))),
@@ -86,6 +86,6 @@ const returnToOld = Effect.fnUntraced(function* ({
   )
 })
 
-/** Ends a move if one end is lost. Fails if the database at that end still answers. */
+/** Ends a move if one end is lost. Fails if the database at that end still responds. */
 export const endWithout = (lost: End, move: Move): Effect.Effect<Outcome, DatabaseRefused> =>
   inRealTime(lost === "old" ? continueAtNew(move) : returnToOld(move))

@@ -166,7 +166,7 @@ const decided = refused(
   "The move can no longer be undone, because the cell is in its new database: run the command without --undo to finish it. To move it again, name another database."
 )
 
-/** Removes what a move created in the new database, if that database answers. */
+/** Removes what a move created in the new database, if that database responds. */
 const undoAtTarget = Effect.fnUntraced(function* ({ to }: Move, moveId: string) {
   const target = yield* connect("new", to)
   const place = yield* placeOf(target)
@@ -175,7 +175,7 @@ const undoAtTarget = Effect.fnUntraced(function* ({ to }: Move, moveId: string) 
 }, Effect.scoped)
 
 /**
- * Undoes a move before its cutover. If the new database does not answer, an operator must remove what the move created
+ * Undoes a move before its cutover. If the new database does not respond, an operator must remove what the move created
  * there.
  */
 export const undoMove = (move: Move): Effect.Effect<Outcome, DatabaseRefused> =>

@@ -8,7 +8,7 @@ import * as Listener from "../hints/Listener.ts"
 import * as PlainSchema from "../migrations/PlainSchema.ts"
 import { storageOn } from "./storageOn.ts"
 
-/** Options of a storage on PostgreSQL. */
+/** Options of a storage backend on PostgreSQL. */
 export interface Options extends DatabaseOptions {
   /**
    * How many statements may write changes concurrently; 2 by default. The changes of one workspace are always written
@@ -47,13 +47,13 @@ export const openAt = (
     })
   )
 
-/** The error if the database was lost while a storage was being opened on it. */
+/** The error if the database was lost while a storage backend was being opened on it. */
 export const lostAtStart = new DatabaseRefused({
   reason: "unreachable",
   message: "Lost the connection to PostgreSQL during startup."
 })
 
-/** The cell that a storage is marked as; null if it has no mark. */
+/** The cell that a storage backend is marked as; null if it has no mark. */
 export const markOf = (
   storage: Storage.Storage["Service"]
 ): Effect.Effect<Cell.Mark | null, Storage.StorageUnavailable> =>

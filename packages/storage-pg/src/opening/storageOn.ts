@@ -17,7 +17,7 @@ import { someRowsReader } from "../rows/Columns.ts"
 const nameHost = "select gen_random_uuid()::text as name"
 const hostNames = someRowsReader(Schema.Struct({ name: Schema.String }))
 
-/** What a storage needs besides its database. */
+/** What a storage backend needs besides its database. */
 export interface Means {
   /** Listens to hints from other hosts. */
   readonly listen: Listen

@@ -27,7 +27,7 @@ const refusals = {
 
 interface Reader {
   readonly options: DatabaseOptions
-  /** Reads the state of the place. Fails with a description if the place does not answer. */
+  /** Reads the state of the place. Fails with a description if the place does not respond. */
   readonly read: Effect.Effect<Place.Place, DatabaseRefused>
   readonly releaseOverdue: Effect.Effect<unknown, SqlError>
   /** Records in the new database that a move was decided. */
@@ -54,7 +54,7 @@ const readerOf = (options: DatabaseOptions): Effect.Effect<Reader, never, Scope.
 
 const unknown: Place.Place = { state: "unknown" }
 
-/** Reads the state of a place; `unknown` if the place does not answer. */
+/** Reads the state of a place; `unknown` if the place does not respond. */
 const placeOf = (reader: Reader) => Effect.orElseSucceed(reader.read, () => unknown)
 
 /** Ends an overdue hold. The command that began it has died. */
@@ -83,7 +83,7 @@ const findIn = Effect.fnUntraced(function* ({ moves_to, ...own }: MovableOptions
     }
     if (where === "left" || where === "arriving") return yield* refusals[where]
     if (where === "unknown") {
-      // If the place still does not answer, this fails with the reason.
+      // If the place still does not respond, this fails with the reason.
       yield* first.read
       if (second !== null) yield* second.read
     }

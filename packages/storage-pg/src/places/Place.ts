@@ -25,7 +25,7 @@ export type Place =
   | { readonly state: "empty" }
   /** A cell that has never moved. */
   | { readonly state: "settled" }
-  /** The place does not answer. */
+  /** The place does not respond. */
   | { readonly state: "unknown" }
 
 const readFound = someRowsReader(Schema.Struct({ has_place: Schema.Boolean, has_tables: Schema.Boolean }))

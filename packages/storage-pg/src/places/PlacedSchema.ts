@@ -12,7 +12,7 @@ import * as Place from "./Place.ts"
  * A cell's schema, which can move to another database or be distributed by Citus.
  */
 
-/** Options of a storage on a database that can move. */
+/** Options of a storage backend on a database that can move. */
 export interface MovableOptions extends Opening.Options, LivePlace.MovableOptions {}
 
 /**

@@ -80,7 +80,7 @@ const lookUpMany = (database: Database, wanted: ReadonlyArray<Wanted>) => {
 
 /**
  * Creates the function that looks up records by key or by parent. Lookups in the same turn of the event loop, or during
- * a running statement, share a statement. An answer is never older than its call.
+ * a running statement, share a statement. A response is never older than its call.
  */
 export const make = (database: Database): Effect.Effect<LookUp, never, Scope.Scope> =>
   Batcher.make({

@@ -9,7 +9,7 @@ import { temporaryFolder } from "./temporaryFolder.ts"
 
 class Database extends Context.Service<Database, PlacedDatabase>()("test/Database") {}
 
-// A storage on PostgreSQL follows the real clock, even under a test clock.
+// A storage backend on PostgreSQL follows the real clock, even under a test clock.
 const storage = Layer.effectContext(
   Effect.gen(function* () {
     const { database, storage } = yield* FolderStorage.open(yield* temporaryFolder)

@@ -59,7 +59,7 @@ const outcome = <A>(statement: Effect.Effect<A, { readonly _tag: string }>) =>
   Effect.match(statement, { onFailure: ({ _tag }) => _tag, onSuccess: () => "done" })
 
 describe("a database in a folder whose disk is full", () => {
-  it.live("refuses writes, logs the reason once, answers reads, and resumes once there is room", () =>
+  it.live("refuses writes, logs the reason once, responds to reads, and resumes once there is room", () =>
     logged((lines) =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder

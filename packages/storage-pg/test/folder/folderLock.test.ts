@@ -36,7 +36,7 @@ const lockOnce = (folder: string) => Effect.scoped(FolderLock.lock(folder))
 const locksIn = (folder: string) => readdirSync(folder).filter((name) => name.startsWith("lock."))
 
 describe("a folder's lock", () => {
-  it.live("is refused while another process holds it, and names that process", () =>
+  it.live("cannot be taken while another process holds it, and the error names that process", () =>
     Effect.gen(function* () {
       const folder = yield* emptyFolder
       const { child, said } = yield* holder(folder)
@@ -53,7 +53,7 @@ describe("a folder's lock", () => {
     })
   )
 
-  it.live("is refused while this process holds it", () =>
+  it.live("cannot be taken twice by one process", () =>
     Effect.gen(function* () {
       const folder = yield* emptyFolder
       const { reason } = yield* Effect.scoped(
@@ -107,7 +107,7 @@ describe("a folder's lock", () => {
     })
   )
 
-  it.live("is refused if its owner ran on another machine, and the message says what to remove", () =>
+  it.live("cannot be taken if its owner ran on another machine, and the error says what to remove", () =>
     Effect.gen(function* () {
       const folder = yield* emptyFolder
       const owner = { pid: 1, host: "elsewhere", started: null }

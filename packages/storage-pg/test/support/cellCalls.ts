@@ -26,7 +26,7 @@ export const placedIn = Effect.fnUntraced(function* (storage: Port, { storage: c
 
 export const lost = Effect.fail(new Storage.StorageUnavailable({ retry_after_seconds: 1 }))
 
-/** A storage that can become unavailable, and then fails every call immediately. */
+/** A storage backend that can become unavailable, and then fails every call immediately. */
 export const losable = (storage: Port) => {
   let isLost = false
   const unlessLost =

@@ -18,7 +18,7 @@ export const memory: Effect.Effect<Port, never, Scope.Scope> = Effect.map(
 /** Names for cells, in order. */
 export const names = ["first", "second", "third", "fourth"] as const
 
-/** Adds storages as cells with the same room. */
+/** Adds storage backends as cells with the same room. */
 export const addAll = Effect.fnUntraced(function* (cells: Array.NonEmptyReadonlyArray<NamedStorage>) {
   for (const cell of cells) yield* CellList.add(cells[0], cell, 1)
 })
@@ -29,8 +29,8 @@ const sourceOf = ({ name, storage }: NamedStorage): CellSource<never> => ({
 })
 
 /**
- * A storage made of these cells, as a separate host would open it. It claims work from all cells, unless some are
- * named.
+ * A storage backend made of these cells, as a separate host would open it. It claims work from all cells, unless some
+ * are named.
  */
 export const join = (
   [first, ...others]: Array.NonEmptyReadonlyArray<NamedStorage>,

@@ -25,10 +25,10 @@ export const emptySchema: Effect.Effect<CitusSchema, never, Scope.Scope> = Effec
   return { url, options: { url: Redacted.make(url), schema } }
 })
 
-/** The only cell of a storage. */
+/** The only cell of a storage backend. */
 export const cellsOf = ({ options }: Pick<CitusSchema, "options">): PgCells.AllCells => [{ name: "only", ...options }]
 
-/** Migrates the only cell of a storage. */
+/** Migrates the only cell of a storage backend. */
 export const migrate = (
   schema: Pick<CitusSchema, "options">
 ): Effect.Effect<ReadonlyArray<string>, PgStorage.DatabaseRefused> =>
@@ -45,12 +45,12 @@ export const scopedSchema: Effect.Effect<CitusSchema, PgStorage.DatabaseRefused,
 /** The schemas of a group of tests. */
 export class Schemas extends Context.Service<Schemas, ReadonlyArray<CitusSchema>>()("test/CitusSchemas") {}
 
-/** A storage in its own schema. */
+/** A storage backend in its own schema. */
 export const oneCell: Layer.Layer<Storage.Storage | Schemas, PgStorage.DatabaseRefused> = Layer.unwrap(
   Effect.map(scopedSchema, (schema) => Layer.merge(PgCells.layer(cellsOf(schema)), Layer.succeed(Schemas, [schema])))
 )
 
-/** A storage of two cells, each in its own schema. */
+/** A storage backend of two cells, each in its own schema. */
 export const twoCells: Layer.Layer<Storage.Storage | Schemas, PgStorage.DatabaseRefused> = Layer.unwrap(
   Effect.gen(function* () {
     const schemas = [yield* emptySchema, yield* emptySchema] as const

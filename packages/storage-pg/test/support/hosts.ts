@@ -4,7 +4,7 @@ import { Clock, Context, Effect, Layer, type Scope } from "effect"
 
 export type Port = Storage.Storage["Service"]
 
-/** A storage as a separate host would open it, until the scope closes. */
+/** A storage backend as a separate host would open it, until the scope closes. */
 export const open = (options: PgStorage.Options): Effect.Effect<Port, PgStorage.DatabaseRefused, Scope.Scope> =>
   Effect.map(Layer.build(PgStorage.layer(options)), Context.get(Storage.Storage))
 

@@ -7,7 +7,7 @@ export class Database extends Context.Service<Database, TestDatabase>()("test/Da
 
 const database = Layer.effect(Database, scopedDatabase)
 
-/** A storage on its own database, for a group of tests. */
+/** A storage backend on its own database, for a group of tests. */
 export const storage = Layer.provideMerge(
   Layer.unwrap(Effect.map(Database, ({ options }) => PgStorage.layer(options))),
   database

@@ -15,8 +15,8 @@ export const AllowanceLimits = Context.Reference<Limits>("@quotewire/core/Allowa
 })
 
 /**
- * Rate limits per minute and per day of real time, shared by all hosts on one storage. Refuses with `rate_limited`
- * (api.md, Rate limits).
+ * Rate limits per minute and per day of real time, shared by all hosts on one storage backend. Refuses with
+ * `rate_limited` (api.md, Rate limits).
  *
  * A refused call is not counted. `Retry-After` is the time until every exhausted limit resets, so a retry after that
  * time succeeds. A call that costs more than an entire limit is allowed if it is the first in its window.

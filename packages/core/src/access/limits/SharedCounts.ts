@@ -42,7 +42,7 @@ export interface Counter {
 }
 
 /**
- * Counts that all hosts on one storage share.
+ * Counts that all hosts on one storage backend share.
  *
  * A host counts in memory and sends its counts to storage in the background, so calls do not wait for that. Decisions
  * use a total that is at most a second old. If the total is older, the call waits for one read, which all waiting calls
@@ -57,7 +57,7 @@ export interface SharedCounts {
   readonly refresh: (counts: ReadonlyArray<Count>) => Effect.Effect<void>
 }
 
-/** Makes shared counts on a storage. When the scope closes, the remaining counts are sent. */
+/** Makes shared counts on a storage backend. When the scope closes, the remaining counts are sent. */
 export const makeSharedCounts = Effect.fnUntraced(function* (
   storage: Storage["Service"]
 ): Effect.fn.Return<SharedCounts, never, Scope.Scope> {

@@ -257,7 +257,7 @@ type Port = Storage["Service"]
 /**
  * A record with a sealed body. In memory it also holds the unsealed record.
  *
- * The body is sealed when it is first read. Sealing it immediately would make a start take 1.2 times the CPU time
+ * The body is sealed when it is first read. Sealing it immediately would make a start call take 1.2 times the CPU time
  * (`start` in bench/README.md). In-memory storage keeps this object, so it has few fields: two closures instead made a
  * start take 10 % more CPU time.
  */
@@ -323,7 +323,8 @@ export const openRecord = (
       )
 
 /**
- * Wraps a storage so that it seals the bodies of sealed kinds when they are written, and opens them when they are read.
+ * Wraps a storage backend so that it seals the bodies of sealed kinds when they are written, and opens them when they
+ * are read.
  */
 export const withSealing = (storage: Port, sealer: Seal["Service"], kinds: Kinds): Port => {
   const { sealSync } = sealer

@@ -34,7 +34,7 @@ export const missingText = ({ given, missing }: Pick<SealKeysRefused, "given" | 
   return `${keys} ${missing.join(" and ")} that the storage is sealed with (given: ${places})`
 }
 
-/** A storage's seal keys, by their public names. */
+/** A storage backend's seal keys, by their public names. */
 const KeysInUse = Schema.Struct({
   /** The newest key of the process that started last. */
   key_name: Schema.String,
@@ -44,12 +44,12 @@ const KeysInUse = Schema.Struct({
   given_up: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
-/** The record kind for a storage's seal keys. The directory has a single record of this kind. */
+/** The record kind for a storage backend's seal keys. The directory has a single record of this kind. */
 export const kind = Kind.make({ name: "seal_key", schema: KeysInUse, survives_reset: true })
 
 const place = { workspace_id: directoryWorkspace, kind: kind.name, id: "newest" }
 
-/** The names of a storage's seal keys. */
+/** The names of a storage backend's seal keys. */
 interface Keys {
   readonly newest: string
   readonly in_use: ReadonlyArray<string>
@@ -62,12 +62,12 @@ export const checkStrength = ({ keys }: SealKeys["Service"]): Effect.Effect<void
     ? Effect.fail(new SealKeysRefused({ reason: "guessable", missing: [], given: [] }))
     : Effect.void
 
-/** A storage's seal keys, and the record that contains them. */
+/** A storage backend's seal keys, and the record that contains them. */
 export interface StoredKeys extends Keys {
   readonly record: Change.StoredRecord
 }
 
-/** Reads a storage's seal keys; null if no process has ever started on the storage. */
+/** Reads a storage backend's seal keys; null if no process has ever started on the storage. */
 export const read = (storage: Storage["Service"]): Effect.Effect<StoredKeys | null, StorageUnavailable> =>
   Effect.map(storage.get(place), (found) => {
     if (Option.isNone(found)) return null

@@ -101,7 +101,7 @@ export class SealedRows extends Context.Service<
     readonly giveUp: (key_name: string) => Effect.Effect<void, StorageUnavailable>
   }
 >()("@quotewire/core/SealedRows") {
-  /** Uses a storage without the sealing layer that other services use. */
+  /** Uses a storage backend without the sealing layer that other services use. */
   static readonly layer = (kinds: Kinds): Layer.Layer<SealedRows, never, Storage | Seal> =>
     Layer.effect(
       SealedRows,

@@ -209,7 +209,7 @@ const afterEnd = (health: CarrierHealth, permit: Permit, outcome: AskOutcome | n
 }
 
 /**
- * Counts an outcome towards the circuit. Ignores the outcome if the circuit is open, or if it opened and closed after
+ * Counts an outcome toward the circuit. Ignores the outcome if the circuit is open, or if it opened and closed after
  * the ask began.
  */
 const withOutcome = (health: CarrierHealth, { closed_at }: Permit, outcome: AskOutcome, now: number): Changed => {

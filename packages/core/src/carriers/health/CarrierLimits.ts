@@ -67,7 +67,7 @@ export interface CarrierLimits {
  */
 const waitForRoom = (typicalMs: number): number => Math.min(2_000, Math.max(250, Math.round(typicalMs / 4)))
 
-/** Makes the limits that all hosts on a storage share. */
+/** Makes the limits that all hosts on a storage backend share. */
 export const make = Effect.gen(function* () {
   const { read, apply } = yield* sharedHealth
 

@@ -64,7 +64,10 @@ export class Circuits extends Context.Service<
     >
   }
 >()("@quotewire/core/Circuits") {
-  /** Uses a storage without the sealing layer. The IDs of connections are all it reads, and these are not sealed. */
+  /**
+   * Uses a storage backend without the sealing layer. The IDs of connections are all it reads, and these are not
+   * sealed.
+   */
   static readonly layer: Layer.Layer<Circuits, never, Storage | CarrierAdapters> = Layer.effect(
     Circuits,
     Effect.suspend(() => make)

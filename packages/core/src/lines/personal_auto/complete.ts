@@ -132,8 +132,8 @@ const vehicleFacts = (
     primary_use: assumptions.fill(vehicle.primary_use, `${path}.primary_use`, "commute", "Driven to work"),
     annual_miles: assumptions.fill(vehicle.annual_miles, `${path}.annual_miles`, 12_000, "12,000 miles a year"),
     salvage_title: assumptions.fill(vehicle.salvage_title, `${path}.salvage_title`, false, "No salvage title"),
-    comprehensive_deductible_usd: deductible("comprehensive", "Comprehensive cover with a $500 deductible"),
-    collision_deductible_usd: deductible("collision", "Collision cover with a $500 deductible")
+    comprehensive_deductible_usd: deductible("comprehensive", "Comprehensive coverage with a $500 deductible"),
+    collision_deductible_usd: deductible("collision", "Collision coverage with a $500 deductible")
   }
 }
 
@@ -146,14 +146,14 @@ const autoCoverage = (
     coverage?.level,
     "coverage.level",
     "standard",
-    "Standard cover: $50,000 for each person, $100,000 for each accident, $50,000 for property"
+    "Standard coverage: $50,000 for each person, $100,000 for each accident, $50,000 for property"
   )
   const uninsured = (): boolean => {
     const sent = coverage?.uninsured_motorist
     if (sent !== undefined) return sent
     if (level === "state_minimum") return State.get(state).uninsured_motorist_required
     if (level === "enhanced") return true
-    return assumptions.fill(sent, "coverage.uninsured_motorist", true, "With uninsured motorist cover")
+    return assumptions.fill(sent, "coverage.uninsured_motorist", true, "With uninsured motorist coverage")
   }
   return { ...coverage, level, uninsured_motorist: uninsured() }
 }

@@ -168,7 +168,7 @@ export const limits = {
 const Coverage = Schema.Struct({
   level: Schema.optionalKey(
     Fact.choice(values.coverage_levels, {
-      title: "The level of cover; limits that are sent take precedence",
+      title: "The level of coverage; limits that are sent take precedence",
       "x-assume": { value: "standard" }
     })
   ),

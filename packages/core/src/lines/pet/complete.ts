@@ -45,7 +45,7 @@ export const assume = (facts: Pet, today: string, assumptions: Assumptions): Pet
     coverage: {
       ...coverage,
       plan: cover(coverage?.plan, "plan", "accident_illness", "Accidents and illness"),
-      wellness: cover(coverage?.wellness, "wellness", false, "Without wellness cover"),
+      wellness: cover(coverage?.wellness, "wellness", false, "Without wellness coverage"),
       deductible_usd: cover(coverage?.deductible_usd, "deductible_usd", 500, "$500 deductible a year"),
       reimbursement_percent: cover(
         coverage?.reimbursement_percent,

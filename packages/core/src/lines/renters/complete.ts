@@ -41,7 +41,7 @@ export const assume = (facts: Renters, today: string, assumptions: Assumptions):
         dwelling.short_term_rental,
         "dwelling.short_term_rental",
         false,
-        "Not let to guests"
+        "Not rented to guests"
       ),
       student_housing: assumptions.fill(
         dwelling.student_housing,
@@ -58,7 +58,7 @@ export const assume = (facts: Renters, today: string, assumptions: Assumptions):
         30_000,
         "$30,000 of belongings"
       ),
-      liability_usd: cover(coverage?.liability_usd, "liability_usd", 100_000, "$100,000 of liability cover"),
+      liability_usd: cover(coverage?.liability_usd, "liability_usd", 100_000, "$100,000 of liability coverage"),
       medical_payments_usd: cover(
         coverage?.medical_payments_usd,
         "medical_payments_usd",

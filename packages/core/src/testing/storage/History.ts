@@ -144,7 +144,7 @@ const Rare = Schema.Union([
 export const Step = Schema.Union([Write, Write, Write, Write, Read, Read, Rare])
 export type Step = typeof Step.Type
 
-/** A sequence of calls to a storage. */
+/** A sequence of calls to a storage backend. */
 export type History = ReadonlyArray<Step>
 
 /** Random histories. They get longer as the generator's size grows. */

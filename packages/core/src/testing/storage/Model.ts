@@ -44,10 +44,11 @@ const isAbout = (ids: ReadonlyArray<string>, { about }: Pick<RecordQuery, "about
   about === undefined || about.every((id) => ids.includes(id))
 
 /**
- * A reference model of a storage. It is as simple as possible: arrays and filters, without regard to performance.
+ * A reference model of a storage backend. It is as simple as possible: arrays and filters, without regard to
+ * performance.
  *
- * The model decides what is stored and which jobs can be claimed. It must be told which of those jobs a storage returns
- * first.
+ * The model decides what is stored and which jobs can be claimed. It must be told which of those jobs a storage backend
+ * returns first.
  */
 export class Model {
   versions: ReadonlyArray<Version> = []
@@ -261,8 +262,8 @@ export class Model {
   }
 
   /**
-   * Drops all versions that are older than these newest ones. Returns how many versions a storage would have kept of
-   * them.
+   * Drops all versions that are older than these newest ones. Returns how many versions a storage backend would have
+   * kept of them.
    */
   private dropOlder(workspaceId: WorkspaceId, kind: string, newest: ReadonlyArray<StoredRecord>): Erased["records"] {
     const isOlder = (version: Version) =>

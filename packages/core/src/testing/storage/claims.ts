@@ -9,8 +9,8 @@ const isLeased = (job: ModelJob, now: number) => job.leased_until !== null && jo
 const dueAt = (model: Model, { job, workspace_id }: ModelJob) => job.due_at - model.clockOffset(workspace_id)
 
 /**
- * The latest time from which a storage may count a job as due: its due time, or the end of its last lease if that is
- * later.
+ * The latest time from which a storage backend may count a job as due: its due time, or the end of its last lease if
+ * that is later.
  */
 const dueAtLatest = (model: Model, job: ModelJob) => Math.max(dueAt(model, job), job.leased_until ?? dueAt(model, job))
 

@@ -41,14 +41,14 @@ export const TestEvent = Schema.Struct({
 }).annotate({ identifier: "TestEvent" })
 export type TestEvent = typeof TestEvent.Type
 
-/** The answer to sending a test event. */
+/** The response to sending a test event. */
 export const TestResult = Schema.Struct({
   subscription_id: SubscriptionId.annotateKey({ description: "The subscription" }),
   event: TestEvent.annotateKey({ description: "The event that is sent" })
 })
 export type TestResult = typeof TestResult.Type
 
-/** The answer to replaying an event. */
+/** The response to replaying an event. */
 export const ReplayResult = Schema.Struct({
   subscription_id: SubscriptionId.annotateKey({ description: "The subscription" }),
   event_id: Schema.String.annotateKey({ description: "The event that is sent again" })

@@ -26,13 +26,13 @@ export const make = Effect.gen(function* () {
   const allowance = yield* Allowance
   const sender = yield* WebhookSender.loggable
 
-  /** The stored answer of an earlier call with the same key; null if there was no such call. */
+  /** The stored response of an earlier call with the same key; null if there was no such call. */
   const storedAnswer = <A>(call: Call, kind: Kind<string, A>, id: string) =>
     Effect.map(storage.get({ workspace_id: call.moment.workspace.id, kind: kind.name, id }), (stored) =>
       Option.isNone(stored) ? null : kind.json(stored.value)
     )
 
-  /** Queues a test or a replay. The same change stores the answer, in case it does not reach the caller. */
+  /** Queues a test or a replay. The same change stores the response, in case it does not reach the caller. */
   const enqueue = <A>(
     call: Call,
     delivery: Delivery.KeptDelivery,

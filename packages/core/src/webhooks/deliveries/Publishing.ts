@@ -15,8 +15,8 @@ import * as Recipients from "../subscriptions/Recipients.ts"
 type StorageService = Storage["Service"]
 
 /**
- * Wraps a storage so that every change with events also creates the deliveries. All services of the core commit through
- * it.
+ * Wraps a storage backend so that every change with events also creates the deliveries. All services of the core commit
+ * through it.
  *
  * Services that commit events therefore need not know about subscriptions. An event and its deliveries appear together,
  * in the feed and in the delivery log. The first delivered event also stores its workspace's pin, if no call has done

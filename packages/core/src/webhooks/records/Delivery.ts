@@ -19,7 +19,7 @@ export const Attempt = Schema.Struct({
     description: "The outcome"
   }),
   response_status_code: Schema.NullOr(Schema.Int).annotate({
-    description: "Null when the endpoint gave no HTTP answer"
+    description: "Null when the endpoint gave no HTTP response"
   }),
   response_duration_ms: Schema.Int.annotateKey({ description: "How long the endpoint took, in milliseconds" }),
   trigger: Schema.String.annotate({
@@ -32,7 +32,7 @@ export type Attempt = typeof Attempt.Type
 export const KeptAttempt = Schema.Struct({
   ...Attempt.fields,
   failure: Schema.optionalKey(Schema.Literals(sendFailures)).annotateKey({
-    description: "Why the endpoint gave no complete answer; only operators see it"
+    description: "Why the endpoint gave no complete response; only operators see it"
   })
 })
 export type KeptAttempt = typeof KeptAttempt.Type
@@ -153,13 +153,13 @@ export interface AttemptOutcome {
   /** When the attempt ended. The wait before a retry is counted from here. */
   readonly ended_at: number
   /**
-   * Whether a complete 2xx answer came in time. Everything else, including a redirect, is a failure (api.md,
+   * Whether a complete 2xx response came in time. Everything else, including a redirect, is a failure (api.md,
    * Confirmation).
    */
   readonly confirmed: boolean
   readonly response_status_code: number | null
   readonly response_duration_ms: number
-  /** Why the answer is missing or incomplete; null for a complete answer. */
+  /** Why the response is missing or incomplete; null for a complete response. */
   readonly failure: SendFailure | null
   readonly trigger: "manual" | "scheduled"
 }
@@ -204,7 +204,7 @@ export const finished = (delivery: KeptDelivery, status: "succeeded" | "failed" 
   next_attempt_at: null
 })
 
-/** The times of the replays that count towards the daily limit. `realNow` is in milliseconds. */
+/** The times of the replays that count toward the daily limit. `realNow` is in milliseconds. */
 export const recentReplays = ({ replays }: KeptDelivery, realNow: number): ReadonlyArray<number> =>
   replays.filter((replay) => replay > realNow - dayMs)
 

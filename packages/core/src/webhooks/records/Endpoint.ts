@@ -9,8 +9,8 @@ import * as Delivery from "./Delivery.ts"
 
 /*
  * A subscription's endpoint is stored as two records. The subscription contains the event types, the URL and the
- * secrets; the health says how the endpoint has answered. All attempts to an endpoint share these two records, and each
- * may change them.
+ * secrets; the health says how the endpoint has responded. All attempts to an endpoint share these two records, and
+ * each may change them.
  */
 
 /** A signing secret as stored. */
@@ -19,7 +19,7 @@ export const KeptSecret = Schema.Struct({
   /** When the secret stops signing, in milliseconds of workspace time; null for the newest secret. */
   expires_at: Schema.NullOr(Schema.Int),
   /**
-   * The `Idempotency-Key` of the rotation that made the secret. If the answer to the rotation was lost, a retry shows
+   * The `Idempotency-Key` of the rotation that made the secret. If the response to the rotation was lost, a retry shows
    * the same secret.
    */
   key: Schema.NullOr(Schema.String)
@@ -142,7 +142,7 @@ export const LastAttempt = Schema.Struct({
     description: "The outcome"
   }),
   response_status_code: Schema.NullOr(Schema.Int).annotateKey({
-    description: "The HTTP status of the answer; null if there was none"
+    description: "The HTTP status of the response; null if there was none"
   })
 })
 
@@ -235,7 +235,7 @@ export const resetHealth = (health: KeptHealth): KeptHealth => ({
   failing_since: null
 })
 
-/** The times of the tests that count towards the limit per minute. `realNow` is in milliseconds. */
+/** The times of the tests that count toward the limit per minute. `realNow` is in milliseconds. */
 export const recentTests = (health: KeptHealth, realNow: number): ReadonlyArray<number> =>
   health.tests.filter((test) => test > realNow - minuteMs)
 

@@ -91,7 +91,7 @@ export const restarted = (subscription: KeptSubscription, at: number): KeptSubsc
   return changed(subscription, { secrets, rotation: null, delivery_enabled: true, hangs: false }, at)
 }
 
-/** A subscription as its owner sees it. A secret is shown only in the answer to the call that created it. */
+/** A subscription as its owner sees it. A secret is shown only in the response to the call that created it. */
 export const viewOf = (
   subscription: KeptSubscription,
   signing_secret: string | null,

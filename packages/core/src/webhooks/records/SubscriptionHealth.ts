@@ -42,11 +42,11 @@ const stateOf = (
   return { state: "failing", reason: reasonOf(last_attempt.response_status_code) }
 }
 
-/** Explains why an attempt failed, based on the status of the endpoint's answer. */
+/** Explains why an attempt failed, based on the status of the endpoint's response. */
 const reasonOf = (responseStatusCode: number | null): string => {
-  if (responseStatusCode === null) return "The latest attempt got no HTTP answer."
+  if (responseStatusCode === null) return "The latest attempt got no HTTP response."
   const isSuccess = responseStatusCode >= 200 && responseStatusCode < 300
   return isSuccess
-    ? `The endpoint answered the latest attempt with ${responseStatusCode}, but the complete answer did not arrive within 15 seconds.`
-    : `The endpoint answered the latest attempt with ${responseStatusCode}.`
+    ? `The endpoint returned ${responseStatusCode}, but the complete response did not arrive within 15 seconds.`
+    : `The endpoint returned ${responseStatusCode}.`
 }

@@ -186,8 +186,8 @@ const makeChanges = Effect.gen(function* () {
     const subscription = yield* find(storage, workspace.id, id)
     if (subscription.status === "disabled") return Json.encode(Subscription.viewOf(subscription, null, now))
     const disabled = Endpoint.changed(subscription, { status: "disabled", rotation: null }, now)
-    // If this host dies, the job cancels the remaining deliveries. Otherwise the answer waits until all open deliveries
-    // are cancelled.
+    // If this host dies, the job cancels the remaining deliveries. Otherwise the response waits until all open
+    // deliveries are cancelled.
     const jobs = [cancelJob(subscription.id, now)]
     yield* commitAt({ storage, workspaces }, call.moment, { writes: [Endpoint.subscriptionToStored(disabled)], jobs })
     yield* cancelOpen(storage, { workspace_id: workspace.id, subscription_id: subscription.id }, now)

@@ -46,7 +46,7 @@ export const make = Effect.gen(function* () {
     ) {
       return yield* otherInput
     }
-    // The first call has finished, and only its answer did not arrive.
+    // The first call has finished, and only its response did not arrive.
     if (subscription.status === "active") return yield* withSecret(seal, workspace.id, subscription, now)
     if (subscription.status !== "unfinished" || now >= begun.until) return yield* Refusals.tooLate
     // Looks up the URL as the caller sent it, because normalizing it could hide the reason to refuse it.
@@ -95,7 +95,7 @@ const makeBegin = Effect.gen(function* () {
   })
 })
 
-/** Makes the answer that shows a subscription's secret. */
+/** Makes the response that shows a subscription's secret. */
 export const withSecret = Effect.fnUntraced(function* (
   seal: Seal["Service"],
   workspaceId: WorkspaceId,

@@ -26,7 +26,7 @@ export interface Endpoint {
   readonly received_bytes: () => number
 }
 
-/** Answers with a status, headers and a short body, and keeps the connection open. */
+/** Responds with a status, headers and a short body, and keeps the connection open. */
 export const answer =
   (status: number, headers: Readonly<Record<string, string>> = {}, body = "ok"): Script =>
   (socket) => {

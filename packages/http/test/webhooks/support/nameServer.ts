@@ -17,7 +17,7 @@ export interface Record {
 export const a = (...addresses: ReadonlyArray<string>) => addresses.map((data): Record => ({ type: "A", data }))
 export const aaaa = (...addresses: ReadonlyArray<string>) => addresses.map((data): Record => ({ type: "AAAA", data }))
 
-/** Answers a query for a name. */
+/** Responds to a query for a name. */
 export type Zone = (name: string, type: "A" | "AAAA") => Reply
 
 /** A scripted local name server, and a resolver that asks only this server. */
@@ -25,7 +25,7 @@ export interface NameServer {
   readonly resolver: Resolver
   /** Every query, as `type name`. */
   readonly queries: ReadonlyArray<string>
-  /** Changes the server's answers from now on. */
+  /** Changes the server's responses from now on. */
   readonly say: (zone: Zone) => void
 }
 

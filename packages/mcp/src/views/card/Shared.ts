@@ -2,7 +2,7 @@ import type { Quote } from "./Result.ts"
 
 /** What all quotes have in common. The card shows it once, so that the differences are easy to see. */
 export interface Shared {
-  /** The `coverKey` of each common cover. */
+  /** The `coverKey` of each common coverage. */
   readonly covers: ReadonlySet<string>
   readonly conditions: ReadonlySet<string>
   /** The labels of the common assumptions. */
@@ -18,7 +18,7 @@ export interface Shared {
 export type Subject = Quote["coverage"]["subjects"][number]
 export type Cover = Subject["coverages"][number]
 
-/** A key for a cover. It is equal for two covers of the same subject with the same amounts. */
+/** A key for a coverage. It is equal for two coverages of the same subject with the same amounts. */
 export const coverKey = ({ kind, label, subject_id }: Subject, cover: Cover): string =>
   JSON.stringify([subject_id, kind, label, cover])
 

@@ -60,7 +60,7 @@ const textItems = (items: ReadonlyArray<string>): ReadonlyArray<Child> => listed
 const sharedParts = ([first]: ReadonlyArray<Quote>, shared: Shared.Shared): ReadonlyArray<Child> => {
   const cover = first === undefined ? [] : drawCover(first.coverage.subjects, (key) => shared.covers.has(key))
   return [
-    ...(cover.length === 0 ? [] : [part("Cover", ...cover)]),
+    ...(cover.length === 0 ? [] : [part("Coverage", ...cover)]),
     ...texts("Conditions", [...shared.conditions]),
     ...texts("Assumed, so check that it is true", [...shared.assumptions])
   ]

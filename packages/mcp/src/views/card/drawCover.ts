@@ -2,7 +2,7 @@ import { dollars } from "../../answers/phrases.ts"
 import { type Child, element, isolated, longestName, sentence } from "./elements.ts"
 import { type Cover, coverKey, type Subject } from "./Shared.ts"
 
-/** Draws the covers that `isShown` accepts, grouped by subject. Subjects without such covers are omitted. */
+/** Draws the coverages that `isShown` accepts, grouped by subject. Subjects without such coverages are omitted. */
 export const drawCover = (
   subjects: ReadonlyArray<Subject>,
   isShown: (key: string) => boolean

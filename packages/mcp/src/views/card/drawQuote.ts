@@ -41,7 +41,7 @@ export const drawQuote = (quote: Quote, shared: Shared, context: DrawContext): H
       ...aboutPrice(quote, shared).map((line) => element("p", "minor", line))
     ),
     foldable(
-      "Cover, fees and terms",
+      "Coverage, fees and terms",
       context.is_alone,
       ...coverOf(quote, shared),
       part("Fees", ...feesOf(quote, context)),
@@ -102,9 +102,9 @@ const aboutPrice = ({ evidence, price }: Quote, { comparisons, labels }: Shared)
 
 const coverOf = ({ coverage: { subjects } }: Quote, { covers }: Shared): ReadonlyArray<HTMLElement> => {
   const own = drawCover(subjects, (key) => !covers.has(key))
-  if (own.length > 0) return [part(covers.size === 0 ? "Cover" : "Cover that differs", ...own)]
+  if (own.length > 0) return [part(covers.size === 0 ? "Coverage" : "Coverage that differs", ...own)]
   const said = covers.size === 0 ? "Not stated" : "The same in every quote"
-  return [part("Cover", element("p", "minor", said))]
+  return [part("Coverage", element("p", "minor", said))]
 }
 
 const feesOf = ({ price: { fees } }: Quote, { premium_includes_fees }: DrawContext): ReadonlyArray<Child> => {

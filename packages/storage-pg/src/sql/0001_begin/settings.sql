@@ -15,7 +15,8 @@ begin
     -- Turns off sequential scans. They look cheap while a table is small, and the plan is kept after the table has
     -- grown.
     execute format('alter function %s set enable_seqscan = off', f.signature);
-    -- Turns off joins that first read one side completely. A call names its rows, so each row is looked up by key.
+    -- Turns off hash joins and merge joins, which scan or sort whole inputs. A call names its rows, so each row is
+    -- looked up by key.
     execute format('alter function %s set enable_hashjoin = off set enable_mergejoin = off', f.signature);
     -- Makes each connection plan once, even behind a pooler that drops connection settings.
     execute format('alter function %s set plan_cache_mode = force_generic_plan', f.signature);
