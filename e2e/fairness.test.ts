@@ -11,7 +11,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("a service with 
       const host = yield* Host
       const organizations = [yield* host.newOrganization, yield* host.newOrganization]
       const beganAt = yield* Clock.currentTimeMillis
-      // Two organizations, each with five endpoints that never answer and five that do.
+      // Two organizations, each with five endpoints that never respond and five that do.
       const workspaces = yield* Effect.forEach(organizations, (keys) =>
         Effect.gen(function* () {
           const hanging = yield* Effect.forEach(Array.from({ length: 5 }), () =>

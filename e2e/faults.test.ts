@@ -108,7 +108,7 @@ describe("a host whose database", () => {
         const before = yield* call("/v1/quote-requests", starting())
         assert.strictEqual(before.status, 202)
 
-        // During the fault, starts are refused, and reads answer as expected.
+        // During the fault, start calls are refused, and reads work as expected.
         yield* Effect.promise(async () => begin(service))
         const path = `/v1/quote-requests/${before.body.id}?wait_seconds=0`
         yield* reading("/health/ready", reads)

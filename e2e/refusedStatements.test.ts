@@ -66,7 +66,7 @@ layer(Layer.provideMerge(host, database), { excludeTestServices: true, timeout: 
           const { allAre, receiver } = yield* subscribe(keys)
           const before = yield* startRequest(keys, { request_key: "before" })
 
-          // While writes are refused, calls that write answer 503, and reads work.
+          // While writes are refused, calls that write return 503, and reads work.
           yield* Effect.acquireRelease(sql(`insert into public.refusal values ('${state}', '${of}')`), () =>
             sql("delete from public.refusal")
           )

@@ -6,7 +6,7 @@ const { id: organization_id } = await quotewire.createOrganization("Acme")
 const { key } = await quotewire.createKey({ organization_id, environment: "sandbox", kind: "server" })
 const client = quotewire.client(key)
 
-// The first carrier raises its price ten minutes after the start. The quote keeps its ID and gets version 2.
+// The first carrier raises its price ten minutes after the request starts. The quote keeps its ID and gets version 2.
 const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
 const { id } = await client.start_quote_request({
   line: "renters",

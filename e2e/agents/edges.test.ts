@@ -81,7 +81,7 @@ layer(agentHosts(), { excludeTestServices: true })("the agent endpoint over HTTP
         { headers }
       )
       const { id, version } = started.body.result.structuredContent
-      // Every hundredth caller waits for a change and disconnects at the end. All other calls are answered.
+      // Every hundredth caller waits for a change and disconnects at the end. All other calls get a response.
       const hangUp = new AbortController()
       const answers = yield* Effect.forEach(
         Array.from({ length: 1_000 }, (_, number) => number),
@@ -107,11 +107,11 @@ layer(agentHosts(), { excludeTestServices: true })("the agent endpoint over HTTP
           assert.isNull(answer)
           continue
         }
-        if (answer === null || answer instanceof Response) return assert.fail("No answer")
+        if (answer === null || answer instanceof Response) return assert.fail("No response")
         assert.deepStrictEqual([answer.status, answer.body.id], [200, number])
         assert.strictEqual(answer.body.result.structuredContent.error.code, "not_found")
       }
-      // The host still answers.
+      // The host still responds.
       const after = yield* post(base_urls[0], toolsCall(1, "get_quote_request", { id, wait_seconds: 0 }), { headers })
       assert.strictEqual(after.body.result.structuredContent.quote_request.id, id)
     })

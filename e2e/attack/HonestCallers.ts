@@ -1,7 +1,7 @@
 import { Agent, request } from "node:http"
 import { setTimeout as after } from "node:timers/promises"
 
-/** How fast calls with a key are answered, and how many fail. */
+/** How fast calls with a key get a response, and how many fail. */
 export interface LatencyReport {
   readonly calls: number
   readonly failed: number

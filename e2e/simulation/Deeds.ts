@@ -104,7 +104,7 @@ const withSubscription = <A, E>(
   return subscribed === null ? Effect.succeed(nothing) : body(subscribed, parts.workspaces[subscribed.workspace].server)
 }
 
-/** Records when a deed was sent and answered. */
+/** Records when a deed was sent and when its response came. */
 const noted = <A, E>({ ledger, machine }: DeedParts, deed: string, about: string, body: Effect.Effect<A, E>) =>
   Effect.suspend(() => {
     const sent = Ledger.momentOf(machine)

@@ -129,12 +129,12 @@ const ofAccepted = (name: WorkspaceName, { requests }: Reading, ledger: Ledger.L
   if (wasReset(ledger, name)) return found
   for (const [request, all] of Map.groupBy(accepted, ({ request }) => request)) {
     const own = new Set(all.map(({ id }) => id))
-    if (own.size > 1) found.push(`The start of request ${request} was accepted as ${[...own].join(" and ")}`)
+    if (own.size > 1) found.push(`The start call of request ${request} was accepted as ${[...own].join(" and ")}`)
   }
   return found
 }
 
-/** Whether a reset may have erased a start call that was sent at a moment: the reset had not been answered by then. */
+/** Whether a reset may have erased a start call that was sent at a moment: the reset had not returned by then. */
 const mayHaveErased = (started: Ledger.Moment, { about, sent }: Ledger.Begun, { done }: Ledger.Ledger): boolean => {
   const reset = done.find((one) => one.about === about && one.sent.step === sent.step)
   return reset === undefined || isBefore(started, reset.answered)
@@ -230,7 +230,7 @@ const ofKeys = ({ begun, done, keyUses, reached }: Ledger.Ledger): ReadonlyArray
       : [`A key of ${workspace} was refused before it was revoked`]
   })
 
-/** An ask that loaded its facts before an erasure was answered takes this long to be made, if storage is quick. */
+/** An ask that loaded its facts before an erasure returned takes this long to be made, if storage is quick. */
 const loadingMs = 1_000
 
 /** After an erasure was answered, no carrier is asked about its person. */

@@ -79,7 +79,7 @@ export interface Begun {
   readonly sent: Moment
 }
 
-/** A control or a deed that was answered. */
+/** A control or a deed that got a response. */
 export interface Done extends Begun {
   readonly answered: Moment
 }

@@ -31,7 +31,7 @@ export const findings = ({ hosts }: Story, { accepted, asks }: Ledger.Ledger): R
       own.map(({ answered }) => answered.at),
       minuteMs - travelMs
     )
-    return most > allowed ? [`${name} made ${most} starts in a minute`] : []
+    return most > allowed ? [`${name} made ${most} start calls in a minute`] : []
   })
   return [...crowded, ...started]
 }

@@ -22,7 +22,7 @@ export interface CallOptions {
 
 /** What callers and operators can do. */
 export interface Service {
-  /** Calls an operation until it is answered or permanently refused. */
+  /** Calls an operation until it succeeds or is permanently refused. */
   readonly call: <Output, R extends Quotewire.Services>(
     operation: Operation.Operation<string, unknown, Output, R>,
     input: unknown,

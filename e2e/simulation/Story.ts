@@ -74,11 +74,11 @@ export type Deed =
       readonly workspace: WorkspaceName
       readonly line: (typeof lines)[number]
       readonly key: "server" | "platform" | "widget"
-      /** How many copies of the start are sent at the same time. */
+      /** How many copies of the start call are sent at the same time. */
       readonly copies: number
-      /** How many answers are lost on the way to the caller. */
+      /** How many responses are lost on the way to the caller. */
       readonly lost_answers: number
-      /** The special feature of the start. */
+      /** The special feature of the start call. */
       readonly as?: "one that cannot start" | "one where no carrier is"
     }
   | { readonly do: "read"; readonly request: number; readonly wait_seconds: number }

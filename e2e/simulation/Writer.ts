@@ -52,7 +52,7 @@ export const write = (seed: number, { requests }: StoryOptions): Story => {
   }
 }
 
-/** Many starts for one line in one workspace; null in most stories. */
+/** Many start calls for one line in one workspace; null in most stories. */
 type Crowd = "meets limits" | "opens a circuit" | null
 
 const crowdOf = (chance: Chance.Chance): Crowd => {

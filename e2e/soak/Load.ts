@@ -5,7 +5,7 @@ import * as Lags from "./Lags.ts"
 
 /** A running load on a host. */
 export interface Load {
-  /** The number of answered calls. */
+  /** The number of calls that got a response. */
   readonly calls: () => number
   /** The number of received webhooks. */
   readonly webhooks: () => number

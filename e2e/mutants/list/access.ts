@@ -51,7 +51,7 @@ export const access = inPackage("core")({
       to: "now > kept.expires_at",
       found_by: test(
         "packages/core/test/access/authority.test.ts",
-        "is returned again by a retry of the start call call, and is valid for a day of workspace time"
+        "is returned again by a retry of the start call, and is valid for a day of workspace time"
       )
     }
   ],

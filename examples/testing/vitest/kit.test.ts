@@ -10,7 +10,7 @@ import { acme } from "../../contract/acme.ts"
 const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
 const start = { line: "renters", request_key: "order-1", consent_receipt_id: "receipt-0001", application } as const
 
-test("a price goes up ten minutes after the start", async () => {
+test("a price goes up ten minutes after the request starts", async () => {
   await using world = await sandbox({ now: new Date("2026-11-20T12:00:00Z"), scenario: "price_update" })
   const { id } = await world.client.start_quote_request(start)
   await world.advance("1 minute")

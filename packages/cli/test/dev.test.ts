@@ -112,7 +112,7 @@ describe("quotewire dev", () => {
         return response.json()
       })
       const waiting = fetch(`${base_url}/v1/quote-requests/${request.id}?wait_seconds=20`, { headers })
-      // Once a later call is answered, the waiting read has reached the host.
+      // Once a later call has returned, the waiting read has reached the host.
       yield* Effect.promise(() => fetch(`${base_url}/v1/sandbox`, { headers }))
       started.child.kill("SIGTERM")
       assert.strictEqual((yield* Effect.promise(() => waiting)).status, 200)

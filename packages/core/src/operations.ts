@@ -258,11 +258,11 @@ export const listSandboxScenarios = Operation.make({
   })
 })
 
-/** Selects the scenario for starts that name no scenario (api.md, Scenarios). */
+/** Selects the scenario for start calls that name no scenario (api.md, Scenarios). */
 export const selectScenario = Operation.make({
   name: "select_scenario",
   summary: "Select a scenario",
-  description: "Sets the scenario of all later starts that name none.",
+  description: "Sets the scenario of all later start_quote_request calls that name none.",
   tag: "Sandbox",
   route: { method: "POST", path: "/v1/sandbox/scenarios", query: {}, status: 200 },
   authority: sandboxServer,

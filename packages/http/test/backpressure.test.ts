@@ -179,7 +179,7 @@ describe("unread responses", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("do not close a connection whose answer is still pending", () =>
+  it.live("do not close a connection whose response is still pending", () =>
     Effect.gen(function* () {
       const { port, noted, sockets, open } = yield* serving({ read_timeout_ms: 100 })
       const wire = yield* Wire.open(port)

@@ -101,7 +101,7 @@ describe("a stdio server", () => {
       yield* write(`${JSON.stringify(cancel)}\n${line(9)}`)
       assert.strictEqual((yield* read).id, 9)
       assert.deepStrictEqual(interrupted, [7])
-      // A program that disconnects need not wait: waiting calls are woken and answered, and then the server ends.
+      // A program that disconnects need not wait: waiting calls are woken and return, and then the server ends.
       yield* hangUp
       assert.strictEqual((yield* read).id, 8)
       yield* Fiber.join(served)

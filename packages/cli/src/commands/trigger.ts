@@ -45,7 +45,7 @@ const advance = Flag.String("advance").pipe(
   Flag.filterMap(readSeconds, () => "--advance must be a time such as 90s, 10m, 1h or 2d, at most 365d"),
   Flag.withMetavar("time"),
   Flag.withDescription(
-    "After the start, advance the sandbox clock by this time, such as 1h, so that everything due by then happens"
+    "After starting the request, advance the sandbox clock by this time, such as 1h, so that everything due by then happens"
   ),
   Flag.optional
 )

@@ -110,7 +110,7 @@ export const isConfirmed = ({ status }: Forwarded): boolean => status !== null &
 const failures = {
   connection_refused: "connection refused",
   timed_out: "no response in time",
-  no_answer: "no answer"
+  no_answer: "no response"
 } as const
 
 /** Describes the result of sending an event. */

@@ -13,7 +13,7 @@ export type OperationName = (typeof operatorOperations)[number]["name"]
 
 /** How long a call may take, in milliseconds. Erasing many requests and testing a connection take long. */
 const timeoutMs = 120_000
-/** The maximum size of an answer, in bytes. The largest answers are timelines with recorded bodies. */
+/** The maximum size of a response, in bytes. The largest responses are timelines with recorded bodies. */
 const maxAnswerBytes = 64 * 1024 * 1024
 
 /**

@@ -117,7 +117,7 @@ describe("quotewire trigger", () => {
     })
   )
 
-  it.live("shows a scenario's refusal on the first attempt", () =>
+  it.live("shows a scenario's refusal of the first call", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const away = yield* runInProcess(["trigger", "service_unavailable"], env)

@@ -5,7 +5,7 @@ import type { Moment } from "../access/Workspaces.ts"
  * The person's answer, for a host that asks for consent itself, for example in a form that an agent program shows.
  *
  * `pending`: the person was not asked yet. The operation then checks everything else and refuses the call, so that the
- * person is asked only if the start is otherwise valid.
+ * person is asked only if the call is otherwise valid.
  */
 export type PersonsAnswer = "pending" | "agreed" | "declined"
 

@@ -52,20 +52,20 @@ export const Capabilities = Schema.Struct({
         description: "Whether it identifies the person: `direct`, `indirect`, `sensitive`, or null"
       })
     })
-  ).annotateKey({ description: "The facts that a start call must have" }),
+  ).annotateKey({ description: "The facts that a start_quote_request call must have" }),
   required_facts_schema: Schema.Record(Schema.String, Schema.Unknown).annotate({
     description: "JSON Schema (2020-12) of `application`"
   }),
   actions: Schema.Array(Schema.String).annotateKey({ description: "The operations that the caller can use" }),
   consents: Schema.Array(
     Schema.Struct({
-      field: Schema.String.annotateKey({ description: "The field of the start" }),
-      required: Schema.Boolean.annotateKey({ description: "Whether a start call is refused without it" }),
+      field: Schema.String.annotateKey({ description: "The field of the start_quote_request input" }),
+      required: Schema.Boolean.annotateKey({ description: "Whether a start_quote_request call is refused without it" }),
       unlocks: Schema.optionalKey(Schema.Array(Schema.String)).annotateKey({
         description: "The carriers that are asked only with it"
       })
     })
-  ).annotateKey({ description: "The consents that a start call can carry" }),
+  ).annotateKey({ description: "The consents that a start_quote_request call can carry" }),
   disclosures: Schema.Array(
     Schema.Struct({
       key: Schema.String.annotateKey({ description: "The name of the text" }),

@@ -197,7 +197,7 @@ const givenByPerson: ReadonlySet<string> = new Set([
 /**
  * Makes the error for a start call with wrong fields.
  *
- * Fields about consent come first. If there are any, the retry action says to ask the person before sending the start
+ * Fields about consent come first. If there are any, the retry action says to ask the person before sending the call
  * again.
  */
 export const refuse = (wrong: WrongFields): ApiError.ApiError<"invalid_input"> => {

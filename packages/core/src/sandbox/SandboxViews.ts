@@ -10,7 +10,7 @@ export const SandboxWorkspace = Schema.Struct({
   partner_id: OrganizationId.annotateKey({ description: "The organization" }),
   environment: Schema.Literal("sandbox").annotateKey({ description: "Always `sandbox`" }),
   active_scenario: Schema.NullOr(Schema.String).annotateKey({
-    description: "The scenario that starts play; null if none is selected"
+    description: "The scenario that new requests play; null if none is selected"
   }),
   clock_offset_seconds: Schema.Int.annotateKey({
     description: "How far the sandbox's clock is ahead of real time, in seconds"

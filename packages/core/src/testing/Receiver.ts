@@ -36,10 +36,10 @@ const answer = (status: number, headers: Readonly<Record<string, string>> = {}, 
 
 /** Confirms the delivery. */
 export const succeed: Respond = answer(204)
-/** Answers with a status such as 503, and optionally with headers such as `retry-after`. */
+/** Responds with a status such as 503, and optionally with headers such as `retry-after`. */
 export const fail = (status: number, headers?: Readonly<Record<string, string>>): Respond =>
   answer(status, headers, "no")
-/** Answers with a redirect, which counts as a failure. */
+/** Responds with a redirect, which counts as a failure. */
 export const redirect = (to: string, status = 307): Respond => answer(status, { location: to })
 /** Accepts the request, but never answers it. */
 export const hang: Respond = { does: "hang" }

@@ -45,7 +45,7 @@ export interface WorldOptions {
   readonly cryptography?: Layer.Layer<Cryptography>
   /**
    * The keys that seal facts. By default all worlds have the same key, so that several worlds can share a storage
-   * backend backend.
+   * backend.
    */
   readonly seal_keys?: Layer.Layer<SealKeys>
   /** Sends webhooks; by default nothing is sent. */

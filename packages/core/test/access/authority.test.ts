@@ -264,7 +264,7 @@ describe("a read handle", () => {
   }
 
   testInWorld(
-    "is returned again by a retry of the start call call, and is valid for a day of workspace time",
+    "is returned again by a retry of the start call, and is valid for a day of workspace time",
     Effect.gen(function* () {
       const as = "platform"
       const input = { request_key: "once" }

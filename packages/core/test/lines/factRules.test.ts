@@ -184,7 +184,7 @@ describe("pets", () => {
     assert.deepStrictEqual(invalidPaths("pet", withPet({ birth_month: "2026-12" })), ["application.pets.0.birth_month"])
   })
 
-  it("must have a known breed, and the answer lists similar ones", () => {
+  it("must have a known breed, and the error lists similar ones", () => {
     accepted("pet", withPet({ breed: "frenchie" }))
     const near = allowedAt("pet", withPet({ breed: "Frensh Buldog" }), "application.pets.0.breed")
     assert.strictEqual(near?.[0], "French Bulldog")

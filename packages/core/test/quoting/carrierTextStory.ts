@@ -16,7 +16,7 @@ import { type InWorld, live, read, runDue, start } from "./support.ts"
 
 /*
  * Carriers that put a unique word into every text that they can write, and a search for these words in a storage
- * backend backend.
+ * backend.
  */
 
 /** Sends an HTTP request, whose answer also contains words, and then replies. */

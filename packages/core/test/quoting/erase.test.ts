@@ -174,7 +174,7 @@ describe("erasing a quote request", () => {
   )
 
   testInWorld(
-    "invalidates the read handle, and a retry of the start call call starts nothing",
+    "invalidates the read handle, and a retry of the start call starts nothing",
     Effect.gen(function* () {
       const options = { as: "platform" } as const
       const input = { line: "renters", request_key: "once" } as const

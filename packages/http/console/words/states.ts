@@ -49,14 +49,14 @@ const deliveries: Readonly<Record<string, State>> = {
 export const ofDelivery = (status: string): State => deliveries[status] ?? { tone: "none", text: status }
 
 const failures: Readonly<Record<string, string>> = {
-  timeout: "no answer in time",
+  timeout: "no response in time",
   busy: "no free connection",
   refused_address: "its address is not allowed",
   dns_failed: "its host name does not resolve",
   connection_failed: "no connection",
   tls_failed: "its certificate is not trusted",
-  too_large: "its answer is too large",
-  bad_response: "its answer is not HTTP"
+  too_large: "its response is too large",
+  bad_response: "its response is not HTTP"
 }
 
 /** Why an attempt to reach an endpoint got no complete response. */
@@ -84,7 +84,7 @@ export const ofEndpoint = (state: string): State => endpoints[state] ?? { tone: 
 
 /** The status of an HTTP response; null if there was no response. */
 export const ofHttp = (status: number | null): State => {
-  if (status === null) return { tone: "bad", text: "no answer" }
+  if (status === null) return { tone: "bad", text: "no response" }
   return { tone: status < 300 ? "good" : status < 500 ? "odd" : "bad", text: `${status}` }
 }
 

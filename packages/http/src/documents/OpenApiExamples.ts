@@ -2,7 +2,7 @@ import { type JsonSchema, Predicate } from "effect"
 import recorded from "./data/examples.json" with { type: "json" }
 import { at, list, type Node } from "./JsonNode.ts"
 
-/** A recorded call of an operation: its input and its answer. */
+/** A recorded call of an operation: its input and its response. */
 export interface Example {
   readonly input: Readonly<Record<string, unknown>>
   readonly answer: unknown

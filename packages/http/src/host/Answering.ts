@@ -61,7 +61,7 @@ export interface Answering<R> {
     ended: () => void
   ) => (() => void) | null
   /**
-   * Creates the answer from a route's outcome. A failure becomes a refusal. A defect (a bug) is logged and answered
+   * Creates the response from a route's outcome. A failure becomes a refusal. A defect (a bug) is logged and reported
    * without details.
    */
   readonly answer: (exchange: Exchange, exit: Ended) => Answer.Answer
@@ -227,7 +227,7 @@ const makeRuns = <R>(
   }
 }
 
-/** Creates answers from outcomes and refusals. */
+/** Creates responses from outcomes and refusals. */
 const makeAnswers = (
   settings: Answer.Refusals,
   ids: Ids.Ids["Service"],

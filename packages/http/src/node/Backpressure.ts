@@ -38,7 +38,7 @@ const waitingBytes = 16 * 1024
  * with what they know about the request.
  *
  * This is a class, because once many object literals have survived, V8 allocates all later ones in the old generation,
- * where they keep every answered request in memory until a full collection. With object literals and callers that read
+ * where they keep every finished request in memory until a full collection. With object literals and callers that read
  * nothing, p99 latency was 2.5 times as high.
  */
 export class PipelinedRequest {
@@ -142,8 +142,8 @@ export class Backpressure<P extends PipelinedRequest> {
   }
 
   /**
-   * Runs an action when every request that has fully arrived on this connection is answered. The action's argument says
-   * whether the latest request had its response before it had fully arrived.
+   * Runs an action when every request that has fully arrived on this connection has its response. The action's argument
+   * says whether the latest request had its response before it had fully arrived.
    */
   whenAnswered(socket: Socket, act: (isAnsweredEarly: boolean) => void): void {
     const connection = this.connections.get(socket)

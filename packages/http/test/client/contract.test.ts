@@ -84,7 +84,7 @@ describe.each([
       log.deliveries.map(({ event_id }) => event_id),
       wanted.map((event) => event.id).toReversed()
     )
-    // The request log, by request. A call is logged after its answer.
+    // The request log, by request. A call is logged after its response.
     const calls = await vi.waitUntil(
       async () => {
         const { requests } = await client.list_api_requests(about)
@@ -300,7 +300,7 @@ describe("closing an embedded service", () => {
     const { id: organization_id } = await service.createOrganization("Acme")
     const { key } = await service.createKey({ organization_id, environment: "sandbox", kind: "server" })
     const next = service.client(key).events({ poll_ms: 3_600_000 })[Symbol.asyncIterator]().next()
-    // The empty page of the feed is read before this call is answered.
+    // The empty page of the feed is read before this call returns.
     await service.client(key).get_sandbox({})
     await service.close()
     const error: unknown = await next.catch((error) => error)

@@ -11,7 +11,7 @@ const host = "https://shop.example"
 
 const textOf = (answer: Response) => Effect.promise(() => answer.text())
 
-/** Requests of every kind that a host answers or refuses. */
+/** Requests of every kind that a host handles or refuses. */
 const requestsWith = (key: string): ReadonlyArray<readonly [string, RequestInit]> => {
   const headers = json(key)
   const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })
@@ -46,7 +46,7 @@ const requestsWith = (key: string): ReadonlyArray<readonly [string, RequestInit]
   ]
 }
 
-/** Headers of one answer or connection. The server adds the length of responses with a body. */
+/** Headers of one response or connection. The server adds the length of responses with a body. */
 const own = /^(?:request-id|date|connection|keep-alive|transfer-encoding|content-length)$/
 
 /** What must be the same on both handlers. */

@@ -13,7 +13,7 @@ type CarrierResult = QuoteRequest["carriers"][number]
 /**
  * A quote request with its quotes: its status, and whether to wait, ask the person or show the quotes.
  *
- * With `since_version` and `only_changes`, the answer contains only what changed since that version, because repeated
+ * With `since_version` and `only_changes`, the response contains only what changed since that version, because repeated
  * quotes would fill the model's context.
  */
 export const present = Answer.make((whole: Resource.QuoteRequestWithQuotes, { input, kind, lines, shows_views }) => {
@@ -95,7 +95,7 @@ const withoutRepeats = (quote: Quote, earlier: ReadonlyArray<Quote>) => {
 
 const coverAndAssumptions = ({ coverage, evidence }: Quote) => [coverage, evidence.assumptions]
 
-/** Whether two parts of answers have the same JSON. */
+/** Whether two parts of responses have the same JSON. */
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
 const isOver = ({ status }: QuoteRequest): boolean => status === "completed" || status === "failed"

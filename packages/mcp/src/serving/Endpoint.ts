@@ -280,7 +280,7 @@ const makeAnswerBatch = <R>(
   Effect.fnUntraced(function* (head: Head, batch: JsonRpc.Batch) {
     const ids = yield* Ids.Ids
     const answerOne = Effect.fnUntraced(function* (message: JsonRpc.Batch[number], index: number) {
-      // All responses are sent in one JSON list, so no message may be answered with events or a challenge to sign in. A
+      // All responses are sent in one JSON list, so no response may be a stream of events or a challenge to sign in. A
       // challenge would replace the list even though other messages have taken effect.
       const single = { ...head, headers: { ...head.headers, accept: null }, obtainable_kinds: [] }
       const own = index === 0 ? single : { ...single, request_id: ids.request() }

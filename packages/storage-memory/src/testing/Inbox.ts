@@ -13,7 +13,7 @@ export interface InboxOptions {
   /** The types of events to subscribe to; all by default. */
   readonly event_types?: ReadonlyArray<Event.EventType>
   /**
-   * How the inbox answers, such as `{ in_order: [Receiver.fail(503), Receiver.hang] }`. By default it confirms
+   * How the inbox responds, such as `{ in_order: [Receiver.fail(503), Receiver.hang] }`. By default it confirms
    * everything.
    */
   readonly script?: Receiver.Script
@@ -32,7 +32,7 @@ export interface Inbox {
     isEnough: (webhooks: ReadonlyArray<ReceivedWebhook>) => boolean,
     options?: { readonly signal?: AbortSignal }
   ) => Promise<ReadonlyArray<ReceivedWebhook>>
-  /** Changes how the inbox answers from now on. */
+  /** Changes how the inbox responds from now on. */
   readonly play: (script: Receiver.Script) => void
 }
 

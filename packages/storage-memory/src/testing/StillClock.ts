@@ -20,7 +20,7 @@ interface Sleeper {
  * Creates a clock that stands still at a time, in milliseconds.
  *
  * A sleep ends when its time has passed in real time or through `pass`, whichever is first. So a carrier that never
- * answers still times out.
+ * responds still times out.
  */
 export const make = (now: number): StillClock => {
   let passedMs = 0

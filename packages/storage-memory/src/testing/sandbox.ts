@@ -254,7 +254,7 @@ const optionsOf = <OwnLine extends AnyLine>(
   }
 }
 
-/** Creates a webhook sender whose waits take no time, so that an endpoint that never answers times out immediately. */
+/** Creates a webhook sender whose waits take no time, so that an endpoint that never responds times out immediately. */
 const withoutWaiting = (
   sender: Layer.Layer<WebhookSender.WebhookSender>,
   clock: Clock.Clock

@@ -51,7 +51,7 @@ export class DueWork {
     return { jobs: [], next_due_at: this.nextDueAt, busy: false }
   }
 
-  /** Begins a claim. Returns a function to call at its end, with the claim's answer or with null if it failed. */
+  /** Begins a claim. Returns a function to call at its end, with the claim's result or with null if it failed. */
   readonly asking = ({ lease_ms, now }: Storage.ClaimQuery): ((claimed: Storage.JobClaim | null) => void) => {
     // Concurrent claims may return out of order, so the next claim must ask again.
     this.isHinted = this.running > 0

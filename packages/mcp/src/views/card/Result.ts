@@ -34,14 +34,14 @@ export const read = (result: unknown): Result => {
   if (isError === true) return { _tag: "message", title: "There are no quotes to show", text: errorIn(answer) }
   const card = isFields(_meta) ? _meta["quotewire/card"] : undefined
   const extras = isExtras(card) ? card : noExtras
-  // If the model's answer contains only changes, `_meta` contains the whole request for the card.
+  // If the model's response contains only changes, `_meta` contains the whole request for the card.
   const whole = isWhole(card) ? card : answer
   if (isWhole(whole)) {
     const questions = isFields(answer) && Array.isArray(answer.questions) ? answer.questions.filter(isQuestion) : []
     return { _tag: "quotes", request: whole.quote_request, quotes: whole.quotes, questions, extras }
   }
   if (isQuote(answer)) return { _tag: "quotes", request: null, quotes: [answer], questions: [], extras }
-  return { _tag: "message", title: "This answer has no quotes", text: textIn(content) }
+  return { _tag: "message", title: "This response has no quotes", text: textIn(content) }
 }
 
 const nothing: Fields = {}

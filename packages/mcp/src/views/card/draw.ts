@@ -13,7 +13,7 @@ export interface Drawn {
   readonly body: ReadonlyArray<Child>
 }
 
-/** Draws a tool's result. Quotes stay in the order of the answer, and no quote is highlighted. */
+/** Draws a tool's result. Quotes stay in the order of the response, and no quote is highlighted. */
 export const draw = (result: Result, context: Omit<DrawContext, "premium_includes_fees" | "is_alone">): Drawn => {
   if (result._tag === "message") return { title: result.title, state: [isolated(result.text)], body: [] }
   const { extras, questions, quotes, request } = result

@@ -53,7 +53,7 @@ const start = (page: Window): void => {
       if (result !== null) show(result)
     },
     onResult: (params) => show(read(params)),
-    onCancelled: () => show({ _tag: "message", title: "No answer", text: "The call was stopped." })
+    onCancelled: () => show({ _tag: "message", title: "No response", text: "The call was stopped." })
   })
   new ResizeObserver(() => host.resized(Math.ceil(root.getBoundingClientRect().height))).observe(root)
 }

@@ -1,7 +1,7 @@
 -- Leases up to `most` ordered jobs of one workspace. Without `ahead_ms`, these are the jobs with the earliest due time,
 -- if no earlier job is leased. With `ahead_ms`, they are all jobs that become due within that time, in order. Also
 -- returns whether the workspace is `busy`: some of its ordered jobs are leased, by this or another claim, or wait
--- behind a job of an unknown kind. Unlike `claim_1`, waits for the lane's lock, so that the answer is certain.
+-- behind a job of an unknown kind. Unlike `claim_1`, waits for the lane's lock, so that the result is certain.
 create function quotewire.claim_ordered_1(
   at bigint, lease_ms bigint, most integer, kinds text[], of_workspace text, ahead_ms bigint
 )
