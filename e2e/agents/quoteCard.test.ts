@@ -88,7 +88,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
       for (const { label } of contentOf(result).quotes[0].evidence.assumptions) assert.include(page, label)
       assert.match(
         page,
-        /The same for every quote\s+Cover\s+Rented apartment in NY\s+Personal property\s+up to \$30,000/
+        /The same for every quote\s+Coverage\s+Rented apartment in NY\s+Personal property\s+up to \$30,000/
       )
       assert.match(page, /Policy fee\s+\$5\s+The price includes them\./)
       assert.match(page, /\$13\.84 a month\s+\$166\.04 for 12 months/)

@@ -40,7 +40,7 @@ export interface Feed {
   readonly cursor: { readonly load: () => string | null; readonly save: (cursor: string) => void }
 }
 
-/** Processes missed events. Run it at every start call, after an outage, and once an hour. */
+/** Processes missed events. Run it at every start, after an outage, and once an hour. */
 export const catchUp = async (inbox: Inbox, { feed, cursor }: Feed): Promise<void> => {
   let page = await feed(cursor.load())
   if (page === null) {
