@@ -272,7 +272,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
       const { cancel, open } = yield* CardProgram
       yield* open("get_quote_request")
       yield* cancel
-      assert.match(yield* text, /^No answer\s+The call was stopped\./)
+      assert.match(yield* text, /^No response\s+The call was stopped\./)
     })
   )
 })
