@@ -210,6 +210,8 @@ describe("a read-only database", () => {
       yield* set("on")
       yield* eventually(Effect.asVoid(storage.workspaces(null, 1)))
       yield* eventually(unavailable(storage.commit(step(0, 2))))
+      const error = yield* Effect.flip(storage.commit(step(0, 2)))
+      assert.strictEqual(error.message, "Storage is unavailable: SQLSTATE 25006.")
       const read = storage.get({ workspace_id: workspace(1), kind: "idempotency_record", id: "0" })
       assert.strictEqual(Option.getOrNull(yield* read)?.version, 1)
     })

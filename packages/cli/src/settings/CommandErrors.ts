@@ -1,7 +1,7 @@
 import { Data } from "effect"
 
 /** A command failed. The message is one sentence that says why. The exit code is 1. */
-export class CommandFailed extends Data.TaggedError("Failed")<{ readonly message: string }> {}
+export class CommandFailed extends Data.TaggedError("CommandFailed")<{ readonly message: string }> {}
 
 /** The database became unavailable during a command that can be run again to resume where it stopped. */
 export const interrupted = new CommandFailed({

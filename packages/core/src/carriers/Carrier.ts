@@ -105,14 +105,23 @@ export type NextAction = typeof NextAction.Type
 export const CarrierOffer = Schema.Struct({
   /** The carrier's own reference for the offer, used to refresh it. */
   offer_ref: Schema.String,
+  /** The name of the product; null if the carrier has no name for it. */
   product: Schema.NullOr(Schema.String),
+  /** The price for the whole term; null if the offer has no price. */
   premium: Schema.NullOr(Money),
+  /** The length of the policy's term in months; null if it is not known. */
   term_months: Schema.NullOr(Schema.Int),
+  /** How often the person pays, such as `monthly`. */
   billing_cycle: Schema.NullOr(Schema.String),
+  /** Fees besides the premium. */
   fees: Schema.Array(Schema.Struct({ code: Schema.String, amount: Money })),
+  /** Sentences from the carrier to the person. */
   conditions: Schema.Array(Schema.String),
+  /** What is insured, such as a vehicle, each with its coverages. */
   subjects: Schema.Array(CoveredSubject),
+  /** What the carrier assumed about facts that it did not receive. */
   assumptions: Schema.Array(Assumption),
+  /** When the offer expires; null if the carrier names no time. */
   expires_at: Schema.NullOr(Timestamp),
   /** A sentence that tells the person how reliable the price is. */
   evidence_label: Schema.String,
@@ -272,19 +281,27 @@ export interface CarrierLine {
   readonly wants?: ReadonlyArray<string>
   /** When the carrier is unavailable. During these windows it is not asked, and the reason is `maintenance`. */
   readonly maintenance?: ReadonlyArray<MaintenanceWindow>
+  /**
+   * Whether the carrier uses credit information. If so, it is asked only after the credit disclosure, except in states
+   * that prohibit this use.
+   */
   readonly uses_credit: boolean
+  /** How the carrier answers: in the call itself, to a later `poll`, or with a callback. */
   readonly mode: "sync" | "poll" | "callback"
   /**
    * Whether the carrier recognizes a repeated ask. Only then does the service hedge asks, or ask again after an unknown
    * outcome.
    */
   readonly idempotent: boolean
+  /** The longest that one attempt may take: at most 15,000. */
   readonly attempt_timeout_ms: number
   /** How long an answer usually takes. No attempt starts if less time than this is left. */
   readonly typical_ms: number
   /** The 95th percentile of the carrier's latency, after which an idempotent ask is hedged; null to never hedge. */
   readonly hedge_after_ms: number | null
+  /** The maximum number of calls a minute. Calls beyond it wait. */
   readonly rate_per_minute: number
+  /** The maximum number of concurrent calls. Calls beyond it wait. */
   readonly max_concurrent: number
 }
 

@@ -115,6 +115,7 @@ export interface CarrierDefinition<
    * identifier there, such as `mga:acme-general`.
    */
   readonly id: string
+  /** The carrier's name, as people see it. */
   readonly name: string
   /** The carrier's entries in public registries; empty by default. */
   readonly registry_ids?: ReadonlyArray<string>
@@ -123,6 +124,7 @@ export interface CarrierDefinition<
    * fictional carriers.
    */
   readonly environments?: ReadonlyArray<Environment>
+  /** The insurance lines that the carrier quotes, each with its terms. */
   readonly lines: { readonly [N in Name]: LineTerms<N> }
   /** The hosts that links to the carrier may point to; empty by default. */
   readonly handoff_hosts?: ReadonlyArray<string>
@@ -136,9 +138,11 @@ export interface CarrierDefinition<
    * value.
    */
   readonly testConnection?: (call: ConnectionCall<Fields, Http>) => Answer<ConnectionTest>
+  /** The carrier's API. With it, every function receives an HTTP client for this API. */
   readonly http?: Http
   /** Declines a risk without a call, or returns null to ask the carrier. Must be pure. */
   readonly appetite?: (review: CarrierReview<Name, Fields>) => Decline | null
+  /** Asks the carrier for its offers. Return a `Reply`; anything thrown is an outcome without offers. */
   readonly ask: (call: CarrierCall<Name, Fields, Http>) => Answer<CarrierReply>
   /** Fetches the answer to an ask that the carrier accepted. `ref` is the reference in its `pending` reply. */
   readonly poll?: (call: CarrierCall<Name, Fields, Http> & { readonly ref: string }) => Answer<CarrierReply>

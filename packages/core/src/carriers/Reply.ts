@@ -82,7 +82,7 @@ export type Question = Extract<CarrierReply, { readonly kind: "question" }>["que
 /** The carrier needs the answers to one or more questions. */
 export const question = (...questions: ReadonlyArray<Question>): CarrierReply => ({ kind: "question", questions })
 
-/** The sandbox carriers that offer a line, fastest first, prepared to play a scenario. */
+/** The carrier gives no answer now. `retry_after_ms` is how long the carrier asks the service to wait. */
 export const unavailable = (reason: NoAnswerReason, retry_after_ms?: number | null): Unavailable => ({
   kind: "unavailable",
   reason,

@@ -145,8 +145,11 @@ export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
       yield* signal.next(isLeft ? contendedPauseMs : Math.min(pollMs, Math.max(0, nextDueAt - now)))
     }).pipe(Effect.provideService(Slot, waiting.slot))
 
-    const unlessDown = Effect.catchTag(round, "StorageUnavailable", () =>
-      Effect.andThen(Effect.logWarning("Storage is unreachable; jobs wait"), Effect.sleep(pollMs))
+    const unlessDown = Effect.catchTag(round, "StorageUnavailable", ({ why = "no answer" }) =>
+      Effect.andThen(
+        Effect.annotateLogs(Effect.logWarning("Storage is unreachable; jobs wait"), { why }),
+        Effect.sleep(pollMs)
+      )
     )
     // Finalizers run in reverse order, so this one runs after the loop is interrupted and no more jobs are claimed.
     yield* Effect.addFinalizer(() =>

@@ -12,10 +12,14 @@ export const directoryWorkspace: WorkspaceId = WorkspaceId.make(`wks_${"0".repea
 export class VersionConflict extends Data.TaggedError("VersionConflict")<{
   readonly kind: string
   readonly id: string
-}> {}
+}> {
+  override readonly message = `The ${this.kind} ${this.id} has changed since it was read.`
+}
 
 /** The job's lease has expired, and another host may hold the job. Drop the result. */
-export class LeaseLost extends Data.TaggedError("LeaseLost")<{ readonly lease: Lease }> {}
+export class LeaseLost extends Data.TaggedError("LeaseLost")<{ readonly lease: Lease }> {
+  override readonly message = `The lease of the job with the number ${this.lease.number} has expired.`
+}
 
 /** Storage cannot be reached for now. */
 export class StorageUnavailable extends Data.TaggedError("StorageUnavailable")<{
@@ -24,7 +28,11 @@ export class StorageUnavailable extends Data.TaggedError("StorageUnavailable")<{
    * The unavailable cell, if only one cell is unavailable. Until it is available again, claims return none of its jobs.
    */
   readonly cell?: string
-}> {}
+  /** What the database reports, such as `SQLSTATE 53100`. It contains no values. Hosts log it. */
+  readonly why?: string
+}> {
+  override readonly message = `Storage is unavailable${this.why === undefined ? "" : `: ${this.why}`}.`
+}
 
 /** Identifies one record, in its newest version or in the given version. */
 export interface RecordKey {

@@ -60,14 +60,14 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
     yield* Effect.annotateLogs(Effect.logInfo("A cell is reachable again"), { cell: cell.name })
   })
 
-  const markUnavailable = (cell: CellState, storage: Port) =>
+  const markUnavailable = (cell: CellState, storage: Port, why = "no answer") =>
     Effect.suspend(() => {
       if (cell.isUnavailable) return Effect.void
       cell.isUnavailable = true
       run(recover(cell, storage))
       return Effect.andThen(
         measure(cell.name, false),
-        Effect.annotateLogs(Effect.logWarning("A cell is unreachable; its jobs wait"), { cell: cell.name })
+        Effect.annotateLogs(Effect.logWarning("A cell is unreachable; its jobs wait"), { cell: cell.name, why })
       )
     })
 
@@ -77,10 +77,12 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
       call: Effect.Effect<A, E | Storage.StorageUnavailable>
     ): Effect.Effect<A, E | Storage.StorageUnavailable> =>
       Effect.suspend(() => (cell.isUnresponsive ? Effect.fail(unavailable) : call)).pipe(
-        Effect.catchIf(isStorageUnavailable, ({ retry_after_seconds }) =>
+        Effect.catchIf(isStorageUnavailable, ({ retry_after_seconds, why }) =>
           Effect.andThen(
-            markUnavailable(cell, storage),
-            Effect.fail(new Storage.StorageUnavailable({ retry_after_seconds, ...name }))
+            markUnavailable(cell, storage, why),
+            Effect.fail(
+              new Storage.StorageUnavailable({ retry_after_seconds, ...name, ...(why !== undefined && { why }) })
+            )
           )
         )
       )

@@ -72,6 +72,16 @@ export class StatementRefused extends Error {
   }
 }
 
+/** Why PostgreSQL is unavailable, without any values: its SQLSTATE, or the code of the connection's error. */
+const whyOf = ({ reason }: SqlError): string => {
+  const { cause } = reason
+  const code = Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? cause.code : undefined
+  if (code === undefined) return "the connection was lost"
+  return /^[0-9A-Z]{5}$/.test(code) && /[0-9]/.test(code) ? `SQLSTATE ${code}` : code
+}
+
 /** Translates a statement's failure: `StorageUnavailable` if it is temporary. Otherwise the effect dies. */
 export const refused = (error: SqlError, engine: Engine): Effect.Effect<never, Storage.StorageUnavailable> =>
-  passes(error, engine) ? Effect.fail(unavailable) : Effect.die(new StatementRefused(error, stateOf(error)))
+  passes(error, engine)
+    ? Effect.fail(new Storage.StorageUnavailable({ retry_after_seconds: retryAfterSeconds, why: whyOf(error) }))
+    : Effect.die(new StatementRefused(error, stateOf(error)))
