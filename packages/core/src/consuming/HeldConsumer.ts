@@ -15,7 +15,7 @@ type Records = Effect.Effect<ReadonlyArray<Change.StoredRecord>, StorageUnavaila
 /**
  * This process no longer holds the consumer. The lease has expired, and another process may have claimed the consumer.
  */
-export class ConsumerLeaseLost extends Data.TaggedError("ConsumerLeaseLost") {}
+export class ConsumerLost extends Data.TaggedError("ConsumerLost") {}
 
 /** A workspace's consumer as long as this process holds its lease: the current state, and how to store it. */
 export interface HeldConsumer {
@@ -24,14 +24,14 @@ export interface HeldConsumer {
   /** Replaces the current state. The next `store` stores it, or `maintain` does so within a second. */
   readonly set: (consumer: Consumer.Consumer) => void
   /** Fails if the lease has expired or is lost. */
-  readonly check: Effect.Effect<void, ConsumerLeaseLost>
+  readonly check: Effect.Effect<void, ConsumerLost>
   /**
    * Stores the state, and the records in the same change. After a conflict, the records are made again. Waits as long
    * as storage is unavailable.
    */
-  readonly store: (records?: Records) => Effect.Effect<void, ConsumerLeaseLost>
+  readonly store: (records?: Records) => Effect.Effect<void, ConsumerLost>
   /** Stores the state every second and renews the lease. Fails once the lease is lost. */
-  readonly maintain: Effect.Effect<never, ConsumerLeaseLost>
+  readonly maintain: Effect.Effect<never, ConsumerLost>
   /** Stores the state and releases the lease, if possible. */
   readonly release: Effect.Effect<void>
 }
@@ -51,7 +51,7 @@ export const make = (
 
   const lose = Effect.suspend(() => {
     held = Held.lost(held)
-    return Effect.fail(new ConsumerLeaseLost())
+    return Effect.fail(new ConsumerLost())
   })
   const check = Effect.suspend(() => (Held.hasEnded(held, now()) ? lose : Effect.void))
 
@@ -77,14 +77,11 @@ export const make = (
     oneAtATime.withPermit(retryOnConflict(Effect.suspend(() => write(records, isLast))))
 
   const store = (records?: Records) => {
-    const again: Effect.Effect<void, ConsumerLeaseLost> = Effect.catchTag(
-      storeOnce(records),
-      "StorageUnavailable",
-      () =>
-        Effect.andThen(
-          Effect.sleep(secondMs),
-          Effect.suspend(() => again)
-        )
+    const again: Effect.Effect<void, ConsumerLost> = Effect.catchTag(storeOnce(records), "StorageUnavailable", () =>
+      Effect.andThen(
+        Effect.sleep(secondMs),
+        Effect.suspend(() => again)
+      )
     )
     return again
   }

@@ -7,7 +7,7 @@ import * as Json from "../wire/Json.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 import * as Consumer from "./Consumer.ts"
 import { claim, type NextTurn } from "./claiming.ts"
-import type { ConsumerLeaseLost, HeldConsumer } from "./HeldConsumer.ts"
+import type { ConsumerLost, HeldConsumer } from "./HeldConsumer.ts"
 import * as ParkedEvent from "./ParkedEvent.ts"
 import { park, retryParked } from "./parking.ts"
 import { annotationsOf, type WorkspaceContext } from "./WorkspaceContext.ts"
@@ -152,13 +152,13 @@ const work = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldC
 })
 
 /** Claims the consumer, handles events until no event is left, and releases the consumer. */
-const turn = (context: WorkspaceContext): Effect.Effect<NextTurn, StorageUnavailable | ConsumerLeaseLost> =>
+const turn = (context: WorkspaceContext): Effect.Effect<NextTurn, StorageUnavailable | ConsumerLost> =>
   Effect.andThen(
     context.runs.settled,
     Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(
         context.slots.withPermit(claim(context)),
-        (claimed): Effect.Effect<NextTurn, StorageUnavailable | ConsumerLeaseLost> => {
+        (claimed): Effect.Effect<NextTurn, StorageUnavailable | ConsumerLost> => {
           if (claimed === null || "wait_ms" in claimed) return Effect.succeed(claimed)
           const { held } = claimed
           const working = restore(Effect.raceFirst(work(context, held), held.maintain))
@@ -173,7 +173,7 @@ const failedPauseMs = 5 * secondMs
 /** Like `turn`, but never fails. After a failure, it pauses before the next turn. */
 const safeTurn = (context: WorkspaceContext): Effect.Effect<NextTurn> =>
   turn(context).pipe(
-    Effect.catchTag(["StorageUnavailable", "ConsumerLeaseLost"], () => Effect.succeed({ wait_ms: secondMs })),
+    Effect.catchTag(["StorageUnavailable", "ConsumerLost"], () => Effect.succeed({ wait_ms: secondMs })),
     Effect.catchDefect((defect) =>
       Effect.logError("A consumer failed; retrying", defect).pipe(
         Effect.annotateLogs(annotationsOf(context)),
