@@ -43,10 +43,10 @@ export const startsOfOwnLines = (client: Client<typeof bicycle>) => [
 ]
 
 export const commands = (client: Client) => [
-  // refused: the idempotency key is required, so the options are
-  client.advance_time({ seconds: 60 }),
-  // refused: the idempotency key is required
-  client.advance_time({ seconds: 60 }, {})
+  // refused: a misspelled option
+  client.advance_time({ seconds: 60 }, { idempotencyKey: "advance 1" }),
+  // refused: a misspelled field of the input
+  client.advance_time({ second: 60 })
 ]
 
 export const isLost = ({ type }: AnswerOf<"list_events">["events"][number]): boolean => {
