@@ -26,7 +26,7 @@ const ofMemory = inPackage("storage-memory")({
     {
       name: "a refused change finishes its job",
       from: "    if (refusal !== undefined) return refusal\n\n",
-      to: "    if (refusal !== undefined) for (const lease of change.finishes) this.jobs.finish(lease)\n    if (refusal !== undefined) return refusal\n",
+      to: "    if (refusal !== undefined) this.jobs.finish(change.finishes)\n    if (refusal !== undefined) return refusal\n",
       found_by: stories
     }
   ],

@@ -1,11 +1,11 @@
 import type { Ids, Job, Storage } from "@quotewire/core"
-import { type Compare, compareText, insert, pop, push, remove } from "./ordered.ts"
+import { type Compare, compareText, type Placed, push, take } from "./ordered.ts"
 
 /** A time that never comes. */
 const never = Number.POSITIVE_INFINITY
 
-/** A job that is not finished yet. */
-interface StoredJob {
+/** A job that is not finished yet. It is in one heap: its lane's waiting jobs, or the leased jobs of all lanes. */
+interface StoredJob extends Placed {
   readonly lane: Lane
   readonly number: number
   readonly kind: Job.JobKind
@@ -23,7 +23,7 @@ interface StoredJob {
  * A group of one workspace's jobs that are claimed by the same rule: its ordered jobs, the jobs of a named lane, or all
  * other jobs.
  */
-interface Lane {
+interface Lane extends Placed {
   readonly workspace: WorkspaceJobs
   readonly queue: Job.JobQueue
   /** A heap, in the order in which the jobs are due. */
@@ -81,16 +81,18 @@ const jobsOf = ({ lanes }: WorkspaceJobs): ReadonlyArray<StoredJob> =>
 export class JobQueue {
   private readonly workspaces = new Map<Ids.WorkspaceId, WorkspaceJobs>()
   /**
-   * The lanes from which a job can be claimed now or later, sorted by when: the urgent lanes, which are claimed first,
+   * The lanes from which a job can be claimed now or later, in heaps by when: the urgent lanes, which are claimed first,
    * and the others.
    */
   private readonly ready: readonly [urgent: Array<Lane>, others: Array<Lane>] = [[], []]
+  /** A heap, in the order in which the leases end. */
   private readonly leased: Array<StoredJob> = []
   /** The jobs that were claimed and not released, by number. They can still be finished after their lease has ended. */
   private readonly held = new Map<number, StoredJob>()
   private last_number = 0
 
   add(workspaceId: Ids.WorkspaceId, jobs: ReadonlyArray<Job.NewJob>): void {
+    const changed = new Set<Lane>()
     for (const { due_at, kind, lane: named, ordered, payload } of jobs) {
       const lane = this.laneFor(workspaceId, { ordered, ...(named !== undefined && { lane: named }) })
       const job = {
@@ -101,11 +103,13 @@ export class JobQueue {
         payload,
         lease: 0,
         expired_leases: 0,
-        lease_ends_at: 0
+        lease_ends_at: 0,
+        at: 0
       }
       push(lane.waiting, job, byDueTime)
-      this.refresh(lane)
+      changed.add(lane)
     }
+    this.refresh(changed)
   }
 
   /**
@@ -115,37 +119,43 @@ export class JobQueue {
     return this.find(lease) !== undefined
   }
 
-  /** Removes a finished job. A lost lease is ignored. */
-  finish(lease: Job.Lease): void {
-    const job = this.find(lease)
-    if (job === undefined) return
-    const { leased, queue, waiting, workspace } = job.lane
-    this.held.delete(job.number)
-    if (leased.delete(job)) {
-      remove(this.leased, job, byLeaseEnd)
-    } else {
-      // A finished job is waiting only if its lease has ended, which is rare. A sorted array is a valid heap.
-      waiting.splice(waiting.indexOf(job), 1)
-      waiting.sort(byDueTime)
+  /** Removes finished jobs. Lost leases are ignored. */
+  finish(leases: ReadonlyArray<Job.Lease>): void {
+    const changed = new Set<Lane>()
+    for (const lease of leases) {
+      const job = this.find(lease)
+      if (job === undefined) continue
+      const { lane } = job
+      this.held.delete(job.number)
+      // A job whose lease has ended is waiting again, but can still be finished.
+      if (lane.leased.delete(job)) take(this.leased, job, byLeaseEnd)
+      else take(lane.waiting, job, byDueTime)
+      changed.add(lane)
     }
-    this.refresh(job.lane)
-    if (leased.size === 0 && waiting.length === 0) workspace.lanes.delete(keyOf(queue))
+    this.refresh(changed)
+    for (const { leased, queue, waiting, workspace } of changed) {
+      if (leased.size === 0 && waiting.length === 0) workspace.lanes.delete(keyOf(queue))
+    }
   }
 
   /** Makes jobs claimable again. Lost leases are ignored. */
   release(leases: ReadonlyArray<Job.Lease>): void {
+    const changed = new Set<Lane>()
     for (const lease of leases) {
       const job = this.find(lease)
       if (job === undefined) continue
       this.held.delete(job.number)
-      if (job.lane.leased.has(job)) this.endLease(job)
+      if (!job.lane.leased.has(job)) continue
+      this.endLease(job)
+      changed.add(job.lane)
     }
+    this.refresh(changed)
   }
 
   moveClock(workspaceId: Ids.WorkspaceId, clockOffsetMs: number): void {
     const workspace = this.workspaceFor(workspaceId)
     workspace.clock_offset_ms = clockOffsetMs
-    for (const lane of workspace.lanes.values()) this.refresh(lane)
+    this.refresh(workspace.lanes.values())
   }
 
   /** Whether a workspace has an ordered job that is due before a workspace time. Jobs in `finished` do not count. */
@@ -162,9 +172,7 @@ export class JobQueue {
    */
   claim(query: Storage.ClaimQuery): Storage.JobClaim {
     const { ahead_ms = 0, limit, now, workspace_id } = query
-    for (let job = this.leased[0]; job !== undefined && job.lease_ends_at <= now; job = this.leased[0]) {
-      this.endLease(job)
-    }
+    this.endLeases(now)
     const ordered = workspace_id === undefined ? undefined : this.orderedLane(workspace_id)
     const leasedBefore = workspace_id === undefined ? this.leased.slice(0, 1) : [...(ordered?.leased ?? [])]
     const nextLanes = () => (workspace_id === undefined ? this.ready.map(([lane]) => lane) : [ordered])
@@ -172,7 +180,7 @@ export class JobQueue {
     while (jobs.length < limit) {
       const lane = nextLanes().find((one) => one !== undefined && !isFull(one) && one.ready_at <= now + ahead_ms)
       if (lane === undefined) break
-      jobs.push(...this.lease(lane, query, limit - jobs.length))
+      for (const job of this.lease(lane, query, limit - jobs.length)) jobs.push(job)
     }
     const later = [
       ...leasedBefore.map((job) => job.lease_ends_at),
@@ -187,11 +195,11 @@ export class JobQueue {
     const jobs = jobsOf(workspace)
     for (const { number } of jobs) this.held.delete(number)
     for (const lane of workspace.lanes.values()) {
-      for (const job of lane.leased) remove(this.leased, job, byLeaseEnd)
+      for (const job of lane.leased) take(this.leased, job, byLeaseEnd)
       lane.leased.clear()
       lane.waiting.length = 0
-      this.refresh(lane)
     }
+    this.refresh(workspace.lanes.values())
     workspace.lanes.clear()
     return jobs.length
   }
@@ -246,35 +254,46 @@ export class JobQueue {
     while (jobs.length < (queue.ordered ? limit : 1)) {
       const [job] = waiting
       if (job === undefined || dueAt(job) > dueBy) break
-      pop(waiting, byDueTime)
+      take(waiting, job, byDueTime)
       if (this.held.has(job.number)) job.expired_leases += 1
       job.lease += 1
       job.lease_ends_at = now + lease_ms
       leased.add(job)
-      insert(this.leased, job, byLeaseEnd)
+      push(this.leased, job, byLeaseEnd)
       this.held.set(job.number, job)
       jobs.push(job)
     }
-    this.refresh(lane)
+    this.refresh([lane])
     return jobs
   }
 
-  /** Makes a leased job wait again. Its due time does not change. */
-  private endLease(job: StoredJob): void {
-    job.lane.leased.delete(job)
-    remove(this.leased, job, byLeaseEnd)
-    push(job.lane.waiting, job, byDueTime)
-    this.refresh(job.lane)
+  /** Makes the jobs wait again whose leases have ended. */
+  private endLeases(now: number): void {
+    const changed = new Set<Lane>()
+    for (let job = this.leased[0]; job !== undefined && job.lease_ends_at <= now; job = this.leased[0]) {
+      this.endLease(job)
+      changed.add(job.lane)
+    }
+    this.refresh(changed)
   }
 
-  /** Sorts a lane in again after its jobs or its workspace's clock have changed. */
-  private refresh(lane: Lane): void {
-    const lanes = this.ready[lane.queue.lane?.urgent === true ? 0 : 1]
-    const ready_at = readyAt(lane)
-    if (ready_at === lane.ready_at) return
-    remove(lanes, lane, byReadyTime)
-    lane.ready_at = ready_at
-    if (ready_at !== never) insert(lanes, lane, byReadyTime)
+  /** Makes a leased job wait again. Its due time does not change. The caller refreshes the lane. */
+  private endLease(job: StoredJob): void {
+    job.lane.leased.delete(job)
+    take(this.leased, job, byLeaseEnd)
+    push(job.lane.waiting, job, byDueTime)
+  }
+
+  /** Sorts lanes in again after their jobs or their workspace's clock have changed. */
+  private refresh(changed: Iterable<Lane>): void {
+    for (const lane of changed) {
+      const lanes = this.ready[lane.queue.lane?.urgent === true ? 0 : 1]
+      const ready_at = readyAt(lane)
+      if (ready_at === lane.ready_at) continue
+      if (lane.ready_at !== never) take(lanes, lane, byReadyTime)
+      lane.ready_at = ready_at
+      if (ready_at !== never) push(lanes, lane, byReadyTime)
+    }
   }
 
   private find({ lease, number, workspace_id }: Job.Lease): StoredJob | undefined {
@@ -307,7 +326,8 @@ export class JobQueue {
       waiting: [],
       leased: new Set(),
       number: this.last_number + 1,
-      ready_at: never
+      ready_at: never,
+      at: 0
     }
     workspace.lanes.set(key, lane)
     return lane

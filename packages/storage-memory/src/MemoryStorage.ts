@@ -80,7 +80,7 @@ class Store {
     this.workspaces.set(workspace_id, workspace)
     for (const record of change.writes) workspace.write(record)
     for (const event of change.events) workspace.feed.append(event)
-    for (const lease of change.finishes) this.jobs.finish(lease)
+    this.jobs.finish(change.finishes)
     if (clock_offset_ms !== null) this.jobs.moveClock(workspace_id, clock_offset_ms)
     this.jobs.add(workspace_id, change.jobs)
     return null

@@ -3,7 +3,7 @@
  * order.
  *
  * Inserting an item into a sorted array moves the items behind it, which takes 2 ns for each. Most items arrive in
- * order, so they are appended. Jobs become due in any order, so they wait in heaps.
+ * order, so they are appended. Jobs become due in any order, and their leases end in any order, so they are in heaps.
  */
 
 /**
@@ -47,35 +47,47 @@ export const remove = <Key, Item extends Key>(items: Array<Item>, key: Key, comp
   if (item !== undefined && compare(item, key) === 0) items.splice(at, 1)
 }
 
-/** Adds an item to a heap, an array in which no item comes before its parent. */
-export const push = <Item>(heap: Array<Item>, item: Item, compare: Compare<Item>): void => {
-  let at = heap.length
+/** An item of a heap. It knows where it is, so that it can be removed without a search. */
+export interface Placed {
+  /** The item's index in its heap. Only the functions for heaps change it. */
+  at: number
+}
+
+/** Adds an item to a heap, an array in which no item comes before its parent. An item can be in only one heap. */
+export const push = <Item extends Placed>(heap: Array<Item>, item: Item, compare: Compare<Item>): void => {
   heap.push(item)
+  settle(heap, item, heap.length - 1, compare)
+}
+
+/** Removes an item from the heap that it is in. */
+export const take = <Item extends Placed>(heap: Array<Item>, item: Item, compare: Compare<Item>): void => {
+  const last = heap.pop()
+  if (last !== undefined && last !== item) settle(heap, last, item.at, compare)
+}
+
+/** Fills a free place of a heap with an item, and moves the item up or down until the heap is in order. */
+const settle = <Item extends Placed>(heap: Array<Item>, item: Item, free: number, compare: Compare<Item>): void => {
+  let at = free
   while (at > 0) {
     const above = (at - 1) >> 1
     const parent = heap[above]
     if (parent === undefined || compare(parent, item) < 0) break
-    heap[at] = parent
-    heap[above] = item
+    place(heap, parent, at)
     at = above
   }
-}
-
-/** Removes the first item of a heap. */
-export const pop = <Item>(heap: Array<Item>, compare: Compare<Item>): Item | undefined => {
-  const [first] = heap
-  const last = heap.pop()
-  if (last === undefined || heap.length === 0) return first
-  let at = 0
   while (true) {
     const left = heap[2 * at + 1]
     const right = heap[2 * at + 2]
     const isRight = left !== undefined && right !== undefined && compare(right, left) < 0
     const child = isRight ? right : left
-    if (child === undefined || compare(last, child) < 0) break
-    heap[at] = child
+    if (child === undefined || compare(item, child) < 0) break
+    place(heap, child, at)
     at = 2 * at + (isRight ? 2 : 1)
   }
-  heap[at] = last
-  return first
+  place(heap, item, at)
+}
+
+const place = <Item extends Placed>(heap: Array<Item>, item: Item, at: number): void => {
+  heap[at] = item
+  item.at = at
 }

@@ -254,6 +254,34 @@ describe("the in-memory storage", () => {
   )
 
   it.effect(
+    "claims 200,000 ordered jobs at once, and takes finishes in any order after their leases have ended",
+    Effect.fnUntraced(function* () {
+      const storage = yield* Storage.Storage
+      const random = scattered(19)
+      const jobs = Array.from({ length: 200_000 }, (_, place): Job.NewJob => {
+        return { kind: "collect", due_at: 5, ordered: true, payload: String(place) }
+      })
+      yield* storage.commit(Change.make(home, { jobs }))
+      const all = { lease_ms: 10, limit: jobs.length, workspace_id: home }
+      const first = yield* storage.claim({ ...all, now: 5 })
+      expect(first.jobs).toHaveLength(jobs.length)
+      yield* storage.claim({ ...all, now: 15, limit: 0 })
+      const late = first.jobs.filter(() => random(2) === 0)
+      const finishes = late
+        .map(({ workspace_id, number, lease }) => ({ lease: { workspace_id, number, lease }, key: random(2 ** 32) }))
+        .sort((one, other) => one.key - other.key)
+        .map(({ lease }) => lease)
+      yield* storage.commit(Change.make(home, { finishes }))
+      const finished = new Set(late.map(({ number }) => number))
+      const second = yield* storage.claim({ ...all, now: 15 })
+      expect(second.jobs.map(({ number }) => number)).toEqual(
+        first.jobs.map(({ number }) => number).filter((number) => !finished.has(number))
+      )
+      expect(second.jobs.every(({ expired_leases }) => expired_leases === 1)).toBe(true)
+    }, Effect.provide(MemoryStorage.layer))
+  )
+
+  it.effect(
     "keeps lists sorted, whatever the order in which ids are added and removed",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
