@@ -124,7 +124,7 @@ describe("the page of a partner link", () => {
     await receiver.close()
   })
 
-  it("shows nothing if it has expired, was altered, is incomplete, or is for a different page", async () => {
+  it("shows nothing if the link has expired, was altered, is incomplete, or is for a different page", async () => {
     const id = await quoted()
     const link = await linkFrom(server.key, `/requests/${id}`)
     const shows = async (address: string, says: string) => {

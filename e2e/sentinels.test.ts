@@ -114,7 +114,7 @@ describe("secrets", () => {
   })
 
   it.live(
-    "appear in no log, error, metric, span, URL, event, webhook or response, and not in a storage backend's memory",
+    "never appear in a log, error, metric, span, URL, event, webhook, response, or a storage backend's memory",
     () =>
       Effect.gen(function* () {
         const seen = new Places<Place>(placeNames)

@@ -54,7 +54,7 @@ describe("a callback to the example carrier callbacks.ts", () => {
     assert.deepStrictEqual(await send(world.callback_url, accepted("APP-9")), [404, null])
   })
 
-  it("reaches the organization that its number belongs to, and no other", async () => {
+  it("reaches only the organization that its application number belongs to", async () => {
     await using world = await practise(callbacksAt)
     world.carrier.turn("late")
     const other = await world.join(world.quotewire, "live", "Borealis")

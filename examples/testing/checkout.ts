@@ -46,7 +46,7 @@ export const checkOut = async (
   }
 }
 
-/** Links to the carrier's site, unless the quote has changed while the person was deciding. */
+/** Links to the carrier's site, unless the quote changed or ended while the person was deciding. */
 const linkTo = async (client: Client, chosen: Quote): Promise<Page> => {
   const quote = await client.get_quote({ id: chosen.id })
   const cents = quote.price.premium?.amount_minor ?? null

@@ -1,7 +1,7 @@
 import { Function, type JsonSchema, Predicate, Schema, SchemaAST } from "effect"
 
 /*
- * Derives from a schema of facts the JSON Schema that is served, and lists of facts. Paths are relative to
+ * Derives the served JSON Schema and several lists of facts from a schema of facts. Paths are relative to
  * `application`, with `*` for every item of a list.
  */
 

@@ -123,7 +123,10 @@ const checkKeyless = (consents: Consents, disclosure: Disclosure): ReadonlyArray
   const refused = ["consent_receipt_id", "credit_disclosure_receipt_id", "contact_consent", "contact_channels"] as const
   for (const path of refused) {
     if (consents[path] !== undefined)
-      errors.push({ path, message: "Callers without an API key have no receipts. Ask the person." })
+      errors.push({
+        path,
+        message: "Must not be sent without an API key. Show the person the quote disclosure, and ask them to accept it."
+      })
   }
   if (consents.quote_disclosure_version !== disclosure.version) {
     errors.push({ path: "quote_disclosure_version", message: notRead })

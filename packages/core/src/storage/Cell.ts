@@ -34,7 +34,7 @@ export type Cell = typeof Cell.Type
 export const kind = Kind.make({ name: "cell", schema: Cell, survives_reset: true })
 
 /**
- * Identifies a storage backend as one cell of a map. A map is the set of cells that together form one storage backend.
+ * Identifies a database as one cell of a map. A map is the set of cells that together act as one storage backend.
  */
 export const Mark = Schema.Struct({
   name: CellName,

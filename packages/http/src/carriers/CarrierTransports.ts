@@ -101,7 +101,7 @@ export const layer = (settings: Settings = {}): Layer.Layer<never> =>
 /** The statuses of responses that never have a body. */
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304])
 
-/** Decompresses a response's body while it is read, as `fetch` does. Bodies with other encodings stay unchanged. */
+/** Decompresses a gzipped response body as it is read. Bodies with any other encoding stay unchanged. */
 const decompressed = (response: HttpClientResponse.HttpClientResponse): HttpClientResponse.HttpClientResponse => {
   const { request, status } = response
   const isGzip = /^(?:x-)?gzip$/i.test(response.headers["content-encoding"] ?? "")

@@ -21,7 +21,7 @@ describe("the client's routes", () => {
     assert.deepStrictEqual(others, [])
   })
 
-  it("name the newest revision, which the client's types describe", () => {
+  it("are for the newest revision, like the client's types", () => {
     assert.strictEqual(revision, served[0].date)
   })
 })

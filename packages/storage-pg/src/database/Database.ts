@@ -130,7 +130,7 @@ const followSite = Effect.fnUntraced(function* (
   }
 })
 
-/** Logs why a search fails. The same reason is logged again only after a search has succeeded. */
+/** Logs why a search fails. Consecutive failures for the same reason are logged once. */
 const logRefusals = <A, E>(search: Effect.Effect<A, DatabaseRefused | E>): Effect.Effect<A, DatabaseRefused | E> => {
   let refusal: string | null = null
   const log = ({ message }: DatabaseRefused) =>

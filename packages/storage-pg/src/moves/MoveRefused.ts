@@ -25,11 +25,11 @@ export const refusalAt = (end: End, options: DatabaseOptions, error: SqlError): 
   }
   if (state === "57014") {
     return refused(
-      `A transaction on the ${end} server takes too long: find the transaction in pg_stat_activity and end it, then run the command again, or with --undo.`
+      `A transaction on the ${end} server is taking too long: find the transaction in pg_stat_activity and end it. Then run the command again, or run it with --undo to go back.`
     )
   }
   if (state === undefined || /^(?:08|28|3D)/.test(state)) return refusalOf(options, error)
   return refused(
-    `The ${end} server refuses a step of the move (${state}): see its log, and run the command again, or with --undo.`
+    `The ${end} server refuses a step of the move (${state}): see its log. Then run the command again, or run it with --undo to go back.`
   )
 }

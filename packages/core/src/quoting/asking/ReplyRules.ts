@@ -118,8 +118,8 @@ export interface ArrivedReply<R extends CarrierReply = CarrierReply> {
 }
 
 /**
- * Makes a function that applies carriers' replies whose offers were already checked. It returns the parts that a reply
- * adds to a change.
+ * Makes a function that turns a carrier's reply into the parts that the reply adds to a change. Check any offers in the
+ * reply first.
  */
 export const make = Effect.gen(function* () {
   const ids = yield* Ids
