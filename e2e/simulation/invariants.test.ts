@@ -153,7 +153,7 @@ const ofOthers: { readonly [promise: string]: Falsified } = {
       )
   ],
   "an organization starts no more requests than its limit": [
-    /made 9 starts in a minute/,
+    /made 9 start calls in a minute/,
     () => findingsOf({ accepted: Array.from({ length: 9 }, () => accepted) }, {}, { has_limits: true })
   ],
   "no carrier is asked about an erased person": [

@@ -63,7 +63,7 @@ describe("quotewire serve", () => {
       const { env } = yield* database(emptyDatabase)
       const refused = yield* run(["serve", "--port", "0"], env)
       assert.strictEqual(refused.code, 1)
-      assert.match(refused.stderr, /^quotewire: The database schema .* run quotewire migrate, .* first\.\n$/)
+      assert.match(refused.stderr, /^quotewire: The database schema .* First run quotewire migrate, .*\n$/)
       assert.strictEqual(refused.stdout, "")
       const { base_url } = yield* serving(env, "--migrate")
       const ready = yield* Effect.promise(() => fetch(`${base_url}/health/ready`))

@@ -9,6 +9,10 @@ export const expectSame = (what: string, actual: unknown, expected: unknown): vo
   if (seen !== wanted) throw new Error(`${what}: expected ${shorten(wanted)}, but got ${shorten(seen)}`)
 }
 
+/** Dies unless the error has these fields. Its message can be any text. */
+export const expectError = (error: object, expected: object): void =>
+  expectSame("the error", { ...JSON.parse(JSON.stringify(error)), message: undefined }, expected)
+
 /** Dies unless the statement is true. */
 export const expectTrue = (what: string, holds: boolean): void => {
   if (!holds) throw new Error(`expected that ${what}`)

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { ClaimedJob, Lease } from "../../storage/Job.ts"
-import { expectRefusal, expectSame, expectTrue } from "./expect.ts"
+import { expectError, expectRefusal, expectSame, expectTrue } from "./expect.ts"
 import * as Sample from "./samples.ts"
 import { type Case, rule, type StorageService } from "./storageRule.ts"
 
@@ -72,7 +72,7 @@ export const leases: ReadonlyArray<Case> = [
         finishes: [Sample.leaseOf(lost)]
       })
       const error = yield* expectRefusal(storage.commit(outcome), "LeaseLost")
-      expectSame("the error", error, { _tag: "LeaseLost", lease: Sample.leaseOf(lost) })
+      expectError(error, { _tag: "LeaseLost", lease: Sample.leaseOf(lost) })
       expectSame("the records", (yield* storage.page(Sample.pageOf())).records, [])
       expectSame("the events", (yield* storage.feed(Sample.feedOf())).events, [])
       expectSame("due work", (yield* storage.claim(Sample.claimAt(2_000))).jobs, [])
@@ -150,7 +150,7 @@ export const leases: ReadonlyArray<Case> = [
       const outcome = (...finishes: ReadonlyArray<Lease>) =>
         storage.commit(Sample.change({ writes: [Sample.request(1)], jobs: [Sample.job(40)], finishes }))
       const error = yield* expectRefusal(outcome(first, Sample.leaseOf(lost), second), "LeaseLost")
-      expectSame("the error", error, { _tag: "LeaseLost", lease: Sample.leaseOf(lost) })
+      expectError(error, { _tag: "LeaseLost", lease: Sample.leaseOf(lost) })
       expectSame("the records", (yield* storage.page(Sample.pageOf())).records, [])
       expectSame("due work", (yield* storage.claim(Sample.claimAt(50))).jobs, [])
       yield* outcome(first, Sample.leaseOf(again), second)

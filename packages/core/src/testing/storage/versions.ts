@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import type * as Change from "../../storage/Change.ts"
-import { expectRefusal, expectSame } from "./expect.ts"
+import { expectError, expectRefusal, expectSame } from "./expect.ts"
 import * as Sample from "./samples.ts"
 import { type Case, rule, type StorageService } from "./storageRule.ts"
 
@@ -109,7 +109,7 @@ export const versions: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       const writes = [Sample.request(1), Sample.quote(5, 1, { version: 2 }), Sample.request(3, { version: 9 })]
       const error = yield* expectRefusal(storage.commit(Sample.change({ writes })), "VersionConflict")
-      expectSame("the error", error, { _tag: "VersionConflict", kind: "quote", id: Sample.quoteId(5) })
+      expectError(error, { _tag: "VersionConflict", kind: "quote", id: Sample.quoteId(5) })
     })
   ),
   rule(
@@ -127,7 +127,7 @@ export const versions: ReadonlyArray<Case> = [
         for (const other of [0, 1, 2, 3]) {
           if (other === version) continue
           const error = yield* expectRefusal(resting(other, 9), "VersionConflict")
-          expectSame("the error", error, { _tag: "VersionConflict", kind: "quote_request", id: Sample.requestId(1) })
+          expectError(error, { _tag: "VersionConflict", kind: "quote_request", id: Sample.requestId(1) })
         }
         yield* resting(version, version)
         yield* storage.commit(Sample.change({ writes: [Sample.request(1, { version: version + 1 })] }))
@@ -171,7 +171,7 @@ export const versions: ReadonlyArray<Case> = [
       })
       yield* expectRefusal(storage.commit({ ...change, finishes: [lease] }), "LeaseLost")
       const error = yield* expectRefusal(storage.commit(change), "VersionConflict")
-      expectSame("the error", error, { _tag: "VersionConflict", kind: "quote_request", id: Sample.requestId(3) })
+      expectError(error, { _tag: "VersionConflict", kind: "quote_request", id: Sample.requestId(3) })
     })
   ),
   rule(
