@@ -53,7 +53,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
         yield* write(movable, 1)
         yield* moveUntil(movable, last)
         // A command that finds a decided move records it.
-        if (last === "following") assert.match((yield* reasonOf(end(movable, "old"))).message, /old server answers/)
+        if (last === "following") assert.match((yield* reasonOf(end(movable, "old"))).message, /old server responds/)
         yield* without(
           "old",
           Effect.gen(function* () {
@@ -86,7 +86,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       const movable = yield* movableCell
       yield* write(movable, 1)
       yield* moveUntil(movable, "switched")
-      assert.match((yield* reasonOf(end(movable, "new"))).message, /new server answers/)
+      assert.match((yield* reasonOf(end(movable, "new"))).message, /new server responds/)
       yield* without(
         "new",
         Effect.gen(function* () {
