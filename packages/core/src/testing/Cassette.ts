@@ -237,8 +237,8 @@ export interface Replay {
 /** Options for a replay. */
 export interface ReplayOptions {
   /**
-   * What a request must match besides method, host and path: its body (`bodies`, the default), or nothing else
-   * (`places`). Use `places` for asks whose references or facts differ from the recording.
+   * What must match besides the method, host and path: the body (`bodies`, the default), or nothing else (`places`). Use
+   * `places` for asks whose references or facts differ from the recording.
    */
   readonly compares?: "bodies" | "places"
 }

@@ -51,7 +51,7 @@ export interface SealProgress {
   readonly workspaces_done: number
   /** How many record versions and texts this pass has read. */
   readonly read: number
-  /** How many record versions and texts were resealed, in all passes. */
+  /** How many record versions and texts were resealed, across all passes. */
   readonly resealed: number
 }
 
