@@ -3,7 +3,7 @@ import { Http, NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer } from "effect"
 
-/** Two API revisions: this release under an invented, newer date, and an older revision with other field names. */
+/** Two API revisions: this release under a made-up later date, and an older revision with different field names. */
 const revisions: Revision.Served = [
   { date: "2027-01-15", differences: [] },
   {

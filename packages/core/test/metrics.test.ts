@@ -24,7 +24,7 @@ describe("the core's metrics", () => {
           assert.sameMembers(yield* measured, [
             "quotewire_webhook_attempts_total outcome=failed: 1",
             "quotewire_webhook_attempts_total outcome=succeeded: 2",
-            "quotewire_rate_limited_total limit=reads per key per minute: 2"
+            "quotewire_rate_limited_total limit=reads of a key a minute: 2"
           ])
         })
       ),

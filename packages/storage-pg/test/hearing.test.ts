@@ -63,13 +63,13 @@ const withJob = Change.make(workspace(1), {
 describe("a host whose database has moved", () => {
   it.effect("polls for jobs until it receives hints from the new database", () =>
     Effect.gen(function* () {
-      const ears: Array<Listener.Ear> = []
+      const subscribers: Array<Listener.Subscriber> = []
       let refuses = false
-      const { move, sent, storage } = yield* storageWith((_, ear) =>
+      const { move, sent, storage } = yield* storageWith((_, subscriber) =>
         Effect.suspend(() => {
           if (refuses) return Effect.die("nobody can listen here")
-          ears.push(ear)
-          return Effect.sync(() => ear.listens(true))
+          subscribers.push(subscriber)
+          return Effect.sync(() => subscriber.listens(true))
         })
       )
       const claims = () => sent("claim_1")
@@ -78,14 +78,14 @@ describe("a host whose database has moved", () => {
       assert.strictEqual(yield* claimed, 1, "it listens")
       refuses = true
       yield* move
-      ears[0]?.listens(true)
+      subscribers[0]?.listens(true)
       yield* TestClock.adjust(5)
       assert.strictEqual(yield* claimed, 2, "the old place does not count")
       refuses = false
       yield* move
       yield* TestClock.adjust(5)
       yield* claimed
-      ears[0]?.listens(false)
+      subscribers[0]?.listens(false)
       assert.strictEqual(yield* claimed, 3, "it listens at the new place")
     })
   )
@@ -101,8 +101,8 @@ describe("a host whose database has moved", () => {
       const listens = (isListening: boolean) => {
         hears = isListening
       }
-      const ear = { host: "host", schema: "quotewire", notify: () => Effect.void, listens, nextDue: () => {} }
-      const attempt = database.atEachPlace((connection) => listen(connection, ear))
+      const subscriber = { host: "host", schema: "quotewire", notify: () => Effect.void, listens, nextDue: () => {} }
+      const attempt = database.atEachPlace((connection) => listen(connection, subscriber))
       wire.refuse()
       assert.isTrue(Exit.isFailure(yield* Effect.exit(attempt)))
       wire.restore()

@@ -23,8 +23,8 @@ export const refusedPort = (
 export const noOrganization = () => Effect.fail(new CommandFailed({ message: "No such organization." }))
 
 /**
- * Turns a refusal's field errors into one failure. It names the setting for each wrong field. The message repeats no
- * values, and no field names that the carrier does not ask for.
+ * Turns a refusal's field errors into one failure, which names the setting of each invalid field. The message repeats
+ * neither values nor names of fields that the carrier does not ask for.
  */
 export const fieldErrors =
   (settings: { readonly [path: string]: string }) =>

@@ -168,7 +168,7 @@ export const fromOffer = (offer: CarrierOffer, origin: Origin, version = 1): Quo
   }
 }
 
-/** Restores the offer from a version of a quote. It is the reverse of `fromOffer`. */
+/** Rebuilds the carrier's offer from a version of its quote: the inverse of `fromOffer`. */
 export const offerOf = (
   { availability, coverage, evidence, next_actions, price, source }: Quote,
   kept: OfferRecord

@@ -24,8 +24,8 @@ export class Runner extends Context.Service<
     /**
      * Runs every job that is due now, and the due jobs that these create, until no due job is left.
      *
-     * With a workspace, runs only its ordered jobs, and waits for those that another runner holds. Without a workspace,
-     * runs all jobs, one after another. Calls for the same workspace should not overlap, because all but one would only
+     * Given a workspace, runs only its ordered jobs, and waits for those that another runner holds. Otherwise runs the
+     * jobs of all workspaces, one after another. Calls for the same workspace should not overlap, because all but one would only
      * wait.
      */
     readonly runDue: (workspace_id?: WorkspaceId) => Effect.Effect<Ran, StorageUnavailable>

@@ -55,8 +55,8 @@ export const make = Effect.gen(function* () {
   }, Effect.scoped)
 
   /**
-   * Advances the clock, and returns once it has reached the target. The target is decided only once for each
-   * idempotency key.
+   * Advances the clock, and returns when the clock has reached the target. A retry with the same idempotency key keeps
+   * the target of the first call.
    *
    * Refuses with `conflict` (`wait`) if the advance takes too long. The error reports the progress.
    */

@@ -291,7 +291,7 @@ export const commit = (
  */
 const maxTries = 100
 
-/** Runs a decision, and repeats it with the newest data as long as it conflicts. */
+/** Makes a decision. After each conflict, makes it again from the newest data. */
 export const retryOnConflict = <A, E, R>(decision: Effect.Effect<A, E | VersionConflict, R>): Effect.Effect<A, E, R> =>
   // Most decisions succeed at the first attempt, so the retry schedule is made only after a conflict.
   onConflict(decision, () =>

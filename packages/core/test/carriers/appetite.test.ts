@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { CarrierAsk, Decline } from "../../src/carriers/Carrier.ts"
 import { carriers, offers, prompt } from "../quoting/carriers.ts"
-import { logOfRequest, only } from "../quoting/log.ts"
+import { logOfRequest, single } from "../quoting/log.ts"
 import { live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
 
 const message = "We do not insure <b>apartments</b> in New York this month."
@@ -56,7 +56,7 @@ describe("a carrier's appetite", () => {
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest()
         assert.deepStrictEqual(yield* outcomes(id), ["broken quoted"])
-        assert.deepInclude(only(lines, line).annotations, { carrier_id: "broken", quote_request_id: id })
+        assert.deepInclude(single(lines, line).annotations, { carrier_id: "broken", quote_request_id: id })
       }),
       carriers(broken)
     )

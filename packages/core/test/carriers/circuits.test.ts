@@ -58,11 +58,11 @@ describe("a circuit change", () => {
         })
       )
       const of = { carrier_id: "ailing", line: "renters", environment: "live" }
-      const opened = Log.only(lines, "A carrier's circuit opened; the carrier is not asked").annotations
+      const opened = Log.single(lines, "A carrier's circuit opened; the carrier is not asked").annotations
       assert.include(opened, { ...of, open_for_seconds: 60, why: "20 of 20 asks failed: carrier_error 15, timeout 5" })
-      const stays = Log.only(lines, "A carrier's circuit stays open; the carrier is not asked").annotations
+      const stays = Log.single(lines, "A carrier's circuit stays open; the carrier is not asked").annotations
       assert.include(stays, { ...of, open_for_seconds: 60, why: "The trial ask failed: carrier_error" })
-      const closed = Log.only(lines, "A carrier's circuit closed; the carrier is asked again").annotations
+      const closed = Log.single(lines, "A carrier's circuit closed; the carrier is asked again").annotations
       assert.include(closed, { ...of, was_open_seconds: 120, why: "The trial ask was answered" })
     }),
     carriers(ailing())
@@ -201,7 +201,7 @@ describe("an operator", () => {
           assert.deepStrictEqual(yield* reset, [])
         })
       )
-      const { annotations } = Log.only(lines, "A carrier's circuit closed; the carrier is asked again")
+      const { annotations } = Log.single(lines, "A carrier's circuit closed; the carrier is asked again")
       assert.include(annotations, { carrier_id: "sick", line: "renters", why: "Closed by an operator" })
       assert.deepStrictEqual(yield* outcomes(yield* startMany(1)), ["sick no_answer carrier_error"])
       const wrong = (which: object) =>

@@ -8,7 +8,7 @@ import * as Reply from "../../src/carriers/Reply.ts"
 import * as Quotewire from "../../src/layer.ts"
 import { Quotes } from "../../src/quoting/Quotes.ts"
 import { dollars } from "../../src/wire/Money.ts"
-import { logOfRequest, only } from "../quoting/log.ts"
+import { logOfRequest, single } from "../quoting/log.ts"
 import { getQuote, type InWorld, live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
 
 const renters = { renters: { states: ["NY"] } } as const
@@ -175,7 +175,7 @@ describe("the results of a defined carrier's functions", () => {
     "are checked like any carrier's answer",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest()
-      const line = only(lines, "Dropped a carrier's answer that breaks the rules")
+      const line = single(lines, "Dropped a carrier's answer that breaks the rules")
       assert.include(String(line.annotations.broken_rules), "offers.0.offer_ref")
     }),
     onlyCarrier(broken)
@@ -204,7 +204,7 @@ describe("an error in a defined carrier", () => {
         Effect.gen(function* () {
           const { id, lines } = yield* logOfRequest()
           assert.deepStrictEqual(yield* outcomes(id), [`naic:12345 no_answer ${reason}`])
-          const line = only(lines, "A carrier was unreachable or sent no usable answer")
+          const line = single(lines, "A carrier was unreachable or sent no usable answer")
           const fault = `CarrierHttpError HTTP_${status}`
           assert.deepInclude(line.annotations, {
             carrier_id: "naic:12345",
@@ -229,7 +229,7 @@ describe("an error in a defined carrier", () => {
     "in its own code is logged with its location and without its message",
     Effect.gen(function* () {
       const { id, lines } = yield* logOfRequest()
-      const line = only(lines, "A carrier's adapter failed")
+      const line = single(lines, "A carrier's adapter failed")
       assert.deepInclude(line.annotations, { carrier_id: "naic:12345", quote_request_id: id })
       assert.match(line.cause, /^TypeError[\s\S]*at .*defineCarrier\.test\.ts:\d+:\d+/)
       assert.notInclude(JSON.stringify(lines), "10001")

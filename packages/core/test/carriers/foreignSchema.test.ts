@@ -5,7 +5,7 @@ import { defineCarrier } from "../../src/carriers/defineCarrier.ts"
 import { CarrierHttpMistake } from "../../src/carriers/http/CarrierHttpError.ts"
 import * as Reply from "../../src/carriers/Reply.ts"
 import * as CarrierContract from "../../src/testing/CarrierContract.ts"
-import { logOfRequest, only } from "../quoting/log.ts"
+import { logOfRequest, single } from "../quoting/log.ts"
 import { outcomes, testInWorld } from "../quoting/support.ts"
 import { json, make, withClient } from "./fakeCarrier.ts"
 
@@ -42,7 +42,7 @@ describe("a schema from another copy of Effect", () => {
     Effect.gen(function* () {
       const { id, lines } = yield* logOfRequest()
       assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 no_answer carrier_error"])
-      const { mistake } = only(lines, "A carrier's adapter misuses its HTTP client").annotations
+      const { mistake } = single(lines, "A carrier's adapter misuses its HTTP client").annotations
       assert.match(String(mistake), /^json\(schema\): .*second copy of effect/)
     }),
     { carriers: [acme], surroundings: Layer.succeed(CarrierTransport, server.client) }

@@ -4,7 +4,7 @@ import type { CarrierAdapter } from "../../src/carriers/Carrier.ts"
 import { Quotes } from "../../src/quoting/Quotes.ts"
 import { dayMs, fromMillis } from "../../src/wire/Timestamp.ts"
 import { type Character, carriers, offer, offers, prompt } from "../quoting/carriers.ts"
-import { logOf, only } from "../quoting/log.ts"
+import { logOf, single } from "../quoting/log.ts"
 import { beginning, live, pass, read, start, testInWorld, work } from "../quoting/support.ts"
 
 const own = "https://carrier.example/offers/1"
@@ -97,7 +97,7 @@ describe("the link for a click", () => {
               assert.strictEqual(yield* Fiber.join(clicked), expected)
             })
           )
-          assert.deepInclude(only(lines, line).annotations, { carrier_id: "gives", quote_request_id: id })
+          assert.deepInclude(single(lines, line).annotations, { carrier_id: "gives", quote_request_id: id })
         }),
         carriers(giving(handoff, page, { attempt_timeout_ms: 3_000 }))
       )

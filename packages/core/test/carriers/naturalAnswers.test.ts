@@ -7,7 +7,7 @@ import { defineCarrier } from "../../src/carriers/defineCarrier.ts"
 import * as Reply from "../../src/carriers/Reply.ts"
 import { minuteMs } from "../../src/wire/Timestamp.ts"
 import { carrier, carriers, offer, offers, prompt } from "../quoting/carriers.ts"
-import { logOfRequest, only } from "../quoting/log.ts"
+import { logOfRequest, single } from "../quoting/log.ts"
 import { beginning, live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
 
 /*
@@ -261,7 +261,7 @@ describe("an expiry time", () => {
         const { id, lines } = yield* logOfRequest()
         assert.deepStrictEqual(yield* outcomes(id), ["own no_answer unreadable_answer"])
         assert.strictEqual(
-          only(lines, "Dropped a carrier's answer that breaks the rules").annotations.broken_rules,
+          single(lines, "Dropped a carrier's answer that breaks the rules").annotations.broken_rules,
           "offers.0.expires_at: Must be a time with a UTC offset, such as 2027-01-31T23:59:59-05:00."
         )
       }),
@@ -278,7 +278,7 @@ describe("a value that is not an allowed choice", () => {
       body: Effect.gen(function* () {
         const { lines } = yield* logOfRequest()
         assert.strictEqual(
-          only(lines, "Dropped a carrier's answer that breaks the rules").annotations.broken_rules,
+          single(lines, "Dropped a carrier's answer that breaks the rules").annotations.broken_rules,
           `reason: Must be one of ${declineReasons.join(", ")}.`
         )
       })

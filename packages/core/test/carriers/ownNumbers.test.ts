@@ -18,7 +18,7 @@ import {
   readCallback
 } from "../quoting/carriers.ts"
 import { eraseRequest } from "../quoting/erasing.ts"
-import { logOf, only } from "../quoting/log.ts"
+import { logOf, single } from "../quoting/log.ts"
 import {
   anotherHost,
   live,
@@ -149,7 +149,7 @@ describe("a callback with the carrier's own reference", () => {
             })
           )
           assert.include(
-            String(only(lines, "Dropped a carrier's answer that breaks the rules").annotations.broken_rules),
+            String(single(lines, "Dropped a carrier's answer that breaks the rules").annotations.broken_rules),
             "ref: "
           )
           assert.strictEqual(yield* hear("A-1"), "taken")

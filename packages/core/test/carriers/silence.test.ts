@@ -5,7 +5,7 @@ import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
 import { defineCarrier } from "../../src/carriers/defineCarrier.ts"
 import * as Reply from "../../src/carriers/Reply.ts"
 import { carriers, silent } from "../quoting/carriers.ts"
-import { logOf, only } from "../quoting/log.ts"
+import { logOf, single } from "../quoting/log.ts"
 import { live, pass, start, testInWorld, work } from "../quoting/support.ts"
 import { onRecord } from "./onRecord.ts"
 
@@ -31,7 +31,7 @@ describe("the log", () => {
   testInWorld(
     "names an answer's fields that do not match the adapter's schema, without their values",
     Effect.gen(function* () {
-      const line = only(yield* lines, "A carrier was unreachable or sent no usable answer")
+      const line = single(yield* lines, "A carrier was unreachable or sent no usable answer")
       assert.match(String(line.annotations.broken_rules), /^number: /)
       assert.strictEqual(line.annotations.fault, "CarrierHttpError SCHEMA_MISMATCH")
       assert.notInclude(JSON.stringify(line), "4711")
@@ -45,7 +45,7 @@ describe("the log", () => {
   testInWorld(
     "names an answer that is too large, with the limit, as does the record",
     Effect.gen(function* () {
-      const line = only(yield* lines, "A carrier was unreachable or sent no usable answer")
+      const line = single(yield* lines, "A carrier was unreachable or sent no usable answer")
       assert.match(String(line.annotations.broken_rules), /^Must be at most 1048576 bytes/)
       assert.strictEqual(line.annotations.fault, "CarrierHttpError TOO_LARGE")
       const [exchange] = yield* onRecord()
@@ -58,7 +58,7 @@ describe("the log", () => {
   testInWorld(
     "says that an adapter replied with no answer",
     Effect.gen(function* () {
-      const line = only(yield* lines, "A carrier's adapter returned no answer")
+      const line = single(yield* lines, "A carrier's adapter returned no answer")
       assert.deepInclude(line.annotations, { carrier_id: "naic:12345", reason: "maintenance" })
     }),
     { carriers: [defineCarrier({ ...carrier, ask: () => Reply.unavailable("maintenance") })] }
@@ -67,7 +67,7 @@ describe("the log", () => {
   testInWorld(
     "says that an adapter did not answer in time",
     Effect.gen(function* () {
-      const line = only(yield* lines, "A carrier timed out")
+      const line = single(yield* lines, "A carrier timed out")
       assert.strictEqual(line.annotations.carrier_id, "never")
     }),
     carriers(silent("never", { idempotent: false }))

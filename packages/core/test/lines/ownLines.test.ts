@@ -16,7 +16,7 @@ import * as RatePlan from "../../src/rating/RatePlan.ts"
 import { World } from "../../src/testing/World.ts"
 import { prompt } from "../quoting/carriers.ts"
 import { eraseRequest } from "../quoting/erasing.ts"
-import { logOf, only } from "../quoting/log.ts"
+import { logOf, single } from "../quoting/log.ts"
 import {
   advance,
   anotherHost,
@@ -361,7 +361,7 @@ describe("a host's custom line", () => {
     Effect.gen(function* () {
       const { id } = yield* startBicycle({}, live)
       const there = yield* Effect.provideService(anotherHost({ carriers: [] }), Lines, standard)
-      const { annotations } = only(
+      const { annotations } = single(
         yield* logOf(there(runDue)),
         "A quote request is for a line that this host does not offer"
       )

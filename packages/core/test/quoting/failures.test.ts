@@ -11,7 +11,7 @@ import * as FakeCarrier from "../carriers/fakeCarrier.ts"
 import { onRecord } from "../carriers/onRecord.ts"
 import { callbackOf, callingBack, carrier, carriers, offer, offers, prompt } from "./carriers.ts"
 import { answers, type Failing, Priced, thrown, withCode } from "./failing.ts"
-import { logOf, only } from "./log.ts"
+import { logOf, single } from "./log.ts"
 import { beginning, live, outcomes, pass, start, testInWorld, work } from "./support.ts"
 
 const request = HttpClientRequest.get("https://api.acme.example")
@@ -304,7 +304,7 @@ describe("a price that is not an amount of money", () => {
         })
       )
       assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 no_answer unreadable_answer"])
-      const line = only(lines, "Dropped a carrier's answer that breaks the rules")
+      const line = single(lines, "Dropped a carrier's answer that breaks the rules")
       assert.match(
         String(line.annotations.broken_rules),
         /^Money\.dollars needs an amount of money\. Must be whole cents/

@@ -10,7 +10,7 @@ import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 import { minuteMs } from "../../src/wire/Timestamp.ts"
 import { create } from "../webhooks/support.ts"
 import { callbackOf, callingBack, carriers, offer, offers, prompt, type ScriptedCarrier } from "./carriers.ts"
-import { logOf, logOfRequest, only } from "./log.ts"
+import { logOf, logOfRequest, single } from "./log.ts"
 import { list, live, outcomes, pass, read, refusal, runDue, start, testInWorld, work } from "./support.ts"
 
 const crashed = "A carrier's adapter failed"
@@ -60,7 +60,7 @@ describe("the log, when an adapter fails in `ask`,", () => {
       `${how}, names the carrier, request, error and location, without the facts in the message`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest(identified)
-        const line = only(lines, crashed)
+        const line = single(lines, crashed)
         assert.deepInclude(line.annotations, { carrier_id: "broken", quote_request_id: id })
         assert.match(line.cause, error)
         assert.match(line.cause, /at .*faults\.test\.ts:\d+:\d+/)
@@ -75,7 +75,7 @@ describe("the log, when an adapter fails in `ask`,", () => {
     "by throwing the facts themselves, says only that an object was thrown",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest(identified)
-      assert.strictEqual(only(lines, crashed).cause, "object: message omitted")
+      assert.strictEqual(single(lines, crashed).cause, "object: message omitted")
       assert.notMatch(JSON.stringify(lines), facts)
     }),
     carriers(thrown)
@@ -103,7 +103,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
       `in \`${where}\`, names the carrier, request, error and location`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest({}, millis)
-        const line = only(lines, crashed)
+        const line = single(lines, crashed)
         assert.deepInclude(line.annotations, { carrier_id: "broken", quote_request_id: id })
         assert.match(line.cause, /^RangeError: message omitted\n +at .*faults\.test\.ts:\d+:\d+/)
       }),
@@ -116,7 +116,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
     Effect.gen(function* () {
       const service = yield* Asking
       const lines = yield* logOf(service.callback("broken", callbackOf("r", offers())))
-      const line = only(lines, crashed)
+      const line = single(lines, crashed)
       assert.deepInclude(line.annotations, { carrier_id: "broken" })
       assert.match(line.cause, /^RangeError: message omitted\n +at .*faults\.test\.ts:\d+:\d+/)
     }),
@@ -130,7 +130,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
     "names the carrier and request even on the adapter's own lines",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest()
-      const { annotations } = only(lines, "the carrier's own words")
+      const { annotations } = single(lines, "the carrier's own words")
       assert.strictEqual(annotations.carrier_id, "speaking")
       assert.match(String(annotations.quote_request_id), /^qreq_/)
     }),
@@ -184,7 +184,7 @@ describe("the log, when an answer is refused,", () => {
       `for ${what}, names the carrier, request and rule, once`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest()
-        const { annotations } = only(lines, refused)
+        const { annotations } = single(lines, refused)
         assert.deepInclude(annotations, { carrier_id: "broken", quote_request_id: id })
         assert.include(String(annotations.broken_rules), rule)
         assert.notInclude(JSON.stringify(lines), "Ada")
@@ -208,7 +208,7 @@ describe("the log, when an answer is refused,", () => {
       `to \`refresh\`, for ${what}`,
       Effect.gen(function* () {
         const { lines } = yield* logOfRequest({}, 2 * minuteMs)
-        assert.include(String(only(lines, refused).annotations.broken_rules), rule)
+        assert.include(String(single(lines, refused).annotations.broken_rules), rule)
       }),
       carriers(broken)
     )
@@ -244,7 +244,7 @@ describe("the log, when an answer is refused,", () => {
     "says when only the first ten offers of an answer were used",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest()
-      only(lines, "A carrier made too many offers; using the first 10")
+      single(lines, "A carrier made too many offers; using the first 10")
     }),
     carriers(prompt("many", offers(...Array.from({ length: 11 }, (_, nth) => offer({ offer_ref: `${nth}` })))))
   )
@@ -261,12 +261,12 @@ describe("the log, when other code of a host fails,", () => {
     "such as the OnFinishedCall hook, has an entry, and the call is still answered",
     Effect.gen(function* () {
       const lines = yield* logOf(Effect.provideService(list(), OnFinishedCall, throwing))
-      const line = only(lines, "OnFinishedCall failed")
+      const line = single(lines, "OnFinishedCall failed")
       assert.match(line.cause, place)
       assert.match(String(line.annotations.request_id), /^req_/)
       assert.notInclude(JSON.stringify(lines), secret)
       const missing = yield* logOf(Effect.provideService(refusal(read("qreq_x")), OnFinishedCall, throwing))
-      only(missing, "OnFinishedCall failed")
+      single(missing, "OnFinishedCall failed")
     })
   )
 
@@ -279,7 +279,7 @@ describe("the log, when other code of a host fails,", () => {
     "such as a revision, has an entry without the input",
     Effect.gen(function* () {
       const lines = yield* logOf(refusal(start({}, { revision: older.date })))
-      const line = only(lines, "A call failed")
+      const line = single(lines, "A call failed")
       assert.match(line.cause, place)
       assert.notInclude(JSON.stringify(lines), secret)
     }),
@@ -305,7 +305,7 @@ describe("the log, when other code of a host fails,", () => {
       failing.encrypt = true
       const lines = yield* logOf(refusal(start(identified)))
       failing.encrypt = false
-      assert.match(only(lines, "A call failed").cause, place)
+      assert.match(single(lines, "A call failed").cause, place)
       assert.notMatch(JSON.stringify(lines), facts)
     }),
     { cryptography }

@@ -34,7 +34,7 @@ export const logOfRequest = (changes: Parameters<typeof start>[0] = {}, millis =
   })
 
 /** The only line with this text. */
-export const only = (lines: ReadonlyArray<LogLine>, text: string): LogLine => {
+export const single = (lines: ReadonlyArray<LogLine>, text: string): LogLine => {
   const found = lines.filter((line) => line.text === text)
   assert.lengthOf(found, 1, JSON.stringify(lines))
   return found[0] ?? assert.fail()

@@ -3,7 +3,7 @@ import { Effect, Fiber } from "effect"
 import type { CarrierAsk } from "../../src/carriers/Carrier.ts"
 import { Asking } from "../../src/quoting/asking/Asking.ts"
 import { callbackOf, callingBack, carriers, offers, prompt } from "./carriers.ts"
-import { logOf, logOfRequest, only } from "./log.ts"
+import { logOf, logOfRequest, single } from "./log.ts"
 import { outcomes, pass, testInWorld } from "./support.ts"
 
 /** An error whose message repeats every fact. */
@@ -27,7 +27,7 @@ describe("an adapter that fails unusually", () => {
       `by an error ${what} gets one log entry without facts, and the carrier has failed`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest()
-        assert.include(only(lines, "A carrier's adapter failed").cause, "Error")
+        assert.include(single(lines, "A carrier's adapter failed").cause, "Error")
         assert.notInclude(JSON.stringify(lines), "10001")
         assert.deepStrictEqual(yield* outcomes(id), ["broken no_answer carrier_error"])
       }),
@@ -46,7 +46,9 @@ describe("an adapter that fails unusually", () => {
           assert.isFalse(yield* Fiber.join(reading))
         })
       )
-      assert.deepInclude(only(lines, "A carrier's callback was not read in time").annotations, { carrier_id: "broken" })
+      assert.deepInclude(single(lines, "A carrier's callback was not read in time").annotations, {
+        carrier_id: "broken"
+      })
     }),
     carriers(callingBack("broken", { rest: { callback: () => Effect.never } }))
   )

@@ -15,7 +15,7 @@ import {
   slow,
   unavailable
 } from "./carriers.ts"
-import { logOfRequest, only } from "./log.ts"
+import { logOfRequest, single } from "./log.ts"
 import { beginning, feed, live, outcomes, pass, read, runDue, start, testInWorld, work } from "./support.ts"
 
 describe("a carrier that is polled", () => {
@@ -55,7 +55,7 @@ describe("a carrier that is polled", () => {
         yield* pass(60_000)
         assert.lengthOf(scripted.polls, length)
         assert.deepStrictEqual(yield* outcomes(id), ["polled no_answer timeout"])
-        only(lines, "Did not poll a carrier: it has answered, or its request has ended")
+        single(lines, "Did not poll a carrier: it has answered, or its request has ended")
         assert.notInclude(lines.map(({ text }) => text).join(), "late")
       })
     }

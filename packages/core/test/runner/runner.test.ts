@@ -6,6 +6,7 @@ import type { Change } from "../../src/storage/Change.ts"
 import type { Lease } from "../../src/storage/Job.ts"
 import { type ClaimQuery, type RecordKey, type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { prompt } from "../quoting/carriers.ts"
+import * as Log from "../quoting/log.ts"
 import { advance, cancel, feed, pass, read, runDue, start, testInWorld, work } from "../quoting/support.ts"
 
 const live = { environment: "live" } as const
@@ -28,7 +29,7 @@ const poisoned = {
   })
 }
 
-const away = Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))
+const away = Effect.fail(new StorageUnavailable({ retry_after_seconds: 1, why: "SQLSTATE 53100" }))
 
 /** What the next job that reads an application encounters, and whether storage is unavailable. */
 const hurdle: { first: Effect.Effect<never, StorageUnavailable> | null; isAway: boolean } = {
@@ -262,9 +263,16 @@ describe("a runner", () => {
         hurdle.isAway = true
         return away
       })
-      yield* work
-      const { id } = yield* start({}, live)
-      yield* pass(5_000)
+      let id = ""
+      const lines = yield* Log.logOf(
+        Effect.gen(function* () {
+          yield* work
+          id = (yield* start({}, live)).id
+          yield* pass(5_000)
+        })
+      )
+      const waits = lines.filter(({ text }) => text === "Storage is unreachable; jobs wait")
+      assert.deepStrictEqual(new Set(waits.map(({ annotations }) => annotations.why)), new Set(["SQLSTATE 53100"]))
       assert.isTrue(hurdle.isAway)
       hurdle.isAway = false
       yield* pass(2_000)

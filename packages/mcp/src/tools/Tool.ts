@@ -113,8 +113,8 @@ export interface Tool<out R = never> {
   /**
    * Calls the tool. A refusal is a result with `isError`. Fails only with `authentication_failed`.
    *
-   * If `round` is set, the tool may return a question for the person instead of a result. The answer arrives with
-   * another call that has the same arguments.
+   * If `round` is set, the tool may return a question for the person instead of a result. The answer arrives in
+   * a second call with the same arguments.
    */
   readonly call: (call: ToolCall) => Effect.Effect<ToolResult | Question, ApiError.ApiError, R>
 }

@@ -35,7 +35,9 @@ const internal = "XX"
 /** The SQLSTATE of a failed statement; undefined if the server did not respond. */
 export const stateOf = ({ reason }: SqlError): string | undefined => {
   const { cause } = reason
-  return Predicate.hasProperty(cause, "code") && typeof cause.code === "string" && /^[0-9A-Z]{5}$/.test(cause.code)
+  return Predicate.hasProperty(cause, "code") &&
+    typeof cause.code === "string" &&
+    /^(?=.*[0-9])[0-9A-Z]{5}$/.test(cause.code)
     ? cause.code
     : undefined
 }
@@ -73,11 +75,11 @@ export class StatementRefused extends Error {
 }
 
 /** Why PostgreSQL is unavailable, without any values: its SQLSTATE, or the code of the connection's error. */
-const whyOf = ({ reason }: SqlError): string => {
-  const { cause } = reason
-  const code = Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? cause.code : undefined
-  if (code === undefined) return "the connection was lost"
-  return /^[0-9A-Z]{5}$/.test(code) && /[0-9]/.test(code) ? `SQLSTATE ${code}` : code
+const whyOf = (error: SqlError): string => {
+  const state = stateOf(error)
+  if (state !== undefined) return `SQLSTATE ${state}`
+  const { cause } = error.reason
+  return Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? cause.code : "the connection was lost"
 }
 
 /** Translates a statement's failure: `StorageUnavailable` if it is temporary. Otherwise the effect dies. */

@@ -24,15 +24,15 @@ const maxAsked = 16
 /** How long connecting, or the response to a beat, may take, in milliseconds. */
 const answerMs = 5_000
 
-/** A storage backend's subscription to hints about its schema. */
-export interface Ear {
+/** A storage backend that wants the hints about its schema. */
+export interface Subscriber {
   /** The ID of this storage's host. The host's own announcements are ignored. */
   readonly host: string
   /** The schema, which is also the name of the channel. */
   readonly schema: string
   /** Called with the hints from other hosts. */
   readonly notify: (hints: ReadonlyArray<Change.Hint>) => Effect.Effect<void>
-  /** Called with whether announcements arrive from now on. */
+  /** Called when announcements begin to arrive (true), and when they may be lost (false). */
   readonly listens: (isListening: boolean) => void
   /** Called regularly with when the next job is due, in real time; null if no job is waiting. */
   readonly nextDue: (at: number | null) => void
@@ -44,7 +44,10 @@ export interface Ear {
  * Reconnects if the connection is lost. Announcements that are sent in the meantime are lost, so `notify` then receives
  * the hint `everything`.
  */
-export type Listen = (connection: PgConnection.Config, ear: Ear) => Effect.Effect<void, SqlError, Scope.Scope>
+export type Listen = (
+  connection: PgConnection.Config,
+  subscriber: Subscriber
+) => Effect.Effect<void, SqlError, Scope.Scope>
 
 // A claim at time 0 takes no jobs.
 const nextDue = (place: number, schema: string): string =>
@@ -55,8 +58,8 @@ const dueRows = Columns.rowsReader(Schema.Struct({ place: Schema.Int, next_due_a
 /** A connection that listens for announcements. */
 interface Listening {
   readonly session: PgConnection.PgConnection
-  /** Starts to pass on the announcements for an ear. The channel stays open until the connection closes. */
-  readonly hear: (ear: Ear) => Effect.Effect<void, SqlError>
+  /** Starts to pass on the announcements for a subscriber. The channel stays open until the connection closes. */
+  readonly subscribe: (subscriber: Subscriber) => Effect.Effect<void, SqlError>
   /** Waits until the connection is lost. */
   readonly lost: Effect.Effect<void>
 }
@@ -73,74 +76,74 @@ const open = Effect.fnUntraced(function* (
   const base = yield* Scope.provide(PgConnection.make(config), connected)
   const session = yield* Scope.provide(base.pin, listening)
   const lost = Latch.makeUnsafe()
-  const hear = Effect.fnUntraced(function* (ear: Ear) {
-    const notifications = yield* Scope.provide(session.listen(ear.schema), listening)
+  const subscribe = Effect.fnUntraced(function* (subscriber: Subscriber) {
+    const notifications = yield* Scope.provide(session.listen(subscriber.schema), listening)
     const forward = Effect.flatMap(Queue.take(notifications), ({ payload }) =>
-      ear.notify(parseAnnouncement(ear.host, payload))
+      subscriber.notify(parseAnnouncement(subscriber.host, payload))
     )
     const forwarding = Effect.ignore(Effect.forever(forward)).pipe(Effect.ensuring(lost.open))
     yield* Effect.forkIn(forwarding, listening)
   })
-  return { session, hear, lost: lost.await }
+  return { session, subscribe, lost: lost.await }
 })
 
 /** Asks when the next job of each schema is due. */
-const askNextDue = Effect.fnUntraced(function* ({ session }: Listening, all: ReadonlyArray<Ear>) {
-  for (const ears of Arr.chunksOf(all, maxAsked)) {
-    const statement = ears.map(({ schema }, place) => nextDue(place, schema)).join(" union all ")
+const askNextDue = Effect.fnUntraced(function* ({ session }: Listening, all: ReadonlyArray<Subscriber>) {
+  for (const subscribers of Arr.chunksOf(all, maxAsked)) {
+    const statement = subscribers.map(({ schema }, place) => nextDue(place, schema)).join(" union all ")
     const { rows } = yield* Effect.timeout(session.query(statement, [kinds]), answerMs)
     for (const { place, next_due_at } of dueRows(rows)) {
-      ears[place]?.nextDue(next_due_at)
-      ears[place]?.listens(true)
+      subscribers[place]?.nextDue(next_due_at)
+      subscribers[place]?.listens(true)
     }
   }
 })
 
 /** Beats regularly until the server no longer responds. */
-const beat = (listening: Listening, ears: ReadonlySet<Ear>) => {
+const beat = (listening: Listening, subscribers: ReadonlySet<Subscriber>) => {
   const doubt = Effect.sync(() => {
-    for (const ear of ears) ear.listens(false)
+    for (const subscriber of subscribers) subscriber.listens(false)
   })
   // The statement fails if one of the schemas has just moved away, so check whether the server still responds.
   const check = Effect.andThen(doubt, Effect.timeout(listening.session.query("select"), answerMs))
   const once = Effect.suspend(() =>
-    ears.size === 0
+    subscribers.size === 0
       ? Effect.void
       : Effect.raceFirst(
-          askNextDue(listening, [...ears]),
+          askNextDue(listening, [...subscribers]),
           Effect.andThen(Effect.delay(doubt, doubtAfterMs), Effect.never)
         )
   )
   return Effect.sleep(beatEveryMs).pipe(Effect.andThen(Effect.catchTag(once, "SqlError", () => check)), Effect.forever)
 }
 
-/** Listens on a connection to a database until the scope closes. Returns a function that adds an ear. */
+/** Listens on a connection to a database until the scope closes. Returns a function that adds a subscriber. */
 const serve = Effect.fnUntraced(function* (
   config: PgConnection.Config
 ): Effect.fn.Return<Listen, SqlError, Scope.Scope> {
-  const ears = new Set<Ear>()
+  const subscribers = new Set<Subscriber>()
   // Uses a scope of its own. A lost connection is closed immediately; a live one is closed together with the outer
   // scope.
   const first = yield* Scope.fork(yield* Effect.scope)
   let current: Listening | null = yield* Scope.provide(open(config), first)
 
   const untilLost = (listening: Listening) =>
-    Effect.raceFirst(listening.lost, Effect.ignore(beat(listening, ears))).pipe(
+    Effect.raceFirst(listening.lost, Effect.ignore(beat(listening, subscribers))).pipe(
       Effect.ensuring(
         Effect.sync(() => {
           current = null
-          for (const ear of ears) ear.listens(false)
+          for (const subscriber of subscribers) subscriber.listens(false)
         })
       )
     )
   const reopen = Effect.gen(function* () {
     const listening = yield* Effect.timeout(open(config), answerMs)
-    // A loop over the set, because another ear may be added in the meantime.
-    for (const ear of ears) yield* Effect.timeout(listening.hear(ear), answerMs)
+    // Iterates over the set itself, because a subscriber may be added in the meantime.
+    for (const subscriber of subscribers) yield* Effect.timeout(listening.subscribe(subscriber), answerMs)
     current = listening
-    for (const ear of ears) {
-      yield* ear.notify([{ about: "everything" }])
-      ear.listens(true)
+    for (const subscriber of subscribers) {
+      yield* subscriber.notify([{ about: "everything" }])
+      subscriber.listens(true)
     }
     yield* untilLost(listening)
   })
@@ -152,19 +155,19 @@ const serve = Effect.fnUntraced(function* (
     Effect.andThen(follow, Supervise.repeatForever("Listening to other hosts", again, reconnectMs))
   )
 
-  return (_, ear) =>
+  return (_, subscriber) =>
     Effect.gen(function* () {
       yield* Effect.acquireRelease(
-        Effect.sync(() => ears.add(ear)),
+        Effect.sync(() => subscribers.add(subscriber)),
         () =>
           Effect.sync(() => {
-            ears.delete(ear)
-            ear.listens(false)
+            subscribers.delete(subscriber)
+            subscriber.listens(false)
           })
       )
       if (current === null) return
-      yield* current.hear(ear)
-      ear.listens(current !== null)
+      yield* current.subscribe(subscriber)
+      subscriber.listens(current !== null)
     })
 })
 
@@ -178,9 +181,9 @@ export const make: Effect.Effect<Listen, never, Scope.Scope> = Effect.gen(functi
   const servers = yield* RcMap.make({
     lookup: (key: string) => inRealTime(serve(configs.get(key) ?? {}))
   })
-  return (config, ear) => {
+  return (config, subscriber) => {
     const key = keyOf(config)
     configs.set(key, config)
-    return Effect.flatMap(RcMap.get(servers, key), (listen) => listen(config, ear))
+    return Effect.flatMap(RcMap.get(servers, key), (listen) => listen(config, subscriber))
   }
 })

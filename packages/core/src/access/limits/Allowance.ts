@@ -182,27 +182,66 @@ const endOf = ({ count: { tally } }: Charge): number => tally.window_start + tal
 
 type LimitCounters = ReturnType<typeof limitCountersOf>
 
+/** What a limit limits, in the words of messages, and in those of the metric's `limit` label, which never change. */
+interface Limited {
+  readonly calls: string
+  readonly per: string
+  readonly label: string
+}
+
 const limitCountersOf = (limits: Limits, counts: SharedCounts) => {
-  const limitCounters = (name: string, what: string, { per_minute, per_day }: Limit): ReadonlyArray<LimitCounter> => [
-    ...(per_minute === null ? [] : [limitCounterOf(counts.counter(name, minuteMs), per_minute, `${what} per minute`)]),
-    ...(per_day === null ? [] : [limitCounterOf(counts.counter(name, dayMs), per_day, `${what} per day`)])
-  ]
-  const each = (name: string, what: string, of: Limits["keyless"]) => ({
-    start: limitCounters(`${name} start`, `quote request starts ${what}`, of.start),
-    read: limitCounters(`${name} read`, `reads ${what}`, of.read),
-    other: limitCounters(`${name} other`, `other calls ${what}`, of.other)
+  const limitCounters = (
+    name: string,
+    { calls, label, per }: Limited,
+    { per_minute, per_day }: Limit
+  ): ReadonlyArray<LimitCounter> => {
+    const of = (limit: number | null, window_ms: number, unit: "minute" | "day"): ReadonlyArray<LimitCounter> => {
+      if (limit === null) return []
+      const counter = counts.counter(name, window_ms)
+      const message = `The limit of ${limit} ${calls} per ${per} per ${unit} was reached.`
+      return [
+        {
+          counter,
+          limit,
+          message,
+          refusals: Metric.withAttributes(refusals, { limit: `${calls} of ${label} a ${unit}` })
+        }
+      ]
+    }
+    return [...of(per_minute, minuteMs, "minute"), ...of(per_day, dayMs, "day")]
+  }
+  const each = (name: string, whose: Omit<Limited, "calls">, of: Limits["keyless"]) => ({
+    start: limitCounters(`${name} start`, { calls: "quote request starts", ...whose }, of.start),
+    read: limitCounters(`${name} read`, { calls: "reads", ...whose }, of.read),
+    other: limitCounters(`${name} other`, { calls: "other calls", ...whose }, of.other)
   })
   const ofEnvironment = (of: Limits["keyless"]) => ({
-    key: each("key", "per key", of),
-    organization: each("organization", "per organization", times(limits.organization_factor, of))
+    key: each("key", { per: "key", label: "a key" }, of),
+    organization: each(
+      "organization",
+      { per: "organization", label: "an organization" },
+      times(limits.organization_factor, of)
+    )
   })
   return {
     live: ofEnvironment(limits.keys.live),
     sandbox: ofEnvironment(limits.keys.sandbox),
-    keyless: each("address", "per unauthenticated address", limits.keyless),
-    failed_authentication: limitCounters("failed", "failed authentications per address", limits.failed_authentication),
-    operator: limitCounters("operator", "calls per operator's token", limits.operator ?? operatorLimit),
-    tests_and_replays: limitCounters("tests", "tests and replays per integration", limits.tests_and_replays)
+    keyless: each("address", { per: "unauthenticated address", label: "an address without a key" }, limits.keyless),
+    failed_authentication: limitCounters(
+      "failed",
+      { calls: "failed authentications", per: "address", label: "an address" },
+      limits.failed_authentication
+    ),
+    operator: limitCounters(
+      "operator",
+      { calls: "calls", per: "operator's token", label: "an operator's token" },
+      limits.operator ?? operatorLimit
+    ),
+    tests_and_replays: limitCounters(
+      "tests",
+      { calls: "tests and replays", per: "integration", label: "an integration" },
+      limits.tests_and_replays
+    )
   }
 }
 
@@ -213,13 +252,6 @@ const times = (factor: number, { start, read, other }: Limits["keyless"]): Limit
   })
   return { start: more(start), read: more(read), other: more(other) }
 }
-
-const limitCounterOf = (counter: Counter, limit: number, what: string): LimitCounter => ({
-  counter,
-  limit,
-  message: `The limit of ${limit} ${what} was reached.`,
-  refusals: Metric.withAttributes(refusals, { limit: what })
-})
 
 const refusals = Metric.counter("quotewire_rate_limited_total", {
   description: "Calls that were refused, by the limit that was reached.",
