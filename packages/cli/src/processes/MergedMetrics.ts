@@ -47,12 +47,13 @@ type Combine = (one: number, other: number) => number
 const sum: Combine = (one, other) => one + other
 
 /**
- * Gauges that are not summed. Gauges that all processes read from the same database get the largest value. The start
- * time is the start time of the oldest process.
+ * Gauges that are not summed. If each process reports the same fact, such as whether a cell is unavailable, the largest
+ * value counts. The start time is the start time of the oldest process.
  */
 const gauges: ReadonlyMap<string, Combine> = new Map([
   ["quotewire_oldest_due_job_age_seconds", Math.max],
   ["quotewire_carrier_circuits_open", Math.max],
+  ["quotewire_cell_unavailable", Math.max],
   ["process_start_time_seconds", Math.min]
 ])
 
