@@ -24,7 +24,7 @@ export interface Credentials {
   readonly key: string | null
   /** The read handle; null if the call has no read handle. */
   readonly read_handle: string | null
-  /** The client's address, for the limits of callers without a key. */
+  /** The client's network address, for the limits on keyless callers and on refused keys. */
   readonly address: string
   /** Whether this endpoint admits callers without a key. Only the agent endpoint does. */
   readonly keyless: boolean
@@ -52,9 +52,9 @@ export class Access extends Context.Service<
     /** Creates an organization with its two workspaces. */
     readonly createOrganization: (name: string) => Effect.Effect<Directory.Organization, StorageUnavailable>
     /**
-     * Creates a key; `not_found` if the organization does not exist.
+     * Creates a key. Fails with `not_found` if the organization does not exist.
      *
-     * Pass `key` to set a fixed key for this environment and kind, if the storage lives only as long as the process.
+     * Pass `key` to set a fixed key for this environment and kind, for storage that lives only as long as the process.
      */
     readonly createKey: (options: {
       readonly organization_id: OrganizationId
@@ -75,7 +75,7 @@ export class Access extends Context.Service<
     readonly hasKeyIn: (environment: Environment) => Effect.Effect<boolean, StorageUnavailable>
     /**
      * Revokes a key. This host refuses the key immediately, and all other hosts refuse it within a second. Revoking a
-     * key again returns the same response.
+     * key a second time changes nothing.
      */
     readonly revokeKey: (
       key_id: KeyId
@@ -89,7 +89,9 @@ export class Access extends Context.Service<
     readonly admit: (grant: Grant) => Effect.Effect<Caller, ApiError.ApiError<"forbidden"> | StorageUnavailable>
     /** Whether the key could be a guess: this host has not recently found it valid, so the key must be looked up. */
     readonly mayBeGuessed: (credentials: Credentials) => boolean
-    /** Identifies the caller; `authentication_failed` if the key is missing, mistyped, unknown or revoked. */
+    /**
+     * Identifies the caller. Fails with `authentication_failed` if the key is missing, mistyped, unknown or revoked.
+     */
     readonly authenticate: (
       credentials: Credentials
     ) => Effect.Effect<Caller, ApiError.ApiError<"authentication_failed"> | StorageUnavailable>
@@ -241,8 +243,8 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
 }
 
 /**
- * Identifies callers by their partner links. A link has the same limits as an address that calls without a key, so that
- * its holder cannot use up the organization's limits.
+ * Identifies callers by their partner links. A link has the same limits as a keyless caller, so that its holder cannot
+ * use up the organization's limits.
  */
 const linking = (storage: Storage["Service"], seal: Seal["Service"], clock: Clock.Clock) =>
   Effect.fnUntraced(function* (token: string) {
@@ -284,7 +286,7 @@ const admitting = (storage: Storage["Service"], seal: Seal["Service"]) =>
 
 const unknownOrganization = "The access token names an organization that this service does not have."
 
-/** The length of an identifier without its prefix. A hash in hexadecimal can serve as this part. */
+/** The length of an identifier without its prefix. The start of a hexadecimal hash can serve as these characters. */
 const idCharacters = 26
 
 /** Generates a new key. */

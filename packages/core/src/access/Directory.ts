@@ -8,7 +8,7 @@ import { Environment, KeyKind } from "./Caller.ts"
 import * as SecretText from "./SecretText.ts"
 
 /*
- * The directory contains organizations and their API keys. A host must find these before it knows the caller's
+ * The directory contains organizations and their API keys. A host looks these up before it knows the caller's
  * workspace.
  */
 
@@ -24,7 +24,7 @@ export const ApiKey = Schema.Struct({
 })
 export type ApiKey = typeof ApiKey.Type
 
-/** The record kind for API keys. A key is found by its hash, or in lists by its organization or key ID. */
+/** The record kind for API keys, keyed by the key's hash. Lists can also find a key by its organization or ID. */
 export const keyKind = Kind.make({
   name: "api_key",
   schema: ApiKey,

@@ -6,7 +6,7 @@ import type { Caller } from "./Caller.ts"
 
 /** How long a key that was revoked on another host may still work here. */
 const knownForMs = secondMs
-/** How long after its lookup a valid key is not treated as a guess. */
+/** How long after its last lookup a valid key is not treated as a possible guess. */
 const recentForMs = hourMs
 const maxKnownKeys = 10_000
 
@@ -19,7 +19,7 @@ export interface Moment {
   readonly monotonic: number
 }
 
-/** The moment that it is now. */
+/** Reads the current moment from both clocks. */
 export const momentOf = (clock: Clock.Clock): Moment => ({
   real: clock.currentTimeMillisUnsafe(),
   monotonic: Monotonic.millisOf(clock)

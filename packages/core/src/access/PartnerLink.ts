@@ -24,19 +24,19 @@ export interface PartnerLink {
 
 const prefix = "link_"
 const idCharacters = 26
-/** Eight base-36 digits, which suffice for expiry times more than two thousand years ahead. */
+/** Eight base-36 digits can hold expiry times for the next 89,000 years. */
 const timeCharacters = 8
 const bodyOf = (id: string): string => id.slice(-idCharacters)
 const noKey = "-".repeat(idCharacters)
 
-/** The kinds of shared resources, by ID prefix, each with its letter in a token. */
+/** The letter that stands for each kind of shared resource in a token, by ID prefix. */
 const kinds = { [prefixes.quote_request]: "q", [prefixes.subscription]: "s" } as const
 
 const purpose = "partner_link"
 
 /**
- * Writes a link's token. The token is signed instead of stored, so a link costs nothing and needs no clean-up. It
- * contains only identifiers.
+ * Writes a link's token. The token contains only identifiers and an expiry time. It is signed instead of stored, so
+ * links take up no storage.
  */
 export const write = (seal: Seal.Seal["Service"], link: PartnerLink): Effect.Effect<string> => {
   const kind = kinds[Schema.is(QuoteRequestId)(link.shared_id) ? prefixes.quote_request : prefixes.subscription]

@@ -7,8 +7,8 @@ import { areEqual, partsOfMac, type Seal } from "./sealing/Seal.ts"
 const lifetimeMs = dayMs
 
 /**
- * What is stored about a read handle. It is enough to check the handle, and to derive the handle again with the seal
- * key, but it does not contain the handle.
+ * What is stored about a read handle. It suffices to check the handle, and to derive it again with the seal key, but
+ * does not contain it.
  */
 export const KeptHandle = Schema.Struct({
   /** A keyed hash that verifies handles from callers. It names the seal key from which the handle is derived. */
@@ -32,8 +32,9 @@ const purposeOfCheck = (of: HandleTarget): string => `${purposeOfHandle(of)} che
 /**
  * Derives a request's read handle: `rh_` and 162 bits in base64url.
  *
- * The handle is derived from a keyed hash instead of being stored, so that a retried start returns the same handle.
- * `older` is a hash made with the key to use, or null for the newest key. Returns null if that key is gone.
+ * The handle is derived from a keyed hash instead of being stored, so that a retried start returns the same handle. To
+ * derive the handle with the key that made an older hash, pass the hash as `older`; null means the newest key. Returns
+ * null if the settings no longer have that key.
  */
 export const derive = (seal: Seal["Service"], of: HandleTarget, older: string | null): Effect.Effect<string | null> =>
   Effect.map(
@@ -41,7 +42,7 @@ export const derive = (seal: Seal["Service"], of: HandleTarget, older: string | 
     (mac) => (mac === null ? null : `rh_${partsOfMac(mac).tag.slice(0, characters)}`)
   )
 
-/** Makes what is stored about a new handle. */
+/** Makes the stored form of a new handle. */
 export const keep = (
   seal: Seal["Service"],
   of: HandleTarget,
@@ -50,7 +51,7 @@ export const keep = (
 ): Effect.Effect<KeptHandle> =>
   Effect.map(seal.mac(purposeOfCheck(of), handle), (check) => ({ check, expires_at: createdAt + lifetimeMs }))
 
-/** Whether this is the request's handle, and it has not expired. The comparison takes constant time. */
+/** Whether `sent` is the request's handle and has not expired. The comparison takes constant time. */
 export const opens = (
   seal: Seal["Service"],
   of: HandleTarget,

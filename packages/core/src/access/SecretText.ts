@@ -21,7 +21,7 @@ export const write = (prefix: string, random: Uint8Array): string => {
   return head + checksum(head)
 }
 
-/** Makes a function that checks whether text has one of these prefixes, a secret, and the right checksum. */
+/** Makes a function that checks whether text consists of one of these prefixes, a secret, and the right checksum. */
 export const wellFormed = (...prefixes: ReadonlyArray<string>): ((text: string) => boolean) => {
   const form = new RegExp(`^(?:${prefixes.join("|")})_[0-9A-Za-z]{${secretCharacters + checksumCharacters}}$`)
   return (text) => {

@@ -52,7 +52,7 @@ const tokens = <Id extends string>(
 export const goTokens: Tokens<QuoteId> = tokens("go", prefixes.quote, Schema.is(QuoteId))
 
 /**
- * The tokens that identify an ask to its carrier, as the idempotency key of its attempts and as the reference in
+ * The tokens that identify an ask to a carrier. They are the idempotency key of the ask's attempts and the reference in
  * callbacks.
  */
 export const askTokens = (carrierId: string): Tokens<QuoteRequestId> =>

@@ -88,13 +88,13 @@ export class Workspaces extends Context.Service<
   Workspaces,
   {
     /**
-     * Returns the workspace and its current time. Dies if the workspace does not exist, because keys name only existing
-     * ones. Live workspaces never change, so they are cached.
+     * Returns the workspace and its current time. Dies if the workspace does not exist, because a key always belongs to
+     * an existing workspace. Live workspaces never change, so they are cached.
      */
     readonly moment: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
     /**
-     * Like `moment`, but from a cache that may be stale. A change that was decided on it must include `expectationsOf`
-     * in its `expects`.
+     * Like `moment`, but from a cache that may be stale. A change decided at this moment must include
+     * `expectationsOf(moment)` in its `expects`.
      */
     readonly cached: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
     /**
@@ -167,12 +167,12 @@ export const expectationsOf = ({
   workspace: { id, version, environment }
 }: Moment): ReadonlyArray<Change.Expectation> => (environment === "live" ? [] : [{ kind: kind.name, id, version }])
 
-/** The maximum number of times that an advance of the clock may overtake a decision. */
+/** How many times `commitAt` tries again because the clock has advanced. */
 const maxAdvances = 100
 
 /**
  * Stores a decision that was made at an earlier moment. Conflicts if the sandbox has been reset since then, because a
- * reset sets its clock back. An advance of the clock since then does not conflict, because the decision came first.
+ * reset also resets its clock. An advance of the clock since then does not conflict, because the decision came first.
  */
 export const commitAt = Effect.fnUntraced(function* (
   on: { readonly storage: Storage["Service"]; readonly workspaces: Workspaces["Service"] },

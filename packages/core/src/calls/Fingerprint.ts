@@ -5,8 +5,8 @@ import { isStorable } from "../wire/Input.ts"
 import * as Json from "../wire/Json.ts"
 
 /*
- * The fingerprint of an input is a keyed hash of its canonical text, a dot, and the length of that text. Within one
- * record, equal inputs have equal fingerprints. A fingerprint does not reveal its input.
+ * An input's fingerprint is a keyed hash of its canonical JSON, a dot, and the length of that JSON. Within one record,
+ * equal inputs have equal fingerprints. A fingerprint does not reveal its input.
  */
 
 /** Identifies the record that keeps a fingerprint. In any other record, the fingerprint matches no input. */
@@ -21,7 +21,8 @@ export const of = (seal: Seal["Service"], keptIn: KeptIn, input: unknown): Effec
 /**
  * Whether an input has this fingerprint. False if the settings no longer have the key that made the fingerprint.
  *
- * The input may be unchecked. Inputs that differ usually differ in length too, and then need not be sorted or hashed.
+ * The input may not have been checked yet. Lengths are compared first, so most inputs that differ are never sorted or
+ * hashed.
  */
 export const matches = (
   seal: Seal["Service"],
@@ -29,7 +30,7 @@ export const matches = (
   fingerprint: string,
   input: unknown
 ): Effect.Effect<boolean> => {
-  // The order of members does not affect the length, so comparing lengths needs no canonical text.
+  // The order of an object's members does not affect its JSON length, so comparing lengths needs no canonical text.
   if (!isStorable(input) || !fingerprint.endsWith(join("", JSON.stringify(input)))) return Effect.succeed(false)
   const text = Json.canonical(input)
   return Effect.map(

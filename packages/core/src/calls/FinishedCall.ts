@@ -16,7 +16,7 @@ import { fromMillis, OffsetDateTime, Timestamp } from "../wire/Timestamp.ts"
 /**
  * How a call reached the service, as reported by its host.
  *
- * It contains nothing from a body, a key or a person: no query, and only the pattern of the path.
+ * It contains no bodies, keys, query strings or personal data: even the path is only a pattern.
  */
 export interface Transport {
   /** The HTTP method, as sent. */
@@ -62,7 +62,7 @@ const firstRequest = (answer: string | null): QuoteRequestId | null => {
   return isQuoteRequestId(id) ? id : null
 }
 
-/** A completed request, without a body, a key or anything about a person. */
+/** A finished call, without a body, a key or anything about a person. */
 export interface FinishedCall extends CallSubject {
   readonly request_id: RequestId
   /** When the request was received, in milliseconds of real time. */
@@ -79,8 +79,8 @@ export interface FinishedCall extends CallSubject {
 }
 
 /**
- * Called after every completed call with a valid key, or by a keyless caller that was admitted. Not called for a
- * refused key.
+ * Receives each finished call whose key was valid, or whose keyless caller was admitted. Calls with a refused key are
+ * not reported.
  *
  * The function must neither throw nor block. If it throws, the service logs the error, and the response stays the same.
  */
@@ -99,7 +99,7 @@ export const notify = (services: Context.Context<never>, call: FinishedCall): Ef
   }
 }
 
-/** Longer texts from callers are cut to this length before they are stored (api.md, Fixed limits). */
+/** Text from callers is truncated to this length before it is stored (api.md, Fixed limits). */
 export const maxTextCharacters = 200
 
 const NullableText = Schema.NullOr(Schema.String)
@@ -168,10 +168,10 @@ export const RequestLogPage = Schema.Struct({
 })
 export type RequestLogPage = typeof RequestLogPage.Type
 
-/** The filters that are matched by labels. */
+/** The fields of log entries that filters match. */
 type Labelled = Pick<ListInput, "status" | "operation" | "error_code">
 
-/** The labels of a log entry. Filters that match the entry have the same labels. */
+/** The labels of a log entry or of a filter. A filter matches an entry that has all of the filter's labels. */
 export const labels = (of: Labelled): ReadonlyArray<string> => [
   ...(of.status === undefined ? [] : [`status:${of.status}`]),
   ...(of.operation === undefined ? [] : [`operation:${of.operation}`]),
@@ -251,6 +251,9 @@ const entryOf = (call: CallWithKey): ListedRequest => ({
  */
 const secret = /(?<=(?:(?:sandbox|live)_(?:server|widget|platform)|operator|link|rh|whsec)_)[\w+/=-]+/g
 
-/** Text from a caller in a form that every storage backend can hold: without secrets, and cut to length. */
+/**
+ * Prepares text from a caller for storage: truncates it, and removes secrets and characters that a storage backend
+ * cannot hold.
+ */
 const storable = (text: string | null): string | null =>
   text === null ? null : plain(text.slice(0, maxTextCharacters)).replace(secret, "…")

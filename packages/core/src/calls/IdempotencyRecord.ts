@@ -6,8 +6,8 @@ const fingerprint = Schema.String.annotate({ description: "A keyed hash of the i
 /**
  * The stored state of a call with an `Idempotency-Key`.
  *
- * `running`: the call is in progress, until `until` unless it is renewed. `done`: the call has a response. `released`:
- * the call was refused, so a retry runs it again.
+ * `running`: the call is in progress; unless the record is renewed, this state expires at `until`. `done`: the call has
+ * a response. `released`: the call was refused, so a retry runs it again.
  */
 export const IdempotencyRecord = Schema.Union([
   Schema.Struct({ state: Schema.Literal("running"), fingerprint, until: Schema.Int }),

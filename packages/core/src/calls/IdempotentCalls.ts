@@ -17,11 +17,11 @@ export interface KeyedCall {
   readonly operation: string
   /** The `Idempotency-Key`, which `keyErrors` has already checked. */
   readonly key: string | null
-  /** The date of the newest revision, which is the form of this release's answers. */
+  /** The date of this release's newest revision, in which responses are stored. */
   readonly form: string
 }
 
-/** A response, the revision that it is written in, and whether it is a replay. */
+/** A response, the date of the revision in which it is written, and whether it is a replay. */
 export interface Answer<A> {
   readonly json: Json.Json<A>
   readonly form: string
@@ -58,8 +58,8 @@ const makeRecords = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
 
-  // Date the record when it is written, not when the call began. Otherwise the response to a one-year advance would
-  // already be a year old.
+  // Date the record when it is written, not when the call began. Otherwise, the response to a call that advances the
+  // clock by a year would already be a year old.
   const write = Effect.fnUntraced(function* (id: RecordId, version: number, kept: IdempotencyRecord) {
     const { now } = yield* workspaces.moment(id.workspace_id)
     const record = kind.record(kept, { id: id.name, version, created_at: now, updated_at: now })
@@ -148,14 +148,14 @@ const makeRunOnce = Effect.gen(function* () {
       yield* conclude(id, { state: "done", fingerprint, form: keyed.form, body: redact(json).text })
       return { json, form: keyed.form, replayed: false }
     })
-    // If the caller disconnects, the call still runs to its end, so that its response can be replayed.
+    // If the caller disconnects, the call still runs to completion, so that its response can be replayed.
     return yield* Effect.flatMap(FiberSet.run(running, first), Fiber.join)
   })
 })
 
 /**
- * How long a record is valid without a renewal. After that, the host that runs the call counts as dead, and a retry may
- * run the call.
+ * How long a record is valid without a renewal, in milliseconds. After that, the host that runs the call is presumed
+ * dead, and a retry may run the call again.
  */
 const runningMs = 30_000
 /** How often a running call renews its record, in milliseconds. */

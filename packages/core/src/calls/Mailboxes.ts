@@ -6,7 +6,7 @@ import * as Kind from "../storage/Kind.ts"
 import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** The record kind for mailboxes, keyed by name. `text` is null once nobody waits for a message anymore. */
+/** The record kind for mailboxes, keyed by name. `text` is null once the receiver has stopped waiting. */
 export const kind = Kind.make({
   name: "mailbox",
   schema: Schema.Struct({ text: Schema.NullOr(Schema.String) }),
@@ -31,12 +31,12 @@ export class Mailboxes extends Context.Service<
   {
     /**
      * Puts a message into a mailbox, and returns whether the mailbox accepted it. A mailbox accepts only one message,
-     * and no message once nobody waits anymore.
+     * and rejects it if the receiver has stopped waiting.
      */
     readonly send: (mailbox: Mailbox, text: string) => Effect.Effect<boolean, StorageUnavailable>
     /**
      * Waits for the message and erases it. Returns null if no message arrives within `wait_ms` milliseconds of real
-     * time, if the process is about to stop, or if too many calls are already waiting.
+     * time, if the process is shutting down, or if too many calls are already waiting.
      *
      * Afterwards the mailbox accepts no message, even if the wait was interrupted.
      */

@@ -21,7 +21,7 @@ export interface Route {
   readonly query: Readonly<Record<string, QueryType>>
   /** The HTTP status of a successful response. */
   readonly status: 200 | 201 | 202
-  /** Returns the address of the created resource, given the `id` at the beginning of the response. */
+  /** Returns the path of the created resource, given the `id` at the beginning of the response. */
   readonly location?: (id: string) => string
 }
 
@@ -35,7 +35,8 @@ export interface Authority {
   /** Whether callers without a server key need the quote request's read handle. */
   readonly by_handle?: true
   /**
-   * The input field that must name the partner link's resource. If absent, partner links may not call the operation.
+   * The input field that must contain the ID of the partner link's resource. If absent, partner links may not call the
+   * operation.
    */
   readonly by_link?: "id" | "quote_request_id"
 }
@@ -63,13 +64,14 @@ export interface Definition<Name extends string, Input, Output, R> {
   /** Whether a retry with the same `Idempotency-Key` replays the first response (api.md, Idempotency). */
   readonly idempotent: boolean
   /**
-   * The response's field that contains a secret. The secret is shown once and never stored; a replay has null in its
+   * The response field that contains a secret. The secret is returned once and never stored; a replay has null in its
    * place.
    */
   readonly secret_field?: string
   /**
-   * Promises that `run` works with a cached moment: `run` makes its changes expect that moment, and reads the current
-   * moment before any refusal that depends on it. The pipeline then reads nothing before it calls `run`.
+   * Promises that `run` works with a cached moment: its changes expect that the workspace has not changed since that
+   * moment, and it reads the current moment before any refusal that depends on it. The pipeline then calls `run`
+   * without reading the workspace first.
    */
   readonly optimistic?: true
   readonly input: Schema.Decoder<Input>
@@ -104,8 +106,8 @@ export interface Definition<Name extends string, Input, Output, R> {
 export interface Operation<out Name extends string = string, out Input = unknown, out Output = unknown, out R = unknown>
   extends Omit<Definition<Name, Input, Output, R>, "run"> {
   /**
-   * Decodes the input for the host's lines, and returns an effect that runs the operation. The caller must already be
-   * checked.
+   * Decodes the input for the host's lines, and returns an effect that runs the operation. The caller's authority must
+   * have been checked before.
    */
   readonly prepare: (
     call: Call,
@@ -114,7 +116,7 @@ export interface Operation<out Name extends string = string, out Input = unknown
   ) => Result.Result<Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>, ApiError.WrongFields>
 }
 
-/** Makes an operation from its definition. The input schema is compiled once for each host's lines. */
+/** Makes an operation from its definition. The input schema is compiled once for each set of lines. */
 export const make = <const Name extends string, Input, Output, R, const Idempotent extends boolean>(
   definition: Definition<Name, Input, Output, R> & { readonly idempotent: Idempotent }
 ): Operation<Name, Input, Output, R> & { readonly idempotent: Idempotent } => {

@@ -42,7 +42,8 @@ export interface Request extends RequestHead {
   /** The person's answer, if the host asks for consent itself. The caller's input must never set it. */
   readonly person?: PersonsAnswer
   /**
-   * Whether an earlier request already paid for this call. A call that asks the person runs again after each answer.
+   * Whether this call was already charged to the caller's rate limits. After the person answers a question, the host
+   * runs the same call again.
    */
   readonly is_paid?: boolean
   /**
@@ -96,7 +97,7 @@ export const call = <Output, R>(
  * Refuses a request that matches no operation, with `not_found`.
  *
  * With a valid key, the request is charged and logged like any other call, and may be refused with `rate_limited`. An
- * invalid key counts against its address, and gets the same response as a missing key.
+ * invalid key counts against the limit of the client's address, and gets the same response as a missing key.
  */
 export const refuseUnrouted = (request: UnroutedRequest): Effect.Effect<never, ApiError.ApiError, EntryServices> =>
   request.credentials.key === null
@@ -108,7 +109,7 @@ export const refuseUnrouted = (request: UnroutedRequest): Effect.Effect<never, A
 /**
  * Logs a request that its host has handled itself, if the request has a valid key.
  *
- * Other requests are not logged, but an invalid key counts against its address.
+ * Other requests are not logged, but an invalid key counts against the limit of the client's address.
  */
 export const logUnrouted = (
   request: UnroutedRequest & {
@@ -128,7 +129,7 @@ export const logUnrouted = (
   })
 
 /**
- * Identifies a caller without calling an operation, for a host whose responses depend on the caller.
+ * Identifies a caller without calling an operation. Hosts use this if a response depends on who calls.
  *
  * Fails with the same errors as `call`.
  */
@@ -142,8 +143,8 @@ export const identify = (request: RequestHead): Effect.Effect<Caller, ApiError.A
 /**
  * Identifies a caller by an access token. `verify` checks the token and returns what the token grants.
  *
- * If `verify` fails with `authentication_failed`, this counts against the address, like a wrong key. An address that
- * has reached its limit is refused before its token is checked.
+ * If `verify` fails with `authentication_failed`, this counts against the limit of the client's address, like a wrong
+ * key. An address that has reached its limit is refused before its token is checked.
  */
 export const identifyGrant = <G extends Grant, E extends { readonly _tag: string }>(
   { credentials: { address }, request_id }: RequestHead,
@@ -177,7 +178,7 @@ interface CallState {
   readonly services: Context.Context<RequestLog>
   /** When the request was received, in milliseconds of real time. */
   readonly created_at: number
-  /** The same moment in milliseconds of monotonic time. */
+  /** When the request was received, in milliseconds of monotonic time. */
   readonly began_ms: number
   caller: Caller | null
   /** The revision of the response or error; null until it is known. */
@@ -260,7 +261,7 @@ const enterUnrouted = Effect.fnUntraced(function* (
   return yield* notFound
 })
 
-/** Runs a call. Everything before the first step that must wait runs synchronously, without Effect's run loop. */
+/** Runs a call. Everything up to the first step that must wait runs synchronously, without Effect's run loop. */
 const perform = Effect.fnUntracedEager(function* <Output, R>(
   operation: Operation.Operation<string, unknown, Output, R>,
   request: Request,
@@ -273,7 +274,7 @@ const perform = Effect.fnUntracedEager(function* <Output, R>(
   const revisions = Context.get(services, Revisions)
   const chosen = yield* revisions.choose(request.revision, caller.workspace_id)
   const entering = enter(operation, request, Context.get(services, Allowance), caller)
-  // The first admitted call stores the workspace's pin, whatever its result. Calls with too large a body do not.
+  // The first admitted call stores the workspace's pin, whatever its result, unless its body is too large.
   const first = chosen === null ? yield* Effect.exit(entering) : null
   if (first !== null && isTooLarge(first)) return yield* Effect.failCause(first.cause)
   const revision = chosen ?? (yield* revisions.pin(caller.workspace_id))
@@ -305,7 +306,7 @@ const perform = Effect.fnUntracedEager(function* <Output, R>(
     running,
     secret_field === undefined ? identity : (answer) => Json.withNull(answer, secret_field)
   )
-  // An answer that an older release stored in its own form is returned unchanged.
+  // A response that an older release stored, in that release's revision, is returned unchanged.
   const answerRevision = form === newest ? revision : { date: form, differences: [] }
   return replyOf(answerRevision, operation, json, replayed)
 })
@@ -371,10 +372,10 @@ const replyOf = <Output>(
 })
 
 /**
- * Identifies the sender of a request, and counts an invalid key against its address.
+ * Identifies the caller, and counts an invalid key against the limit of the client's address.
  *
- * An address that has reached its limit is refused before its key is looked up, so that guessing keys does not load
- * storage. The address can still use keys that were recently found valid.
+ * An address that has reached its limit is refused before its key is looked up, so that guessing keys puts no load on
+ * storage. Keys that were recently found valid still work from that address.
  */
 const authenticate = (services: Context.Context<Access | Allowance>, credentials: Credentials) => {
   const access = Context.get(services, Access)
@@ -385,7 +386,7 @@ const authenticate = (services: Context.Context<Access | Allowance>, credentials
     : known
 }
 
-/** Counts a failed authentication against its address. */
+/** Counts a failed authentication against the limit of the client's address. */
 const countFailure = <A, E extends { readonly _tag: string }, R>(
   allowance: Allowance["Service"],
   address: string,

@@ -31,9 +31,9 @@ export const RequestLogEnabled = Context.Reference<boolean>("@quotewire/core/Req
 /**
  * Logs calls made with an organization's keys, and reads the log (api.md, Request log).
  *
- * Calls are buffered in memory. They are written every half second, when 500 are waiting, and when the layer closes,
- * with one change for each workspace. While storage is unavailable, the newest 50,000 calls are kept, and the number of
- * dropped calls is logged.
+ * Calls are buffered in memory. They are written every half second, as soon as 500 are waiting, and when the layer
+ * closes; each workspace's calls are one change. While storage is unavailable, the newest 50,000 calls are kept, and
+ * the number of dropped calls is logged.
  */
 export class RequestLog extends Context.Service<
   RequestLog,
@@ -84,8 +84,8 @@ export class RequestLog extends Context.Service<
         if (!hasKey(call)) return
         buffer.add(call)
         hasCalls.openUnsafe()
-        // Open the latch only when the number is reached, not for every further call: while storage is unavailable,
-        // calls wait for the regular interval.
+        // Open the latch only when the buffer reaches this size, not for every further call. Otherwise, while storage
+        // is unavailable, every call would cause a write.
         if (buffer.size === maxChangeCalls) isFull.openUnsafe()
       }
 
@@ -124,7 +124,7 @@ const writing = (
     const writeOne = (batch: Batch) =>
       Effect.exit(Effect.tap(storeBatch(storage, batch), () => Effect.sync(() => unwritten.delete(batch))))
     return Effect.forEach([...unwritten], writeOne, { concurrency: 4 }).pipe(
-      // Fails only after every batch was tried: an unavailable workspace must not delay the log of the others.
+      // Fails only after every batch was tried: an unavailable workspace must not delay the logs of other workspaces.
       Effect.flatMap((written) => Effect.forEach(written, (exit) => exit, { discard: true })),
       Effect.ensuring(Effect.sync(() => buffer.putBack([...unwritten].flatMap(({ calls }) => calls)))),
       Effect.andThen(Effect.suspend(() => warnOf(buffer.takeLost())))

@@ -11,8 +11,8 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 
 /*
- * Revisions of the API contract: how older ones differ, how inputs and responses are translated, and which revision a
- * call gets.
+ * Revisions of the API contract: how older revisions differ from the newest one, how inputs and responses are
+ * translated, and which revision a call gets.
  */
 
 /** The members of a JSON object. */
@@ -65,8 +65,8 @@ export type Served = readonly [Revision, ...ReadonlyArray<Revision>]
 export const served: Served = [{ date: "2026-09-26", differences: [] }]
 
 /**
- * Finds the revision that a `Service-Version` names; `invalid_version` if the header is empty, repeated, or names a
- * revision that is not served.
+ * Finds the revision that a `Service-Version` header names. Fails with `invalid_version` if the header is empty,
+ * repeated, or names a revision that is not served.
  */
 export const find = (
   revisions: Served,
@@ -92,7 +92,7 @@ export const notServed = (revisions: Served): ApiError.ApiError<"invalid_version
  * The served revision that is closest to a pin.
  *
  * This is the pinned revision if it is served. Otherwise it is the oldest served revision that is newer than the pin.
- * If there is none, because the pin is newer than this release, it is the newest revision.
+ * If the pin is newer than every served revision, it is the newest revision.
  */
 export const nearest = (revisions: Served, pin: string): Revision =>
   revisions.findLast(({ date }) => date >= pin) ?? revisions[0]
@@ -127,7 +127,7 @@ export const resource = <A>(revision: Revision, kind: Resource, newest: Json.Jso
     revision.differences.flatMap((difference) => difference[kind] ?? [])
   )
 
-/** Translates an error to a revision. The envelope is the same in all revisions, but field paths are the caller's. */
+/** Translates an error to a revision. Only field paths can differ between revisions. */
 export const refusal = (revision: Revision, operation: string, newest: ApiError.ApiError): ApiError.ApiError =>
   ApiError.inRevision(newest, revision.date, (newestPath) =>
     Fault.redactThrown(() =>
@@ -222,8 +222,8 @@ const resourcesIn = (operation: string): ReadonlyArray<ResourceField> =>
   Object.hasOwn(answersWithResources, operation) ? (answersWithResources[operation] ?? []) : []
 
 /**
- * Makes a function that changes one field of a response (each item, if the field is a list). With null, it changes the
- * whole response.
+ * Makes a function that changes one field of a response (each item, if the field is a list). If `field` is null, it
+ * changes the whole response.
  */
 const within = (field: string | null, change: (resource: Fields) => Fields) => {
   if (field === null) return change

@@ -5,7 +5,7 @@ import type { Kind } from "../storage/Kind.ts"
 import { commit, readOne, retryOnConflict, type Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** The decision about a call. */
+/** The decision on a call. */
 export interface Decision<A> {
   readonly value: A
   /**
@@ -13,13 +13,13 @@ export interface Decision<A> {
    * workspace's next version.
    */
   readonly workspace?: Workspace
-  /** The date of the record, in milliseconds of workspace time. */
+  /** When the decision was made, in milliseconds of workspace time. */
   readonly at: number
 }
 
 /**
- * Accepts a call once, under an ID derived from the call. Whoever runs the call again, on any host and at any time,
- * gets the first decision.
+ * Accepts a call once, under an ID derived from the call. If the call runs again, on any host and at any time, it gets
+ * the first decision.
  *
  * The decision is a record, whose first version can be written only once. The record outlives the call, because the
  * host may die before it stores the response, and another host may then run the same call.

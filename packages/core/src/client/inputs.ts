@@ -32,10 +32,10 @@ export type Unbranded<A> =
         : { readonly [K in keyof A]: Field<A, K> }
 
 /**
- * The facts of a line, in which everything is optional at every depth. The compiler checks names and values.
+ * A line's facts, with every field optional at every depth. The compiler still checks names and values.
  *
  * A start with missing facts fails with `needs_information`, which lists them. A program can therefore send the facts
- * that it has, and ask the person for the others.
+ * that it has, and ask the person for the rest.
  */
 type GivenFacts<A> = A extends Scalar | undefined
   ? A
@@ -46,7 +46,10 @@ type GivenFacts<A> = A extends Scalar | undefined
 /** The fields for a person's agreement to the disclosure. Only callers without a key send them. */
 type KeylessField = "quote_disclosure_version" | "quote_disclosure_accepted"
 
-/** The field that a start call lacks if none of the lines has a credit disclosure; `never` if one of them has. */
+/**
+ * The field to leave out of a start call: `credit_disclosure_receipt_id` if none of the lines has a credit disclosure,
+ * otherwise `never`.
+ */
 type CreditField<OwnLine extends Line> = true extends OwnLine["has_credit_disclosure"]
   ? never
   : "credit_disclosure_receipt_id"

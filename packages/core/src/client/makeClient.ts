@@ -15,8 +15,8 @@ export interface Transport {
 }
 
 /**
- * Makes a client that calls through a transport. The transport of `embed` stays in the process; the transport of
- * `connect` uses HTTP.
+ * Makes a client that calls through a transport. `embed` passes a transport that stays in the process, and `connect`
+ * one that uses HTTP.
  */
 export const makeClient = <OwnLine extends Line = StandardLine>({ call, names, sleep }: Transport): Client<OwnLine> => {
   const methodOf =

@@ -1,6 +1,6 @@
 /* How a client waits: between attempts, for new events and for quotes. */
 
-/** Waits for a time in milliseconds. Rejects with the signal's reason if the signal aborts. */
+/** Waits for a number of milliseconds. Rejects with the signal's reason if the signal aborts. */
 export type Sleep = (ms: number, signal?: AbortSignal) => Promise<void>
 
 /** Returns an option's value if it is a number in this range. Otherwise throws a `RangeError` that names the option. */

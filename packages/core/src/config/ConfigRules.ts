@@ -19,7 +19,7 @@ const idsOf = Function.memoize((carriers: ReadonlyArray<FictionalCarrier>) => ne
 /** Finds the mistakes in an option's value, with paths relative to the option. `config` is the whole configuration. */
 export type OptionRule = (value: unknown, config: Given) => ReadonlyArray<FieldError>
 
-/** A configuration that is not checked yet. */
+/** A configuration that has not been checked yet. */
 type Given = Readonly<Record<PropertyKey, unknown>>
 
 const findWrongLine = Input.findings(
@@ -173,7 +173,7 @@ export const checkOptions = (
   return faults.length === 0 ? null : new InvalidConfig({ message: messageOf(faults) })
 }
 
-/** Reads a configuration. It also checks types, because the configuration file may never have been compiled. */
+/** Reads a configuration. It also checks types, because the configuration file may never have been type-checked. */
 export const readConfig = (value: unknown): Result.Result<Config, InvalidConfig> =>
   isConfig(value)
     ? Result.succeed(value)

@@ -40,7 +40,7 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
    */
   readonly carriers?: ReadonlyArray<CarrierAdapter> | Layer.Layer<CarrierAdapters>
   /**
-   * The keys that seal facts at rest, newest first. They are strings in the format of `generateSealKey` and
+   * The keys that seal facts at rest, newest first. Each is a string as returned by `generateSealKey`, the format of
    * `QUOTEWIRE_SEAL_KEYS`.
    *
    * By default the keys are random and are lost when the process ends. With persistent storage, pass your own keys.
@@ -94,8 +94,8 @@ export interface GivenParkedEventPlace {
  * - The holder of a key: `client(key)` has every operation of the API, and sees only the key's workspace.
  * - An operator: `operators.as({ name })` has every operation for operators, and sees all organizations. It checks the
  *   operator's scopes and records each call in the audit log.
- * - Your program itself: the methods below see all organizations, need no scopes and write no audit log. Some do the same
- *   as an operation for operators: `createKey` is `create_key` without an operator.
+ * - Your program itself: the methods below see all organizations, need no scopes and write no audit log. Some do the
+ *   same as an operator's operation: `createKey` matches `create_key`.
  *
  * Operations, and all fields of inputs, options and responses, are in snake_case, as on the wire. A client's
  * `wait_for_quotes` and `events` are named like the operations beside them. All other functions and methods are in
@@ -148,7 +148,7 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    * Closes a carrier's open circuits for all hosts, for example after the carrier reports that it has recovered.
    * Returns their new status. The log says that an operator closed them.
    *
-   * Rejects with `invalid_input`, which names the wrong carrier, line or organization.
+   * Rejects with `invalid_input` if a carrier, line or organization is wrong; the error names it.
    */
   readonly resetCarrier: (circuits: Unbranded<CircuitsToReset>) => Promise<ReadonlyArray<CarrierStatus>>
   /**
@@ -167,7 +167,7 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    * organization rejects with `not_found`.
    */
   readonly erase: (target: ErasureTarget, options: ErasureOptions) => Promise<ErasureReport>
-  /** Counts what each seal key seals. Reads everything that is sealed, and changes nothing. */
+  /** Counts what each seal key seals. Reads all sealed data and changes nothing. */
   readonly sealStatus: () => Promise<SealStatus>
   /**
    * Reseals data that older `seal_keys` have sealed, using the newest key, while hosts run. Call it once every host has
@@ -189,7 +189,7 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    */
   readonly consume: Consume
   /**
-   * Lists the consumers of all processes that share the storage, with how far behind each is, and how many of its
+   * Lists the consumers of all processes that share the storage, how far behind each of them is, and how many of its
    * events are parked.
    */
   readonly listConsumers: () => Promise<ReadonlyArray<ConsumerStatus>>

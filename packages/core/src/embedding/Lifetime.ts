@@ -13,7 +13,7 @@ export interface Lifetime {
   readonly call: <A, E>(effect: Effect.Effect<A, E, Services | Storage>, signal?: AbortSignal) => Promise<A>
   /** Runs an effect. `close` releases what the effect has acquired. */
   readonly run: Embedded["run"]
-  /** Waits for a time. `close` does not wait for this. */
+  /** Waits for a number of milliseconds. `close` does not wait for a sleep to end. */
   readonly sleep: Sleep
   /**
    * Closes the service. `stop` stops what the program itself has started, such as consumers. It runs within the grace

@@ -35,7 +35,7 @@ export class Allowance extends Context.Service<
     readonly mayAuthenticate: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
     /** Counts a refused key against its address. */
     readonly failedAuthentication: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
-    /** Runs a test or a replay if its limit allows another. Only a success is counted. */
+    /** Runs a webhook test or a replay, unless the limit on them has been reached. Only successes count. */
     readonly chargeOnSuccess: <A, E, R>(
       caller: Caller,
       run: Effect.Effect<A, E, R>
@@ -167,7 +167,8 @@ const isTooMuch = ({ limitCounter, count, units }: Charge): boolean => {
 }
 
 /**
- * Refuses the call. `Retry-After` follows the limit that resets last, because an earlier retry would also be refused.
+ * Refuses the call. `Retry-After` is the time until the last of the exhausted limits resets, because an earlier retry
+ * would also be refused.
  */
 const refuse = (reached: ReadonlyArray<Charge>, now: number): Effect.Effect<never, ApiError<"rate_limited">> => {
   const longest = reached.reduce((first, second) => (endOf(second) > endOf(first) ? second : first))
@@ -182,7 +183,7 @@ const endOf = ({ count: { tally } }: Charge): number => tally.window_start + tal
 
 type LimitCounters = ReturnType<typeof limitCountersOf>
 
-/** What a limit limits, in the words of messages, and in those of the metric's `limit` label, which never change. */
+/** How messages, and the metric's `limit` label, describe what is limited. The labels must never change. */
 interface Limited {
   readonly calls: string
   readonly per: string

@@ -78,8 +78,7 @@ const WholeLimit = Schema.Struct({ per_minute: Schema.NullOr(Units), per_day: Sc
 const Kinds = Schema.Struct({ start: WholeLimit, read: WholeLimit, other: WholeLimit })
 
 /**
- * Whether a value has the shape of `Limits`. The value may come from a JavaScript program, which no compiler has
- * checked.
+ * Whether a value has the shape of `Limits`. The value may come from a JavaScript program, which no compiler checks.
  */
 export const isLimits: (value: unknown) => value is Limits = Schema.is(
   Schema.Struct({
@@ -122,7 +121,10 @@ export const readLimits = (text: string): Result.Result<Limits, string> => {
   )
 }
 
-/** Describes an error at a path. If a name is unknown, lists the known names instead of repeating it. */
+/**
+ * Describes an error at a path. If a name in the path is unknown, lists the known names instead of repeating the
+ * unknown one.
+ */
 const wrongAt = (path: ReadonlyArray<string>, message: string): string => {
   let place: unknown = standardLimits
   for (const [index, name] of path.entries()) {

@@ -10,8 +10,8 @@ const freshMs = secondMs - intervalMs
 /** The longest that a call waits for a fresh total. After that, the host decides with what it knows. */
 const maxWaitMs = 250
 /**
- * How much the clocks of hosts may differ. Storage keeps a window this much longer, because a host with a slow clock
- * may still count in it.
+ * How much the clocks of different hosts may differ. Storage keeps a window this much longer, because a host with a
+ * slow clock may still count in it.
  */
 const skewMs = minuteMs
 /** The maximum number of counts in a batch. */
@@ -44,10 +44,10 @@ export interface Counter {
 /**
  * Counts that all hosts on one storage backend share.
  *
- * A host counts in memory and sends its counts to storage in the background, so calls do not wait for that. Decisions
- * use a total that is at most a second old. If the total is older, the call waits for one read, which all waiting calls
- * share. While storage is unavailable, a host decides with what it knows and sends its counts later. If storage's
- * response is lost, the counts may be added twice.
+ * A host counts in memory and sends its counts to storage in the background, so calls do not wait for storage.
+ * Decisions use a total that is at most a second old. If the total is older, the call waits for one read, which all
+ * waiting calls share. While storage is unavailable, a host decides with what it knows and sends its counts later. If
+ * storage's response is lost, the counts may be added twice.
  */
 export interface SharedCounts {
   readonly counter: (name: string, window_ms: number) => Counter
@@ -135,7 +135,7 @@ const sending = (storage: Storage["Service"], unsent: Set<Count>): Effect.Effect
       )
     )
 
-  /** Storage is unavailable, so decide with what is known, and send the counts later. */
+  /** Lets decisions use the last known totals while storage is unavailable. The counts are sent later. */
   const continueWithoutStorage = Effect.map(Clock.currentTimeMillis, (now) => {
     for (const count of unsent) {
       count.fresh_until = now + freshMs
@@ -155,7 +155,7 @@ const counterOf = (name: string, window_ms: number, forget: (count: Count) => vo
 
   const roll = (now: number): void => {
     const start = now - (now % window_ms)
-    // If the clock was set back by one window, keep counting in the current one.
+    // If the clock was set back into the previous window, keep counting in the current window.
     if (start === window_start || start === window_start - window_ms) return
     window_start = start
     counts = new Map()

@@ -162,8 +162,8 @@ export class Seal extends Context.Service<
 }
 
 /**
- * A `Seal` that has given up these lost keys. It treats everything that they sealed as altered, so that reading it does
- * not stop a host.
+ * Makes a `Seal` that treats everything sealed with these lost keys as altered. The host then keeps running when it
+ * reads such data.
  */
 export const givingUp = (seal: Seal["Service"], givenUp: ReadonlyArray<string>): Seal["Service"] =>
   givenUp.length === 0
@@ -258,8 +258,8 @@ type Port = Storage["Service"]
  * A record with a sealed body. In memory it also holds the unsealed record.
  *
  * The body is sealed when it is first read. Sealing it immediately would make a start call take 1.2 times the CPU time
- * (`start` in bench/README.md). In-memory storage keeps this object, so it has few fields: two closures instead made a
- * start take 10 % more CPU time.
+ * (`start` in bench/README.md). In-memory storage keeps this object, so it has few fields: with two closures in their
+ * place, a start took 10% more CPU time.
  */
 class SealedRecord extends LateRecord {
   readonly open: StoredRecord
@@ -277,7 +277,7 @@ class SealedRecord extends LateRecord {
     return this.seal(purposeOf(this.workspace_id, this.open), this.open.body)
   }
 
-  // Sealed text is in base64, which is longer by a third.
+  // Sealed text is in base64, which is a third longer than the record.
   protected override measure(): number {
     return (roughLengthOf(this.open) * 4) / 3
   }

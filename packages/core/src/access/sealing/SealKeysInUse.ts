@@ -10,7 +10,10 @@ import {
 } from "../../storage/Storage.ts"
 import { isGuessable, type Seal, type SealKeys } from "./Seal.ts"
 
-/** The service does not start, because the seal keys in the settings are guessable or do not match the storage. */
+/**
+ * The service cannot start, because a seal key in the settings is guessable or the settings lack a key that storage
+ * needs.
+ */
 export class SealKeysRefused extends Data.TaggedError("SealKeysRefused")<{
   readonly reason: "not_of_storage" | "guessable"
   /** The public names of the keys that seal something in storage but are missing from the settings. */
@@ -103,7 +106,7 @@ export const register = Effect.fnUntraced(function* (storage: Storage["Service"]
   if (missing.length > 0) {
     return yield* new SealKeysRefused({ reason: "not_of_storage", missing, given: seal.key_names })
   }
-  // A key that was given up but is in the settings again is in use again.
+  // A given-up key that is back in the settings counts as in use again.
   const back = given_up.filter((name) => seal.key_names.includes(name))
   const next: Keys = {
     newest,

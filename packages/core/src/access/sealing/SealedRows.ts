@@ -6,7 +6,7 @@ import type { WorkspaceId } from "../../wire/Ids.ts"
 import { keyNameOf, purposeOf, Seal } from "./Seal.ts"
 import * as SealKeysInUse from "./SealKeysInUse.ts"
 
-/** How many records one step reads at most. */
+/** The maximum number of records that one step reads. */
 const pageSize = 100
 /** How many workspaces are read concurrently. */
 const atOnce = 4
@@ -72,7 +72,7 @@ export interface SealRotation {
   readonly removable: ReadonlyArray<string>
 }
 
-/** No host seals with the first key in the settings yet. Running hosts could not open what a rotation would seal. */
+/** No host has started with this newest key yet, so running hosts could not open what a rotation would seal. */
 export class NewestKeyUnused extends Data.TaggedError("NewestKeyUnused")<{ readonly key_name: string }> {
   override readonly message =
     `No host has started with ${this.key_name} as its newest seal key: start every host with this key first.`
@@ -82,11 +82,11 @@ export class NewestKeyUnused extends Data.TaggedError("NewestKeyUnused")<{ reado
 export class SealedRows extends Context.Service<
   SealedRows,
   {
-    /** Counts what each key seals. Reads everything that is sealed, and changes nothing. */
+    /** Counts what each key seals. Reads all sealed data and changes nothing. */
     readonly status: Effect.Effect<SealStatus, StorageUnavailable>
     /**
-     * Reseals data that older keys have sealed, using the newest key. It works in small steps while hosts run. It
-     * creates no events and changes no content.
+     * Reseals data that older keys have sealed, using the newest key. Works in small steps while hosts run, creates no
+     * events and changes no content.
      *
      * Progress is kept: if the rotation fails or is stopped, call it again. Two rotations can run concurrently. Before
      * you call it, restart every host with the newest key.
@@ -95,13 +95,13 @@ export class SealedRows extends Context.Service<
       onProgress?: OnProgress
     ) => Effect.Effect<SealRotation, NewestKeyUnused | SealKeysInUse.SealKeysRefused | StorageUnavailable>
     /**
-     * Gives up a lost key: hosts then start without it, and everything that it seals reads as lost. Running hosts must
-     * be restarted. If the key is added to the settings again later, its data can be opened again.
+     * Gives up a lost key: hosts then start without the key, and everything sealed with it is treated as lost. Running
+     * hosts must be restarted. If the key is added to the settings again later, its data can be opened again.
      */
     readonly giveUp: (key_name: string) => Effect.Effect<void, StorageUnavailable>
   }
 >()("@quotewire/core/SealedRows") {
-  /** Uses a storage backend without the sealing layer that other services use. */
+  /** Requires the storage backend itself, without the sealing layer that other services use. */
   static readonly layer = (kinds: Kinds): Layer.Layer<SealedRows, never, Storage | Seal> =>
     Layer.effect(
       SealedRows,

@@ -3,7 +3,7 @@ import { Aead, Mac } from "effect/crypto"
 import { Base64, Base64Url } from "effect/encoding"
 
 /**
- * Text cryptography with one seal key. A platform's own implementation can avoid copying bytes, and then takes half the
+ * Text cryptography with one seal key. An implementation for one platform can avoid copying bytes, which halves the
  * time.
  */
 export interface KeyedTextCrypto {
@@ -11,7 +11,7 @@ export interface KeyedTextCrypto {
   readonly encrypt: (nonce: Uint8Array, purpose: string, text: string) => Effect.Effect<string>
   /** Like `encrypt`, but synchronous. Null if the platform has only asynchronous ciphers, as WebCrypto does. */
   readonly encryptSync: ((nonce: Uint8Array, purpose: string, text: string) => string) | null
-  /** Returns the text that was encrypted if `purpose` is the same, and null otherwise. */
+  /** Decrypts text. Returns null if the text was altered or encrypted for another purpose. */
   readonly decrypt: (purpose: string, sealed: string) => Effect.Effect<string | null>
   /** Makes an HMAC with SHA-256, in base64url without padding. */
   readonly sign: (text: string) => Effect.Effect<string>
