@@ -55,14 +55,14 @@ export const kind = Kind.make({
   listing: (entry) => ({ labels: labelsOf(entry), about: aboutOf(entry) })
 })
 
-/** The filters that are matched by labels. */
+/** The fields of entries that filters match by labels. */
 interface Labelled {
   readonly operation?: string
   readonly token_id?: string
   readonly outcome?: string
 }
 
-/** The labels of an entry. Filters that match the entry have the same labels. */
+/** The labels of an entry or of a filter. A filter matches an entry that has all of the filter's labels. */
 export const labelsOf = ({ operation, outcome, token_id }: Labelled): ReadonlyArray<string> => [
   ...(operation === undefined ? [] : [`operation:${operation}`]),
   ...(token_id === undefined ? [] : [`token:${token_id}`]),

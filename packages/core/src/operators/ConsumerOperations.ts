@@ -103,7 +103,7 @@ export const listParkedEvents = OperatorOperation.make({
     Effect.flatMap(Consumers, (consumers) =>
       consumers.listParked(name, { ...filter, ...(organization_id !== null && { organization_id }) })
     ).pipe(
-      // No consumer can have this name.
+      // No consumer has an invalid name.
       Effect.catchTag("InvalidConsumer", () => Effect.fail(ApiError.make("not_found"))),
       Effect.map((events: ReadonlyArray<ParkedEvent>) => Json.encode({ events }))
     )

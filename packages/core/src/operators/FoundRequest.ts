@@ -69,7 +69,7 @@ export type SearchInput = typeof SearchInput.Type
 
 type Filters = Omit<SearchInput, "limit" | "cursor">
 
-/** Whether a filter is about a record's body, so that storage cannot apply the filter. */
+/** Whether any filter applies to the body of a record. Storage cannot apply such a filter. */
 export const isInBody = ({ carrier_id, carrier_outcome, ended, id, reason }: Filters): boolean =>
   [carrier_id, carrier_outcome, ended, id, reason].some((filter) => filter !== undefined)
 

@@ -23,7 +23,7 @@ export type OperatorCredentials =
 export interface OperatorRequest {
   readonly request_id: RequestId
   readonly credentials: OperatorCredentials
-  /** The input as one object. It is read only after the operator was admitted. */
+  /** The input as one object. It is read only once the operator has been admitted. */
   readonly input: Effect.Effect<unknown, ApiError.ApiError>
 }
 
@@ -31,7 +31,7 @@ export interface OperatorRequest {
  * Runs an operation for an operator, in these steps: token, rate limit, scope, input, organization, audit log, run.
  *
  * Fails only with an `ApiError`. A defect is logged with the request ID and reported as `internal_error`. Every call
- * with a valid token and within its rate limit is in the audit log before it gets a response. A call that changes
+ * with a valid token and within the rate limit is in the audit log before its response is sent. A call that changes
  * something or reads facts is in the log before it begins: if the log cannot be written, the call does nothing.
  */
 export const call = <Output, R>(
@@ -51,7 +51,8 @@ export const call = <Output, R>(
 /**
  * Identifies an operator by an access token. `verify` checks the token and returns what the token grants.
  *
- * If `verify` fails with `authentication_failed`, this counts against the address, like a wrong token.
+ * If `verify` fails with `authentication_failed`, this counts against the limit of the client's address, like a wrong
+ * token.
  */
 export const identifyGrant = <E extends { readonly _tag: string }, R>(
   address: string,
@@ -64,8 +65,8 @@ export const identifyGrant = <E extends { readonly _tag: string }, R>(
   })
 
 /**
- * Counts a failed authentication against its address. If the address has reached its limit, it is refused before the
- * attempt.
+ * Counts a failed authentication against the limit of the client's address. An address that has reached its limit is
+ * refused without an attempt to authenticate.
  */
 const counted = Effect.fnUntraced(function* <A, E extends { readonly _tag: string }, R>(
   address: string,
@@ -78,7 +79,10 @@ const counted = Effect.fnUntraced(function* <A, E extends { readonly _tag: strin
   )
 })
 
-/** Identifies the operator who makes a call. An invalid token counts against its address, like an invalid key. */
+/**
+ * Identifies the operator who makes a call. An invalid token counts against the limit of the client's address, like an
+ * invalid key.
+ */
 const identify = Effect.fnUntraced(function* (credentials: OperatorCredentials) {
   if ("operator" in credentials) return credentials.operator
   const { address, token } = credentials

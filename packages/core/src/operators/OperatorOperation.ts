@@ -22,9 +22,8 @@ export interface Definition<Name extends string, Input, Output, R> {
   /** The scope that a token must have. No other scope includes it. */
   readonly scope: OperatorScope
   /**
-   * Who may call the operation. `organization`: also tokens for one organization, so `run` must not show or change
-   * anything outside `operator.organization_id`. `deployment`: only tokens for all organizations, because the operation
-   * concerns all of them.
+   * Which tokens may call the operation. `organization`: also tokens for one organization, so `run` must not show or
+   * change anything outside `operator.organization_id`. `deployment`: only tokens for all organizations.
    */
   readonly reach: "organization" | "deployment"
   readonly input: Schema.Decoder<Input>
@@ -63,7 +62,7 @@ export interface OperatorOperation<
   out R = unknown,
   out Input = unknown
 > extends Omit<Definition<Name, Input, Output, R>, "run" | "about"> {
-  /** Decodes the input. The operator must already be admitted. */
+  /** Decodes the input. The operator must have been admitted. */
   readonly prepare: (operator: Operator, input: unknown) => Result.Result<Prepared<Output, R>, ApiError.WrongFields>
 }
 

@@ -44,7 +44,7 @@ export interface Operator {
   readonly organization_id: OrganizationId | null
 }
 
-/** The record kind for tokens. A token is found by its hash, or in lists by its ID. */
+/** The record kind for tokens, keyed by the token's hash. Lists can also find a token by its ID. */
 export const kind = Kind.make({
   name: "operator_token",
   schema: OperatorToken,

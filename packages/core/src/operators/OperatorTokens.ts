@@ -44,14 +44,17 @@ export interface OperatorGrant extends Omit<Operator, "token_id"> {
   readonly subject: string
 }
 
-/** The length of an identifier without its prefix. A hash in hexadecimal can serve as this part. */
+/** The length of an identifier without its prefix. The start of a hexadecimal hash can serve as these characters. */
 const idCharacters = 26
 
 /** Creates, lists and revokes operators' tokens, and authenticates operators by their tokens. */
 export class OperatorTokens extends Context.Service<
   OperatorTokens,
   {
-    /** Creates a token. `not_found` if the organization does not exist; `invalid_input` names the wrong option. */
+    /**
+     * Creates a token. Fails with `not_found` if the organization does not exist, and with `invalid_input` if an option
+     * is wrong.
+     */
     readonly create: (
       options: TokenOptions
     ) => Effect.Effect<
@@ -63,7 +66,7 @@ export class OperatorTokens extends Context.Service<
      * themselves.
      */
     readonly list: Effect.Effect<ReadonlyArray<OperatorToken.OperatorToken>, StorageUnavailable>
-    /** Revokes a token. Every host refuses the next call with it. Revoking a token again returns the same response. */
+    /** Revokes a token. Every host refuses the next call with it. Revoking a token a second time changes nothing. */
     readonly revoke: (
       id: OperatorTokenId
     ) => Effect.Effect<OperatorToken.OperatorToken, ApiError.ApiError<"not_found"> | StorageUnavailable>
@@ -73,8 +76,8 @@ export class OperatorTokens extends Context.Service<
      */
     readonly admit: (grant: OperatorGrant) => Effect.Effect<Operator>
     /**
-     * Returns the operator with this token; `authentication_failed` if the token is mistyped, unknown, expired or
-     * revoked.
+     * Returns the operator with this token. Fails with `authentication_failed` if the token is mistyped, unknown,
+     * expired or revoked.
      */
     readonly authenticate: (
       token: string

@@ -23,7 +23,7 @@ export class QuoteRequestSearch extends Context.Service<
   QuoteRequestSearch,
   {
     /**
-     * Returns a page of the matching requests. Within each hundred workspaces, the newest come first.
+     * Returns a page of the matching requests. Within each hundred workspaces, the newest requests come first.
      *
      * A page covers a hundred workspaces, and reads at most a hundred records in each. It can therefore be short or
      * even empty although another page follows.
@@ -71,7 +71,8 @@ const readAtOnce = 8
 type Filters = Omit<SearchInput, "limit" | "cursor">
 
 /**
- * Where a page begins. It covers the hundred workspaces after `after`, and their requests that are older than `before`.
+ * Where a page begins. The page covers the hundred workspaces after `after`, and their requests that are older than
+ * `before`.
  */
 const Position = Schema.Struct({ after: Schema.NullOr(WorkspaceId), before: Schema.NullOr(QuoteRequestId) })
 type Position = typeof Position.Type

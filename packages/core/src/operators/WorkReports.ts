@@ -42,7 +42,7 @@ export class WorkReports extends Context.Service<
       const retention = yield* RetentionPeriods
 
       const read = Effect.gen(function* () {
-        // A claim at time 0 gets no jobs, but returns when the next job is due.
+        // A claim at time 0 gets no jobs, but its result tells when the next job is due.
         const { next_due_at } = yield* storage.claim({ now: 0, lease_ms: 1, limit: 1 })
         const processes = storage.processes === undefined ? null : yield* storage.processes
         const ready = yield* CellReadiness.ask(storage.cells ?? [])

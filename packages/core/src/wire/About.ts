@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { QuoteId, QuoteRequestId } from "./Ids.ts"
 
-/** The input fields by which a list finds what is about a quote request or a quote (api.md, Lists). */
+/** The filters by which a list selects records about a quote request or a quote (api.md, Lists). */
 export const aboutFields = {
   quote_request_id: Schema.optionalKey(QuoteRequestId).annotateKey({
     description: "Only what is about this quote request or one of its quotes"

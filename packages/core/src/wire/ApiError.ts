@@ -147,7 +147,10 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Data.Error<{
   readonly field_errors: ReadonlyArray<FieldError> | null
   readonly retry_action: RetryActionType
   readonly retry_after_seconds: number | null
-  /** The revision in which the error is written; null for the newest one, which 404 and early errors always use. */
+  /**
+   * The revision in which the error is written; null for the newest one, which `not_found` and errors before the
+   * revision is known always use.
+   */
   readonly revision: string | null
 }> {
   declare readonly _tag: Code
@@ -207,7 +210,7 @@ const fieldsOf = ({ _tag, message, field_errors, retry_action, retry_after_secon
   revision
 })
 
-/** Makes the error for an input with wrong fields. It lists the first hundred, and counts the others. */
+/** Makes the error for an input with wrong fields. The error lists the first hundred and counts the rest. */
 export const invalidInput = (fieldErrors: ReadonlyArray<FieldError> | WrongFields): ApiError<"invalid_input"> => {
   const wrong = joinWrongFields(fieldErrors)
   const count = countOf(wrong)
@@ -217,7 +220,7 @@ export const invalidInput = (fieldErrors: ReadonlyArray<FieldError> | WrongField
   })
 }
 
-/** Makes the error for an application with missing facts. It lists the first hundred, and counts the others. */
+/** Makes the error for an application with missing facts. The error lists the first hundred and counts the rest. */
 export const needsInformation = (fieldErrors: ReadonlyArray<FieldError>): ApiError<"needs_information"> => {
   const missing = joinWrongFields(fieldErrors)
   const count = countOf(missing)

@@ -12,9 +12,9 @@ import {
 import { maxCounted, maxListed } from "./FieldError.ts"
 
 /*
- * Finds the faults in a value, up to a limit. A decoder makes several objects for each fault, so a list of wrong items
- * would cost a hundred times its size. Therefore this module rebuilds schemas so that they stop decoding list items and
- * record members once enough of them are wrong.
+ * Finds the faults in a value, up to a limit. A decoder creates several objects for each fault, so a list of wrong
+ * items would take a hundred times its own size in memory. Therefore this module rebuilds schemas so that they stop
+ * decoding list items and record members once enough of them are wrong.
  */
 
 /** Some of the faults in a wrong value, and how many more there are. */
@@ -36,7 +36,7 @@ type Source = "input" | "value"
 const maxMembers = 50_000
 
 /**
- * Compiles a schema into a function that finds the faults in a wrong value other than an input, about a hundred at
+ * Compiles a schema into a function that finds the faults in a wrong value that is not an input: about a hundred at
  * most. For a large value it reports only the first fault, which the caller passes in, because a full search would cost
  * as much as reading the value.
  */
@@ -160,7 +160,7 @@ class Budget {
     this.visits = maxVisits.all
   }
 
-  /** Call this before decoding a value until its first fault. */
+  /** Call this before a search that stops at the first fault. */
   resetForFirst(): void {
     this.items = Number.POSITIVE_INFINITY
     this.unknown_fields = Number.POSITIVE_INFINITY
@@ -252,7 +252,7 @@ class Bounding {
     }
   }
 
-  /** Follows a reference to another schema, unless references were already followed too often. */
+  /** Follows a reference to another schema, unless too many references have been followed already. */
   #visited(ast: SchemaAST.AST): SchemaAST.AST {
     const budget = this.#budget
     const run = () => {

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { BrokenRule } from "./BrokenRule.ts"
 import * as PlainText from "./PlainText.ts"
 
-/* Wrong fields: how one is reported, and how many an error lists. */
+/* How wrong fields are reported, and how many of them an error lists. */
 
 /** One wrong or missing field. The message never repeats the wrong value. */
 export const FieldError = Schema.Struct({
@@ -17,7 +17,7 @@ export const FieldError = Schema.Struct({
 }).annotate({ identifier: "FieldError" })
 export type FieldError = typeof FieldError.Type
 
-/** Wrong fields: some of them in detail, and the number of the others. */
+/** Wrong fields: some of them in detail, and how many more there are. */
 export interface WrongFields {
   readonly found: ReadonlyArray<FieldError>
   readonly more: number
@@ -32,7 +32,7 @@ export const maxListed = 100
  */
 export const maxCounted = 10_000
 
-/** The maximum length of a path. Longer paths are cut, because a name in a path can be as long as a body. */
+/** The maximum length of a path. Longer paths are truncated, because a name in a path can be as long as a body. */
 const maxPath = 256
 
 /**
@@ -41,7 +41,7 @@ const maxPath = 256
  */
 const maxAllowedValues = 1_000
 
-/** Makes a collector of wrong fields. It keeps the first hundred in detail, and counts the others. */
+/** Makes a collector of wrong fields. It keeps the first hundred in detail, and counts the rest. */
 export const collector = () => {
   const found: Array<FieldError> = []
   let more = 0
@@ -63,7 +63,7 @@ export const joinWrongFields = (...places: ReadonlyArray<WrongFields | ReadonlyA
 /** The number of wrong fields. */
 export const countOf = ({ found, more }: WrongFields): number => found.length + more
 
-/** The fields that an error lists: the first hundred, and a last entry with an empty path that counts the others. */
+/** The fields that an error lists: the first hundred, and a last entry with an empty path that counts the rest. */
 export const limitFields = (wrong: WrongFields, noun: string): ReadonlyArray<FieldError> => {
   let values = 0
   const entries = wrong.found.slice(0, maxListed).map(({ path, message, allowed_values }): FieldError => {
@@ -88,8 +88,8 @@ export const pluralize = (count: number, noun: string): string => {
 }
 
 /**
- * A path in the form in which it is shown. The names of unknown fields come from the caller, so they are escaped for
- * terminals and models.
+ * A path as errors show it. The names of unknown fields come from the caller, so they are escaped for terminals and
+ * models.
  */
 const shortened = (path: string): string => {
   const shown = PlainText.escaped(path.slice(0, maxPath + 1))

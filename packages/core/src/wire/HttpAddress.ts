@@ -19,8 +19,7 @@ const unsafe = /[\s\p{C}"'<>\\`{}|^]/u
 /**
  * Parses an absolute http or https URL without credentials.
  *
- * The text must already be valid. It is refused if a parser would have to repair it, for example by dropping a line
- * break.
+ * Refuses text that a URL parser would have to repair, for example by dropping a line break.
  */
 export const read = (text: string): Result.Result<URL, Refusal> => {
   const [start, authority = ""] = /^https?:\/\/([^/?#]*)/i.exec(text) ?? []

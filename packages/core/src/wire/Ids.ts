@@ -94,20 +94,20 @@ export type WorkspaceId = typeof WorkspaceId.Type
  * ULIDs: 26 characters of Crockford's base 32, here in lower case. The first 10 encode the time, and the others are
  * random.
  *
- * Effect can make ULIDs too, but it runs a fiber for each one. With Effect's ULIDs, a start call takes 8 % more CPU
- * time (docs/decisions/libraries.md).
+ * Effect can make ULIDs too, but it runs a fiber for each one. With Effect's ULIDs, a start call takes 8% more CPU time
+ * (docs/decisions/libraries.md).
  */
 
 const alphabet = Array.from("0123456789abcdefghjkmnpqrstvwxyz", (character) => character.charCodeAt(0))
 const timeDigits = 10
 const randomDigits = 16
-/** Random bytes are drawn in blocks. One block is enough for this many milliseconds in which a ULID is made. */
+/** Random bytes are drawn in blocks. Each millisecond needs new random digits, and one block lasts for this many. */
 const blockDraws = 32
 const maxTime = 2 ** 48 - 1
 
 /**
- * Makes a generator in which each ULID sorts after the previous one. Within one millisecond, or if the clock goes back,
- * it adds 1 to the previous ULID.
+ * Makes a generator in which each ULID sorts after the previous one. Within one millisecond, or if the clock is set
+ * back, it adds 1 to the previous ULID.
  */
 const monotonic: Effect.Effect<() => string, never, SecureRandom.SecureRandom> = Effect.gen(function* () {
   const clock = yield* Clock.Clock

@@ -13,7 +13,7 @@ export interface Finding {
   readonly missing: boolean
 }
 
-/** The problems in an input: some of them in detail, and the number of the others. */
+/** The problems in an input: some of them in detail, and how many more there are. */
 export interface Findings {
   readonly found: ReadonlyArray<Finding>
   readonly more: number
@@ -22,8 +22,8 @@ export interface Findings {
 /**
  * Compiles a schema into a decoder for inputs.
  *
- * It reports every wrong field with its path, and no message repeats a value. Unknown fields are wrong. If an input is
- * nested too deeply, or has more than a hundred texts that no storage can hold, it reports only that.
+ * It reports every wrong field with its path, and no message repeats a value. Unknown fields count as wrong. If an
+ * input is nested too deeply, or has more than a hundred strings that storage cannot hold, only this is reported.
  */
 export const decoder = <A>(schema: Schema.Decoder<A>): ((input: unknown) => Result.Result<A, WrongFields>) => {
   const check = checker(schema)
@@ -75,7 +75,7 @@ const wrongField = (error: FieldError): Finding => ({ error, missing: false })
 
 /**
  * Compiles a schema into a decoder for values that are not inputs, such as a carrier's answer. It drops unknown fields.
- * If the value is wrong, it lists the wrong fields, about a hundred at most.
+ * If the value is wrong, it lists the wrong fields: about a hundred at most.
  */
 export const valueDecoder = <A>(
   schema: Schema.Decoder<A>

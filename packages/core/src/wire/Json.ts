@@ -32,11 +32,7 @@ export const typed = <A>(json: Json<unknown>): Json<A> => json as Json<A>
 /** Decodes text that this library has encoded. Decode text from outside with a `Schema` instead. */
 export const decode = <A>(json: Json<A>): A => JSON.parse(json.text)
 
-/**
- * The value, which must not be changed. It is the one in memory, or otherwise decoded from the text.
- *
- * With in-memory storage, summarizing an answer therefore needs no decoding.
- */
+/** Returns the value, which must not be changed. Decodes the text only if the value is not in memory. */
 export const read = <A>(json: Json<A>): A => json.value ?? decode(json)
 
 /**

@@ -14,11 +14,11 @@ export type Money = typeof Money.Type
  */
 export class InvalidMoney extends Data.TaggedError("InvalidMoney")<{ readonly message: string }> {}
 
-/** The highest amount in cents. Above it, a number of dollars cannot represent every cent exactly. */
+/** The highest amount, in cents. Up to this amount, floating-point errors stay far below a cent. */
 const maxCents = 1_000_000_000_000
 const maxText = 64
 
-/** The most that floating-point arithmetic can move an amount away from a whole cent, in cents. */
+/** How far floating-point arithmetic can move an amount away from a whole cent, in cents. */
 const floatingError = (minor: number): number => Math.max(1e-6, minor * 2 ** -48)
 
 const ok = Result.succeed
