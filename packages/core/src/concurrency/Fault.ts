@@ -34,10 +34,7 @@ export const nameAndCodesOf = (thrown: unknown): { readonly name: string; readon
     () => ({ name: "Error", codes: [] })
   )
 
-/**
- * Reads a thrown value. Its getters may throw too, because it comes from other code; the result is then that of
- * `otherwise`.
- */
+/** Reads a thrown value. It comes from other code, so its getters may throw too; the result is then `otherwise()`. */
 const readable = <A>(read: () => A, otherwise: () => A): A => {
   try {
     return read()
@@ -57,7 +54,7 @@ export const log = (message: string, cause: Cause.Cause<unknown>): Effect.Effect
 
 /**
  * Logs that the embedding program's own code failed, and where. Error messages are logged, because the program controls
- * what they contain. Messages and the list of causes are cut to length.
+ * what they contain. Long messages and the list of causes are truncated.
  */
 export const logWithMessages = (message: string, cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   const thrown = Cause.squash(cause)
@@ -131,7 +128,7 @@ const faultOf = (thrown: unknown, causes: number, messageOf = (_: unknown) => le
 
 const leftOut = "message omitted"
 
-// Matches names and codes that look like identifiers. Nothing else is logged, because it could contain facts.
+// Match names and codes that look like identifiers. Nothing else is logged, because it could contain facts.
 const word = /^[A-Za-z_$][\w$./-]{0,63}$/
 const upper = /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$|^E[A-Z\d]{2,31}$/
 

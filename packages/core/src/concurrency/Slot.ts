@@ -5,6 +5,6 @@ import { Context, type Effect } from "effect"
  * system.
  */
 export const Slot = Context.Reference<{
-  /** Makes such a call without holding a slot, so that a slow carrier does not delay other work. */
+  /** Makes a call to another system without holding the slot, so that a slow carrier does not delay other work. */
   readonly yieldDuring: <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }>("@quotewire/core/Slot", { defaultValue: () => ({ yieldDuring: (call) => call }) })

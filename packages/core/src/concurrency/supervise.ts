@@ -4,7 +4,7 @@ import { Effect } from "effect"
  * Runs a round over and over, forever.
  *
  * If a round fails or dies, this logs the failure with `name`, and the next round starts after the pause, in
- * milliseconds. A single failure therefore cannot silently stop a background task. Interruption ends it.
+ * milliseconds. A single failure therefore cannot silently stop a background task. Only interruption stops it.
  */
 export const repeatForever = <E, R>(
   name: string,

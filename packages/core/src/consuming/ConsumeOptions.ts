@@ -64,8 +64,8 @@ export interface ConsumeOptions {
   /**
    * How many attempts at an event may fail before the event is parked; 10 by default.
    *
-   * An attempt during which the process died counts as failed. The death may have had another cause, so the event then
-   * gets one more attempt, even if this option is 1.
+   * An attempt during which the process died counts as failed. Because something else may have killed the process, the
+   * event then gets at least one more attempt, even if this option is 1.
    */
   readonly max_attempts?: number
   /** The pause after the first failure, 1 second by default. It doubles with each further failure. */
@@ -78,9 +78,9 @@ export interface ConsumeOptions {
   readonly concurrency?: number
   /** How long `stop` waits for running handlers. The default is the `grace_ms` of `embed`, or 8 seconds with Effect. */
   readonly grace_ms?: number
-  /** Called when events were erased before they were handled. This is also logged. */
+  /** Called when events were erased before they were handled. The service also logs this. */
   readonly on_expired?: (expired: ExpiredEvents) => void
-  /** Called when an event was parked after too many failures. This is also logged. */
+  /** Called when an event was parked after too many failures. The service also logs this. */
   readonly on_parked?: (parked: ParkedEvent) => void
   /**
    * Whether the log includes the messages of errors that the handler throws; true by default. If false, the log
@@ -115,7 +115,7 @@ export interface ConsumeSettings {
 const whole = (minimum: number, maximum: number) => Schema.optionalKey(Input.wholeNumber(minimum, maximum))
 
 /**
- * The event types that can appear in a feed. Events about purchases are only reserved, and test events go only to
+ * The event types that can appear in a feed. Purchase events are reserved for later use, and test events go only to
  * webhooks.
  */
 const feedTypes = types.filter((type) => !type.startsWith("purchase.") && type !== "webhook.test")

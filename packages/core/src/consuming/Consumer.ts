@@ -15,8 +15,8 @@ export const Consumer = Schema.Struct({
   /** All events up to this number are done: handled, parked, or of a type that the consumer does not handle. */
   position: Schema.Int,
   /**
-   * The workspace's `erased_count` when the position was set, which is the number of resets that had erased its events
-   * by then.
+   * The workspace's `erased_count` when the position was set: the number of resets that had finished erasing data by
+   * then.
    */
   erased_count: Schema.Int,
   /** How many attempts at the next event have failed, including attempts during which a process died. */
@@ -38,7 +38,7 @@ export const Consumer = Schema.Struct({
   retry_at: Schema.NullOr(Schema.Int).annotate({
     description: "Milliseconds of real time: when the event after the position is tried again"
   }),
-  /** How many retries of parked events were requested, and how many of these are done. */
+  /** How many retries of parked events were requested, and how many of them are done. */
   retries_asked: Schema.Int,
   retries_done: Schema.Int,
   lease: Schema.NullOr(
@@ -103,7 +103,7 @@ export const toStored = (consumer: Consumer, now: number): StoredRecord =>
     updated_at: now
   })
 
-/** Whether a retry was requested that is not done yet. */
+/** Whether a requested retry is not done yet. */
 export const hasRetries = ({ retries_asked, retries_done }: Consumer): boolean => retries_asked > retries_done
 
 /** The next version of the consumer, with another retry requested. */
@@ -114,15 +114,15 @@ export const withRetry = (consumer: Consumer): Consumer => ({
 })
 
 /**
- * When a process can claim the consumer, in milliseconds of real time: no other process holds it then, and its next
- * attempt is due.
+ * The earliest time at which a process can claim the consumer, in milliseconds of real time: when no other process
+ * holds it and its next attempt is due.
  */
 export const claimableAt = (consumer: Consumer, holder: string): number =>
   Math.max(othersLease(consumer, holder)?.ends_at ?? 0, consumer.retry_at ?? 0)
 
 /**
- * Whether the last holder has died. Valid only when the consumer can be claimed: by then, a living holder would have
- * released it.
+ * Whether the last holder has died. Call this only when the consumer can be claimed: by then, a living holder would
+ * have released it.
  */
 export const hasHolderDied = (consumer: Consumer, holder: string): boolean => othersLease(consumer, holder) !== null
 
@@ -159,8 +159,8 @@ export const isSuspect = ({ suspects }: Consumer, number: number): boolean =>
   suspects !== null && number <= suspects.through
 
 /**
- * Clears the suspects once all of them are done. Also clears them if the event that kills processes was found after the
- * death that made them suspects.
+ * Clears the suspects once all of them are done. Also clears them if an event that kills processes was found after the
+ * death that made them suspects, because that event explains the death.
  */
 export const cleared = (consumer: Consumer, foundAt: number | null): Consumer => {
   const { position, suspects } = consumer

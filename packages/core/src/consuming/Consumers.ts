@@ -65,14 +65,16 @@ export class Consumers extends Context.Service<
       filter?: ParkedEvent.ParkedEventFilter
     ) => Effect.Effect<ReadonlyArray<ParkedEvent.ParkedEvent>, InvalidConsumer | StorageUnavailable>
     /**
-     * Requests another attempt at a parked event, in any process that runs the consumer. `not_found` if the event is
-     * not parked.
+     * Requests another attempt at a parked event, in any process that runs the consumer. Fails with `not_found` if the
+     * event is not parked.
      */
     readonly retryParked: (
       name: string,
       place: ParkedEvent.ParkedEventPlace
     ) => Effect.Effect<void, ApiError.ApiError<"not_found"> | StorageUnavailable>
-    /** Drops a parked event, so that the consumer never handles it. `not_found` if the event is not parked. */
+    /**
+     * Drops a parked event, so that the consumer never handles it. Fails with `not_found` if the event is not parked.
+     */
     readonly dropParked: (
       name: string,
       place: ParkedEvent.ParkedEventPlace

@@ -19,7 +19,7 @@ export interface Held {
   readonly isLost: boolean
 }
 
-/** What is known right after a claim. The claim has stored this consumer. */
+/** What is known right after a claim, which stored `consumer`. */
 export const claimed = (consumer: Consumer.Consumer): Held => ({
   current: consumer,
   stored: consumer,

@@ -21,13 +21,13 @@ export class ConsumerLost extends Data.TaggedError("ConsumerLost") {}
 export interface HeldConsumer {
   /** The current state, which may be ahead of storage. */
   readonly current: () => Consumer.Consumer
-  /** Replaces the current state. The next `store` stores it, or `maintain` does so within a second. */
+  /** Replaces the current state. The next `store` writes it, or `maintain` does so within a second. */
   readonly set: (consumer: Consumer.Consumer) => void
   /** Fails if the lease has expired or is lost. */
   readonly check: Effect.Effect<void, ConsumerLost>
   /**
-   * Stores the state, and the records in the same change. After a conflict, the records are made again. Waits as long
-   * as storage is unavailable.
+   * Stores the state and the records in one change. After a conflict, makes the records again and retries. While
+   * storage is unavailable, keeps trying.
    */
   readonly store: (records?: Records) => Effect.Effect<void, ConsumerLost>
   /** Stores the state every second and renews the lease. Fails once the lease is lost. */

@@ -140,7 +140,7 @@ const handlePage = Effect.fnUntraced(function* (context: WorkspaceContext, held:
   return events.length > 0 ? "more" : "none"
 })
 
-/** Handles events until no event has arrived for a second, an event fails, or the consumer stops. */
+/** Handles events until none has arrived for a second, an event fails, or the consumer stops. */
 const work = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
   while (!context.isStopping()) {
     const page = context.slots.withPermit(handlePage(context, held))
@@ -182,7 +182,7 @@ const safeTurn = (context: WorkspaceContext): Effect.Effect<NextTurn> =>
     )
   )
 
-/** Lets a workspace's fiber end without missing a wake-up. */
+/** How a workspace's fiber ends without missing a wake-up. */
 export interface Leaving {
   /** How many times the fiber was woken. */
   readonly wakeUps: () => number

@@ -114,8 +114,8 @@ export interface RetryDeath {
 }
 
 /**
- * Decides about the parked event that a process was retrying when it died; null if the process was not retrying an
- * event.
+ * Decides what happens to the parked event that a process was retrying when it died; null if the process was not
+ * retrying an event.
  */
 export const judgeRetry = Effect.fnUntraced(function* (context: WorkspaceContext, now: number) {
   const { records } = yield* context.storage.page({ ...having(context, "running"), after: null })

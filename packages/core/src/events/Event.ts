@@ -29,7 +29,7 @@ export const types: ReadonlyArray<keyof typeof meanings> = Struct.keys(meanings)
 
 type Type = Exclude<keyof typeof meanings, "webhook.test">
 
-/** The event types that are sent today. Events about purchases are only reserved. */
+/** The event types that are sent today. Purchase events are reserved for later use. */
 export type EventType = Exclude<Type, `purchase.${string}`>
 
 /**
@@ -71,8 +71,8 @@ interface EventOf<OwnType extends string, OwnKind extends Kind> extends Omit<Any
 /**
  * A thin event names a resource and the version that it reached, and contains no facts about a person.
  *
- * Distinguish events by `type`, with a default branch: new types can appear at any time. A new type looks like the
- * types for purchases, which are not sent yet.
+ * Distinguish events by `type`, with a default branch: new types can appear at any time. The types for purchases, which
+ * are not sent yet, show what a new type looks like.
  */
 export type Event =
   | EventOf<Extract<Type, `quote_request.${string}`>, "quote_request">
@@ -102,7 +102,7 @@ export const record = (options: {
   readonly environment: Environment
   readonly line: LineName
   readonly resource: Event["resource"]
-  /** The quote request to which a quote belongs, so that the feed can find the events of a request's quotes. */
+  /** The quote request to which a quote belongs. With it, the feed can find the events of a request's quotes. */
   readonly quote_request_id?: QuoteRequestId
 }): NewEvent => {
   const event: AnyEvent = {

@@ -18,8 +18,8 @@ export class Events extends Context.Service<
      * Reads events in feed order, starting at a cursor, at the oldest event that is still stored, or with the newest
      * events.
      *
-     * Refuses with `invalid_cursor` if the feed did not issue the cursor with the same filters. Refuses with
-     * `event_cursor_expired` if a reset has made the cursor invalid, or if events after the cursor were erased.
+     * Refuses with `invalid_cursor` if this feed did not issue the cursor, or issued it with other filters. Refuses
+     * with `event_cursor_expired` if a reset has made the cursor invalid, or if events after the cursor were erased.
      */
     readonly list: (
       call: Call,
@@ -43,8 +43,8 @@ export class Events extends Context.Service<
         if (from !== null && from.reset_count !== workspace.reset_count) {
           return yield* ApiError.make("event_cursor_expired")
         }
-        // A reset in progress erases all events up to now. A reader that still got some of them would not learn that
-        // they were erased.
+        // A reset in progress erases all events up to now. A reader that received some of them now would never learn
+        // that they were erased.
         const isErased = workspace.erased_count < workspace.reset_count
         const end = from === null && begin === "newest" && !isErased ? yield* endOfFeed(storage, workspace.id) : 0
         const after = from?.number ?? Math.max(0, end - limit)
@@ -63,7 +63,7 @@ export class Events extends Context.Service<
   )
 }
 
-/** The page that a sandbox's feed shows while a reset is in progress. It is empty. */
+/** The empty page that a sandbox's feed returns while a reset is in progress. */
 const erasedAfter = (after: number): FeedPage => ({ events: [], reached: after, erased_through: 0 })
 
 /** Reads the position in a cursor: the reset count, and the sequence number of the last event on the page. */

@@ -29,7 +29,9 @@ export class Feedback extends Context.Service<
   {
     /** Whether reports are accepted. */
     readonly isTaken: boolean
-    /** Stores a report. If the report seems to contain a personal number, refuses it and stores no part of it. */
+    /**
+     * Stores a report. If the report seems to contain a personal number, refuses the report and stores no part of it.
+     */
     readonly send: (
       call: Call,
       input: SendInput
@@ -40,8 +42,8 @@ export class Feedback extends Context.Service<
       id: string
     ) => Effect.Effect<Json.Json<FeedbackReport>, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
-     * For operators: lists a workspace's reports with their texts, oldest first, starting after the report with the ID
-     * `after`.
+     * For operators: lists a workspace's reports with their text, oldest first. `after` is the ID of the report before
+     * the first one to list.
      */
     readonly reports: (
       workspace_id: WorkspaceId,

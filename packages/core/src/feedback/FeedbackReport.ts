@@ -14,13 +14,13 @@ export const statuses = ["received", "planned", "shipped", "declined"] as const
 /** What operators can decide about a report. */
 export type Decision = Exclude<(typeof statuses)[number], "received">
 
-/** The maximum length. A longer text is refused for its length, without being searched for personal numbers. */
+/** The maximum length of a text in a report. Longer text is refused without being searched for personal numbers. */
 const maxAccountCharacters = 2_000
 
 const Name = textUpTo(200)
 const Account = textUpTo(maxAccountCharacters)
 
-/** A report about the API as a caller sends it. It contains nothing about a person. */
+/** A report about the API as a caller sends it. It must contain nothing about a person. */
 export const SendInput = Schema.Struct({
   kind: Schema.Literals(kinds).annotateKey({ description: "What kind of report it is" }),
   summary: textUpTo(200, 1).annotateKey({

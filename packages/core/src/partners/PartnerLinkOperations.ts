@@ -32,7 +32,7 @@ export const NewLink = Schema.Struct({
 
 const isQuoteRequestId = Schema.is(QuoteRequestId)
 
-/** Creates a link to a resource in a workspace; `not_found` if the resource does not exist. */
+/** Creates a link to a resource in a workspace. Fails with `not_found` if the resource does not exist. */
 export const makeLink = Effect.fnUntraced(function* (
   { made_by, workspace_id }: { readonly workspace_id: WorkspaceId; readonly made_by: KeyId | null },
   { expires_in_days = defaultDays, shared_id }: LinkInput

@@ -57,8 +57,8 @@ const before = (until: number, turns: ReadonlyArray<Turn>): ReadonlyArray<Turn> 
   turns.filter(({ job }) => job.due_at < until)
 
 /**
- * The claimed jobs that may still run. They are due no later than `storedDueAt`, when the first job that the batch
- * stores is due.
+ * The claimed jobs that may still run: those due no later than `storedDueAt`, the due time of the first job that the
+ * batch stores.
  */
 const claimedBefore = (turns: ReadonlyArray<Turn>, storedDueAt: number): ReadonlyArray<Turn> =>
   turns.filter(({ created, job }) => created === null && job.due_at <= storedDueAt)
@@ -74,7 +74,7 @@ const createdBy = (batch: ReadonlyArray<Entry>): ReadonlyArray<NewJob> => {
   return batch.flatMap(({ change }) => change.jobs).filter((job) => !ran.has(job))
 }
 
-/** When the first ordered job is due that a batch creates but does not run. */
+/** The due time of the first ordered job that a batch creates but does not run. */
 const nextCreated = (batch: ReadonlyArray<Entry>): number =>
   createdBy(batch).reduce(
     (first, { due_at, ordered }) => (ordered ? Math.min(first, due_at) : first),

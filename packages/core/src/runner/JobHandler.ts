@@ -4,7 +4,7 @@ import type { LeaseLost, StorageUnavailable, VersionConflict } from "../storage/
 
 /**
  * Does one job. Its commit also finishes the job, so that the results and the job's end are stored together. The commit
- * must be the last thing that it does, because the changes of several jobs may be committed together after all of them
+ * must be the handler's last action, because the changes of several jobs may be committed together after all of them
  * have run (`Staging`).
  *
  * `at` is the time of the work in milliseconds of workspace time: the due time of an ordered job, and otherwise the

@@ -6,7 +6,7 @@ const OfRequest = Schema.Struct({ quote_request_id: QuoteRequestId })
 
 const OfClosing = Schema.Struct({
   ...OfRequest.fields,
-  /** Whether this job was late and has already let other late asks run first; false by default. */
+  /** Whether this job was late and has already let late asks run first; false by default. */
   gave_way: Schema.optionalKey(Schema.Boolean)
 })
 
@@ -114,7 +114,7 @@ const readers: { readonly [K in JobKind]: (payload: string) => Payloads[K] } = {
   recover_deliveries: reader(payloads.recover_deliveries)
 }
 
-/** Reads the payload of a job of this kind. It is a defect if the job has another kind. */
+/** Reads the payload of a job of this kind. Throws if the job has another kind. */
 export const read = <K extends JobKind>(job: PayloadJob, kind: K): Payloads[K] => {
   if (job.kind !== kind) throw new Error(`A job of kind ${job.kind} was read as a job of kind ${kind}`)
   return readers[kind](job.payload)

@@ -90,7 +90,7 @@ export class Retention extends Context.Service<
   )
 }
 
-/** What to erase: everything that is too old, or only records that are kept for minutes. */
+/** What to erase: everything that is older than its retention period, or only records that are kept for minutes. */
 type What = "everything" | "brief"
 
 type Sweep<E> = (workspace_id: WorkspaceId, what: What) => Effect.Effect<void, E>

@@ -25,8 +25,8 @@ export interface Periods {
 }
 
 /**
- * The retention periods. By default 30 days for events, requests and facts, 13 months for quotes, 5 years for consents,
- * a week for exchanges with carriers.
+ * The retention periods. The defaults are 30 days for events and the request log, 32 days for facts, 13 months for
+ * quotes and feedback, 5 years for consents, and a week for exchanges with carriers.
  */
 export const RetentionPeriods = Context.Reference<Periods>("@quotewire/core/RetentionPeriods", {
   defaultValue: () => ({

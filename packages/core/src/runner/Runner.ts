@@ -24,9 +24,9 @@ export class Runner extends Context.Service<
     /**
      * Runs every job that is due now, and the due jobs that these create, until no due job is left.
      *
-     * Given a workspace, runs only its ordered jobs, and waits for those that another runner holds. Otherwise runs the
-     * jobs of all workspaces, one after another. Calls for the same workspace should not overlap, because all but one would only
-     * wait.
+     * Given a workspace, runs only its ordered jobs, and waits for jobs that another runner holds. Otherwise runs the
+     * jobs of all workspaces, one after another. Calls for the same workspace should not overlap: all but one of them
+     * would only wait.
      */
     readonly runDue: (workspace_id?: WorkspaceId) => Effect.Effect<Ran, StorageUnavailable>
     /**
@@ -97,12 +97,13 @@ export class Runner extends Context.Service<
   )
 }
 
-/** If an ordered job runs this many milliseconds late, others are probably waiting behind it. */
+/** If an ordered job runs this many milliseconds late, other jobs are probably waiting behind it. */
 const lateMs = 100
 
 /**
  * Makes a function that runs the ordered jobs that are due behind a late one, many in one change, and returns their
- * number. One at a time, each would cost several round trips, and an overloaded sandbox could not catch up.
+ * number. One at a time, each job would take several round trips to storage, and an overloaded sandbox could not catch
+ * up.
  */
 const makeCatchUp = Effect.fnUntraced(function* (runAhead: Effect.Success<typeof AheadRuns.make>) {
   const storage = yield* Storage

@@ -24,7 +24,7 @@ export const maxExpiredLeases = 5
  * another host may have claimed the job in between.
  */
 const outageShadowMs = 2 * leaseMs
-/** How often storage is asked for work at least, even without hints. */
+/** The longest time between two requests to storage for work, even without hints. */
 export const pollMs = secondMs
 /** The maximum number of concurrently running jobs, not counting those that wait for a carrier or an endpoint. */
 const maxRunning = 128
@@ -40,7 +40,7 @@ const contendedPauseMs = 100
 /** How long a shutdown waits for running jobs. */
 const stopMs = 5 * secondMs
 
-/** Makes the functions that claim jobs, run one or several of them, and release those that were not done. */
+/** Makes the functions that claim jobs, run one or several of them, and release the unfinished ones. */
 export const claiming = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -69,8 +69,8 @@ export const claiming = Effect.gen(function* () {
   }
 
   /**
-   * Runs one job, and returns whether it was done. A job that was not done comes due again. The runner then continues,
-   * unless storage is unavailable.
+   * Runs one job, and returns whether it was done. An unfinished job comes due again. The runner then continues, unless
+   * storage is unavailable.
    */
   const run = (job: ClaimedJob): Effect.Effect<boolean, StorageUnavailable> =>
     Effect.matchCauseEffect(
@@ -262,8 +262,8 @@ const countWaiting = (left: () => void) => {
 }
 
 /**
- * Backs off after jobs that failed because storage is unavailable: the pause before the next claim grows until a job is
- * done again. Jobs of an unavailable cell do not count, because they cannot be claimed anyway.
+ * Backs off after jobs that failed because storage is unavailable: the pause before the next claim grows until a job
+ * succeeds. Jobs of an unavailable cell do not count, because they cannot be claimed anyway.
  *
  * A failed job is due again immediately. If claims work but results cannot be stored, as on a full disk, the job would
  * otherwise run in a loop and send its webhook each time. `begin` wakes the loop, so that the pause begins immediately.
@@ -345,12 +345,12 @@ interface ReleaseRetry {
   readonly lease_ms: number
 }
 
-/** Releases jobs that were not done, immediately or once storage is available again. */
+/** Releases unfinished jobs, immediately or once storage is available again. */
 type Release = (jobs: ReadonlyArray<ClaimedJob>) => Effect.Effect<void>
 
 /**
- * Makes a function that releases jobs as long as the scope is open. Therefore only the jobs of a process that died must
- * wait until their leases expire.
+ * Makes a function that keeps trying to release jobs as long as the scope is open. Therefore, only the jobs of a
+ * process that died must wait until their leases expire.
  */
 const releasing = Effect.fnUntraced(function* (
   storage: Storage["Service"],

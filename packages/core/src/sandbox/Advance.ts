@@ -56,8 +56,8 @@ const makeMoves = Effect.gen(function* () {
   /**
    * Moves the clock to `at`, but never beyond the target.
    *
-   * The clock does not move if another process has moved it since `seen` was read, or if a job was stored in the
-   * meantime that is due before the new time. The next step then starts from the current state.
+   * The clock does not move if another process has moved it since `seen` was read, or if a job that is due before the
+   * new time was stored in the meantime. The next step then starts from the current state.
    */
   const moveTo = Effect.fnUntraced(
     function* (seen: Workspace, target: Goal, at: number) {
@@ -104,10 +104,10 @@ const makeAccept = Effect.gen(function* () {
 })
 
 /**
- * Makes a function that takes one step toward the target. It runs the next jobs ahead of the clock, and the clock
- * moves with them. If no job is left, it moves the clock to the target, or as far as calls to carriers allow. If the
- * next job cannot run ahead of the clock, it runs all jobs that are due, and then moves the clock to the next due time
- * or to the target.
+ * Makes a function that takes one step toward the target: it runs the next jobs ahead of the clock, and the clock moves
+ * with them. If no job is left, the clock moves to the target, or as far as calls to carriers allow. If the next job
+ * cannot run ahead of the clock, the step runs all jobs that are due, and then moves the clock to the next due time or
+ * to the target.
  */
 const makeStep = Effect.fnUntraced(function* ({ holdOf, moveTo, runAhead }: Moves) {
   const workspaces = yield* Workspaces
@@ -145,7 +145,7 @@ const makeStep = Effect.fnUntraced(function* ({ holdOf, moveTo, runAhead }: Move
  * Makes a function that waits until no call to a carrier holds the clock. Real time passes meanwhile, and jobs that
  * come due are run.
  *
- * If the process's clock stands still, as in tests, a pause that was waited out counts as elapsed.
+ * If the process's clock stands still, as in tests, the sandbox's clock is moved by each completed pause instead.
  */
 const makeWait = Effect.fnUntraced(function* ({ holdOf, moveTo }: Moves) {
   const workspaces = yield* Workspaces

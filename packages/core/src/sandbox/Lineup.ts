@@ -33,7 +33,7 @@ const characters: { readonly [carrier_id: string]: Character } = {
   sbx_whiskerwell: sync
 }
 
-/** The schema of the data about a line that scenarios use. */
+/** The schema of a line's scenario data. */
 const PlayedLine = Schema.Struct({
   /** The usual latency of each of the line's carriers in seconds, by carrier ID. */
   latency_s: Schema.Record(Schema.String, Schema.Int),
@@ -42,12 +42,12 @@ const PlayedLine = Schema.Struct({
   /** The questions that a carrier asks in the `action_required` scenario. */
   questions: Schema.Array(Question)
 })
-/** The data about a line that scenarios use. */
+/** The scenario data of a line. */
 export type PlayedLine = typeof PlayedLine.Type
 
 const lines = new Map(Object.entries(Schema.decodeUnknownSync(Schema.Record(Schema.String, PlayedLine))(lineup)))
 
-/** The data about a line that scenarios use; undefined if no fictional carrier offers the line. */
+/** The scenario data of a line; undefined if no fictional carrier offers the line. */
 export const playedLine = (line: string): PlayedLine | undefined => lines.get(line)
 
 /** The carriers of a line, fastest first, with their roles in the line's scenarios. */

@@ -62,7 +62,7 @@ const playOf = (carrier: FictionalCarrier, ask: CarrierAsk): Play | null => {
   return { carrier, line, plan, risk, part, script, ask, origin, ready_at }
 }
 
-/** The offer from the carrier's plan, made at `answeredAt`, as the scenario changes it. */
+/** The offer from the carrier's plan, made at `answeredAt`, with the scenario's changes. */
 const offerAt = ({ ask, part, plan, risk }: Play, answeredAt: number): CarrierOffer =>
   scenarioOffer(offerOf(plan, priceOf(plan, risk), ask, answeredAt), ask.scenario, part, answeredAt)
 
@@ -96,8 +96,8 @@ const answer = (play: Play): CarrierReply => {
 }
 
 /**
- * Whether the answer to the ask itself is final. Errors always are; other answers may come later, in a poll or a
- * callback.
+ * Whether the carrier answers the ask directly. Errors always come directly; other answers may come later, in a poll or
+ * a callback.
  */
 const answersDirectly = ({ carrier, script }: Play): boolean => {
   if (script.act === "error") return true

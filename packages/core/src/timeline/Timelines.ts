@@ -42,8 +42,8 @@ export class Timelines extends Context.Service<
   Timelines,
   {
     /**
-     * Reads a request's timeline. `not_found` if the given workspace does not have the request or, without a workspace,
-     * if no workspace has it.
+     * Reads a request's timeline. Fails with `not_found` if the given workspace does not have the request or, without a
+     * workspace, if no workspace has it.
      */
     readonly read: (
       quote_request_id: string,
@@ -62,11 +62,14 @@ const maxLimit = 1_000
 /** How many workspaces are searched in one step. */
 const maxWorkspaces = 100
 /**
- * How many calls before the request's start are searched. Calls that were in progress at the same time come between
- * them.
+ * How many of the calls logged before the request are searched for the one that started it. Concurrent calls can lie in
+ * between.
  */
 const maxCalls = 500
-/** The maximum numbers to read: quotes and events of a request, versions of a quote, and deliveries of an event. */
+/**
+ * The maximum number of records to read: quotes and events of a request, versions of a quote, and deliveries of an
+ * event.
+ */
 const maxQuotes = 200
 const maxEvents = 1_000
 const maxVersions = 20
@@ -225,7 +228,7 @@ const erasureOf = (storage: Port, workspace_id: WorkspaceId, id: string) =>
     erased === null ? [] : [Entry.ofErasure(erased)]
   )
 
-/** The events about the request and its quotes, and whether these are all. */
+/** The events about the request and its quotes, and whether the list is complete. */
 const eventsOf = (storage: Port, workspace_id: WorkspaceId, request_id: string) =>
   Effect.map(storage.feed({ workspace_id, after: 0, limit: maxEvents, about: [request_id] }), ({ events }) => ({
     found: events.map(({ body }) => readEvent(body)),
