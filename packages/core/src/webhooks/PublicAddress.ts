@@ -1,7 +1,10 @@
 import { Equal, Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 
-/** Decides which addresses webhooks may reach: exceptions among private addresses, and exceptions among public ones. */
+/**
+ * Exceptions to the rule that webhooks may go to any public address and no other: private networks that are allowed,
+ * and public addresses that are refused.
+ */
 export interface Policy {
   /**
    * Networks that are allowed although they are not public, such as 127.0.0.0/8 and ::1/128. Plain `http` is allowed
@@ -58,7 +61,7 @@ export const specialIpv4 = networksOf(
 const globalIpv6 = IpNetwork.fromStringUnsafe("2000::/3")
 /** Special ranges inside 2000::/3: protocol assignments including Teredo, documentation, 6to4. */
 export const specialIpv6 = networksOf("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
-/** Global ranges inside 2001::/23. */
+/** The globally reachable ranges inside 2001::/23. */
 export const carvedOutIpv6 = networksOf(
   "2001:1::1/128",
   "2001:1::2/128",
@@ -73,7 +76,7 @@ const nat64Prefix = IpNetwork.fromStringUnsafe("64:ff9b::/96")
 const contain = (networks: ReadonlyArray<IpNetwork.IpNetwork>, address: NetAddress.IpAddress): boolean =>
   networks.some((network) => IpNetwork.contains(network, address))
 
-/** Whether the settings allow an address that need not be public. */
+/** Whether an address is in a network that the policy allows, public or not. */
 export const isAllowed = (address: string, policy: Policy): boolean => {
   const parsed = NetAddress.ipFromString(address)
   return Result.isSuccess(parsed) && contain(policy.allow, parsed.success)

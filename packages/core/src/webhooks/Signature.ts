@@ -60,8 +60,8 @@ const keyOf = (secret: string, keys: Keys | undefined): Effect.Effect<Mac.Key | 
 /** A message to sign. */
 export interface Message {
   /**
-   * The message's ID. It must not contain a full stop, because full stops separate the parts of the signed text. The
-   * service's own IDs contain none.
+   * The message's ID. It must not contain a dot, because dots separate the parts of the signed text. The service's own
+   * IDs contain none.
    */
   readonly id: string
   /** When the message is signed, in Unix seconds of real time. */
@@ -104,7 +104,7 @@ export const keySigner =
     )
   }
 
-/** Computes the `webhook-signature` header of one message, like a `signer`. The ID must not contain a full stop. */
+/** Computes the `webhook-signature` header of one message, like a `signer`. The ID must not contain a dot. */
 export const sign = (
   mac: Mac.Mac["Service"],
   secrets: ReadonlyArray<string>,
@@ -214,7 +214,7 @@ export const verify = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], rece
   return isGenuine ? trust(claim) : distrust("wrong_signature")
 })
 
-// The type of the body can depend on what was sent, so a wrong type must not throw.
+// A framework may choose the body's type by what was sent, so a wrong type must not throw.
 const isRaw = (body: unknown): boolean => Predicate.isString(body) || Predicate.isUint8Array(body)
 
 const trust = ({ id, timestamp }: SignatureClaim): Verification => ({ ok: true, id, timestamp })
@@ -235,7 +235,7 @@ const claimOf = (headers: IncomingHeaders): SignatureClaim | Distrust => {
   const signature = headerOf(headers, "signature")
   if (id === "" || timestamp === "" || signature === "") return "missing_header"
   const entries = signature.split(" ").filter((entry) => entry.startsWith(version))
-  // A full stop in an ID would let a part of the ID pass as the timestamp.
+  // A dot in an ID would let part of the ID pass as the timestamp.
   const isReadable = /^[^\s.,]{1,256}$/.test(id) && /^[0-9]{1,12}$/.test(timestamp) && entries.length > 0
   return isReadable ? { id, timestamp: Number(timestamp), head: `${id}.${timestamp}.`, entries } : "garbled_header"
 }

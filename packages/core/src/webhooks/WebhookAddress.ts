@@ -17,9 +17,7 @@ export interface WebhookUrl {
   readonly hostname: string
   /** The path and the query. */
   readonly path: string
-  /**
-   * The IP addresses of a host that needs no lookup, which is an IP address or `localhost`; null for any other host.
-   */
+  /** The IP addresses, if the host is an IP address or `localhost` and needs no lookup; null for any other host. */
   readonly addresses: ReadonlyArray<string> | null
 }
 
@@ -40,10 +38,10 @@ export type Verdict =
  * - Unicode names are accepted and stored in Punycode, which exposes look-alikes. Characters that the parser replaces
  *   (full width, ideographic full stops) or drops (soft hyphens, zero-width spaces) are refused.
  * - One trailing dot is dropped after a name, but refused after an address.
- * - Underscores are refused: no authority may certify such a name.
+ * - Underscores are refused: no certificate authority may certify such a name.
  * - IP addresses must be in canonical form. `localhost` stands for the loopback addresses that the policy allows.
- * - Port 0 and the ports that browsers block are refused. Others, such as 5432, are allowed, because the service speaks
- *   TLS there.
+ * - Port 0 and the ports that browsers block are refused. Other ports, such as 5432, are allowed, because the service
+ *   speaks only TLS to them.
  * - Path and query must be written as they are sent: a space or `/../` is refused, while `/%` and `/..%2f` stay
  *   unchanged.
  * - An IPv6 address that contains an IPv4 address is refused. This includes NAT64 addresses, even if the policy accepts

@@ -65,12 +65,12 @@ export class WebhookSender extends Context.Service<
   WebhookSender,
   {
     /**
-     * Sends once, without following redirects, and ends by the request's deadline whatever the endpoint does. Before
-     * that, looking up the host and waiting for a connection may take up to 5 seconds each. If a reused connection
-     * turns out to be closed, the request is sent again on a new one.
+     * Sends once, without following redirects, and ends by the request's deadline whatever the endpoint does. Looking
+     * up the host and waiting for a connection come before that, and may take up to 5 seconds each. If a reused
+     * connection turns out to be closed, the request is sent again on a new one.
      */
     readonly send: (request: WebhookRequest) => Effect.Effect<SendOutcome>
-    /** Set this if `send` always ends in time by itself. Otherwise the service stops it with a timer. */
+    /** Set this if `send` itself always meets its deadline. Otherwise the service stops it with a timer. */
     readonly keeps_deadlines?: true
     /** Set this if the program sends no webhooks, so that no host is looked up. */
     readonly off?: true

@@ -34,8 +34,8 @@ const confirmedAttempts = Metric.withAttributes(attempts, { outcome: "succeeded"
 const failedAttempts = Metric.withAttributes(attempts, { outcome: "failed" })
 
 /**
- * Makes the handler of attempts. It loads the delivery, signs and sends it, and commits the result in the change that
- * finishes the job.
+ * Makes the handler of attempts. The handler loads the delivery, signs and sends it, and commits the result in the
+ * change that finishes the job.
  */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
@@ -270,7 +270,9 @@ type Refused = VersionConflict | LeaseLost | StorageUnavailable
 
 /** The maximum number of results in one change. */
 const maxBatch = 32
-/** The maximum number of waiting results. It is never reached, because all lanes of an endpoint together have fewer. */
+/**
+ * The maximum number of waiting results. It is never reached, because an endpoint's lanes together run fewer attempts.
+ */
 const maxWaiting = 1_000
 /** The longest that a result waits: a job's lease. After that, the job comes due again. */
 const maxWaitMs = 30_000
@@ -347,9 +349,9 @@ const maxCached = 10_000
 /**
  * Makes a function that commits the results for one endpoint as one change.
  *
- * Optimistic: the function uses deliveries as the attempts read them, and a cached endpoint as long as no other process
- * writes to it, because reading it would add a statement to each change. The version rule rejects outdated data. In a
- * sandbox, the endpoint is read each time, because a reset restarts the version numbers of its health.
+ * The function is optimistic: it uses deliveries as the attempts read them, and a cached endpoint as long as no other
+ * process writes to that endpoint. This saves a read before each change, and the version rule rejects outdated data. In
+ * a sandbox, the endpoint is read each time, because a reset restarts the version numbers of its health.
  */
 const makeCommit = (storage: StorageService) => {
   const cache = new BoundedMap<string, Written>(maxCached)

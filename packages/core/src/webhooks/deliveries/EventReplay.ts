@@ -7,7 +7,7 @@ import { minuteMs } from "../../wire/Timestamp.ts"
 export const ReplayCode = Schema.Literals(["as_recorded", "duplicated", "reversed", "delayed", "gap"])
 export type ReplayCode = typeof ReplayCode.Type
 
-/** The maximum number of events that a replay sends. These are the newest ones. */
+/** The maximum number of events that a replay sends: the newest ones. */
 export const maxReplayed = 1_000
 
 const atMost = `at most the newest ${maxReplayed} are sent.`
@@ -36,13 +36,13 @@ export const EventReplay = Schema.Struct({
   /** When the replay was accepted and when its attempts are due, in milliseconds of workspace time. */
   at: Schema.Int,
   due_at: Schema.Int,
-  /** How often the workspace had been reset when the replay was accepted. A later reset cancels the replay. */
+  /** How many times the workspace had been reset when the replay was accepted. A later reset cancels the replay. */
   reset_count: Schema.Int,
   subscriptions: Schema.Array(SubscriptionId),
   /** The numbers of the first and the last event to send. */
   first: Schema.Int,
   last: Schema.Int,
-  /** How many steps are done. Each event is a step for each subscription. */
+  /** How many steps are done. There is one step for each event and subscription. */
   turns: Schema.Int,
   /** How many attempts were queued. */
   deliveries: Schema.Int

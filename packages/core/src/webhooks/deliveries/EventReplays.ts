@@ -26,7 +26,7 @@ export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const sendAgain = yield* makeSendAgain
 
-  /** Accepts a replay, and decides for good what it sends. */
+  /** Accepts a replay, and fixes what it sends. */
   const accept = ({ workspace_id, id }: RecordKey, code: ReplayCode) =>
     acceptOnce({ storage, workspaces }, kind, { workspace_id, id }, ({ workspace, now }) =>
       Effect.gen(function* () {

@@ -32,7 +32,7 @@ export const make = Effect.gen(function* () {
       Option.isNone(stored) ? null : kind.json(stored.value)
     )
 
-  /** Queues a test or a replay. The same change stores the response, in case it does not reach the caller. */
+  /** Queues a test or a replay. The same change stores the response, in case the caller never receives it. */
   const enqueue = <A>(
     call: Call,
     delivery: Delivery.KeptDelivery,

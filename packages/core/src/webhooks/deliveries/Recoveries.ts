@@ -47,7 +47,8 @@ export class Recoveries extends Context.Service<
       request: RecoveryRequest
     ) => Effect.Effect<RecoveryPreview, NotFound | StorageUnavailable>
     /**
-     * Starts a recovery. `conflict` if a recovery for the subscription is already running, or if its delivery is off.
+     * Starts a recovery. Fails with `conflict` if the subscription's delivery is off, or if it already has a recovery
+     * in progress.
      */
     readonly start: (workspace_id: WorkspaceId, request: RecoveryRequest) => Effect.Effect<Recovery.Recovery, Refused>
     /** Lists a subscription's recoveries, newest first; at most a hundred. */
@@ -55,7 +56,7 @@ export class Recoveries extends Context.Service<
       workspace_id: WorkspaceId,
       subscription_id: string
     ) => Effect.Effect<ReadonlyArray<Recovery.Recovery>, NotFound | StorageUnavailable>
-    /** Pauses, resumes or stops a subscription's recovery. `conflict` if the recovery has already ended. */
+    /** Pauses, resumes or stops a subscription's recovery. Fails with `conflict` if the recovery has already ended. */
     readonly change: (
       workspace_id: WorkspaceId,
       named: RecoveryName,

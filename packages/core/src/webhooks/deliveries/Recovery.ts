@@ -14,7 +14,7 @@ import type * as Delivery from "../records/Delivery.ts"
  */
 export const recoverable = ["failed", "cancelled", "succeeded"] as const
 
-/** The states of a recovery. A `running` or `paused` recovery can continue; in the other states it has ended. */
+/** The states of a recovery. A `running` or `paused` recovery can continue; a `stopped` or `done` one has ended. */
 export const recoveryStates = ["running", "paused", "stopped", "done"] as const
 
 /** Selects the deliveries that a recovery sends again. Times are milliseconds of workspace time. */
@@ -27,7 +27,7 @@ export const RecoveryFilter = Schema.Struct({
 })
 export type RecoveryFilter = typeof RecoveryFilter.Type
 
-/** The rates in deliveries per minute: the lowest, the highest, the highest for owners, and the default. */
+/** The allowed rates, in deliveries per minute: the lowest, the highest, the highest for owners, and the default. */
 export const pace = { least: 1, most: 600, most_of_owners: 60, usual: 60 } as const
 
 /** A recovery as stored. Times are milliseconds of workspace time. */

@@ -76,7 +76,7 @@ const retriesAfterMs: ReadonlyArray<number> = [
   10 * hourMs,
   10 * hourMs
 ]
-/** The maximum number of attempts that are shown. These are the latest ones (api.md, Deliveries). */
+/** The maximum number of attempts that are shown: the latest ones (api.md, Deliveries). */
 const maxAttemptsShown = 20
 /** Delivery to a subscription is turned off after it has failed for this long (api.md, Shut-off). */
 export const shutOffAfterMs = 5 * dayMs
@@ -190,7 +190,7 @@ export const attempted = (delivery: KeptDelivery, outcome: AttemptOutcome): Kept
   return { ...after, status: "retrying", retries: delivery.retries + 1, next_attempt_at: outcome.ended_at + waitMs }
 }
 
-/** The delivery with its next attempt postponed, after an attempt that sent nothing. */
+/** The delivery with its next attempt postponed, because nothing was sent this time. */
 export const postponed = (delivery: KeptDelivery, until: number): KeptDelivery => ({
   ...delivery,
   version: delivery.version + 1,
@@ -328,7 +328,7 @@ export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Reci
   return job.lane === undefined || job.lane.name === lane.name ? null : { ...partsOf(job), lane }
 }
 
-/** The same attempt's job at a later time, after an attempt that sent nothing. */
+/** The job that makes the same attempt at a later time, because this time nothing was sent. */
 export const laterJob = (job: ClaimedJob, payload: JobPayload.Payloads["deliver"], due_at: number): NewJob =>
   JobPayload.make("deliver", payload, { ...partsOf(job), due_at })
 
@@ -344,7 +344,7 @@ const partsOf = (job: ClaimedJob): NewJob => ({
  * The job for an attempt in a sandbox's replay. These attempts run one after another, so that they arrive in the
  * replay's order.
  *
- * With `schedule_step: null` the attempt is made outside the schedule, whatever the state of the delivery.
+ * If `scheduleStep` is null, the attempt is made outside the schedule, whatever the state of the delivery.
  */
 export const replayJob = (delivery: KeptDelivery, scheduleStep: number | null, dueAt: number): NewJob =>
   jobOf({ ...delivery, next_attempt_at: dueAt }, scheduleStep, "manual", lanes.replays)

@@ -58,7 +58,7 @@ export const KeptSubscription = Schema.Struct({
 export type KeptSubscription = typeof KeptSubscription.Type
 
 /**
- * The record kind for subscriptions, keyed by ID. Lists find active subscriptions, and subscriptions that their owner
+ * The record kind for subscriptions, keyed by ID. Lists can select the active subscriptions, or those that their owner
  * can see.
  */
 export const subscriptionKind: Kind.Kind<"subscription", KeptSubscription> = Kind.make({
@@ -74,7 +74,8 @@ export const subscriptionKind: Kind.Kind<"subscription", KeptSubscription> = Kin
 })
 
 /**
- * The purpose for which a subscription's secrets are sealed. With it, they cannot be opened for another subscription.
+ * The purpose for which a subscription's secrets are sealed. Secrets cannot be opened for another subscription, because
+ * its purpose differs.
  */
 export const purposeOfSecrets = (workspaceId: WorkspaceId, id: SubscriptionId): string =>
   `signing secret ${workspaceId} ${id}`
@@ -99,8 +100,8 @@ const secretsIn = (workspaceId: WorkspaceId, subscription: KeptSubscription): Ki
 }
 
 /**
- * Makes the next version with these changes. A reset sets the clock back, so this keeps `updated_at` from being earlier
- * than `created_at`.
+ * Makes the next version with these changes. A reset can set the clock back, but `updated_at` is never earlier than
+ * `created_at`.
  */
 export const changed = (
   subscription: KeptSubscription,
@@ -123,7 +124,7 @@ export const subscriptionToStored = (subscription: KeptSubscription): StoredReco
   return subscriptionKind.record(subscription, { id, version, created_at, updated_at })
 }
 
-/** The parent of active subscriptions. With it, they are listed without reading other subscriptions. */
+/** The parent of active subscriptions. Lists by this parent do not read other subscriptions. */
 export const activeParent = "active"
 
 /** The status label of subscriptions that their owner can see. */

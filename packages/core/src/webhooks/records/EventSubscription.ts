@@ -75,8 +75,8 @@ export const rotated = (subscription: KeptSubscription, at: number): KeptSubscri
 }
 
 /**
- * The rotation that is in progress at a given time; null if there is none. Another rotation can begin only after it has
- * finished or expired.
+ * The rotation that is in progress at a given time, or null. Another rotation can begin only after it has finished or
+ * expired.
  */
 export const openRotation = ({ rotation }: KeptSubscription, at: number): KeptSubscription["rotation"] =>
   rotation !== null && at < rotation.until ? rotation : null
@@ -116,8 +116,8 @@ export const viewOf = (
 const choosableTypes = new Set(choosable)
 
 /**
- * Checks the chosen event types: at least one, all known, and none twice. Each mistake has its entry's path. Entries
- * that are not text are ignored.
+ * Checks the chosen event types: at least one, all known, and no duplicates. Each mistake carries the path of the
+ * entry. Entries that are not strings are ignored.
  */
 export const checkEventTypes = (eventTypes: ReadonlyArray<unknown>): WrongFields => {
   if (eventTypes.length === 0)

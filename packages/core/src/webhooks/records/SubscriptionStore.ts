@@ -27,8 +27,8 @@ export const findSubscription = Effect.fnUntraced(function* (
 /**
  * Lists a workspace's active subscriptions, oldest first; at most ten.
  *
- * They have a separate parent, so that disabled subscriptions do not make this list slower. The list is read whenever
- * the recipients of events have changed.
+ * Active subscriptions have their own parent, so that disabled subscriptions do not slow this list down. The list is
+ * read whenever the recipients of events have changed.
  */
 export const activeSubscriptions = Effect.fnUntraced(function* (storage: StorageService, workspace_id: WorkspaceId) {
   const active: Array<Endpoint.KeptSubscription> = []

@@ -16,8 +16,8 @@ export interface Recipients {
 }
 
 /**
- * The record kind that counts versions of a workspace's recipients. Each workspace has one record. It has no content,
- * and every change to the recipients raises its version.
+ * The record kind that counts versions of a workspace's recipients. Each workspace has one record, without content, and
+ * every change to the recipients raises its version.
  */
 export const kind = Kind.make({ name: "recipients", schema: Schema.Struct({}), survives_reset: true })
 

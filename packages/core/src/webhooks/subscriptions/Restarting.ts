@@ -10,8 +10,8 @@ type StorageService = Storage["Service"]
 /**
  * Restarts a sandbox's subscriptions after a reset has erased their deliveries.
  *
- * Each change has the same expectations as the reset, so a slow process cannot restart them after another process has
- * finished the reset.
+ * Each change has the same expectations as the reset, so a slow process cannot restart subscriptions after another
+ * process has finished the reset.
  */
 export const restartSubscriptions = Effect.fnUntraced(function* (
   storage: StorageService,

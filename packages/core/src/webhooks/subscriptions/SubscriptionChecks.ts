@@ -22,7 +22,7 @@ export const check = Effect.fnUntraced(function* (
   if (looked === "unavailable") return yield* Refusals.nameServerDown
 })
 
-/** Checks the remaining fields of an input that has fields of a wrong type. */
+/** Checks the remaining fields of an input in which some fields have a wrong type. */
 export const validateRest = Effect.fnUntraced(function* (
   sender: Sender,
   input: unknown,
@@ -34,7 +34,7 @@ export const validateRest = Effect.fnUntraced(function* (
     : {}
   const isKnown = typeof url === "string" && !paths.has("url") && sender.off === undefined
   const looked = isKnown ? yield* sender.lookUp(url) : "public"
-  // Entries that are not text were already reported.
+  // Entries that are not strings have already been reported.
   const types = Array.isArray(event_types) ? Subscription.checkEventTypes(event_types) : []
   const wrong = joinWrongFields(looked === "refused" ? [Refusals.wrongUrl] : [], types)
   return { ...wrong, found: wrong.found.filter(({ path }) => !paths.has(path)) }

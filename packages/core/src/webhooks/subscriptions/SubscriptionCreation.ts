@@ -46,10 +46,10 @@ export const make = Effect.gen(function* () {
     ) {
       return yield* otherInput
     }
-    // The first call has finished, and only its response did not arrive.
+    // The first call finished, but its response did not arrive.
     if (subscription.status === "active") return yield* withSecret(seal, workspace.id, subscription, now)
     if (subscription.status !== "unfinished" || now >= begun.until) return yield* Refusals.tooLate
-    // Looks up the URL as the caller sent it, because normalizing it could hide the reason to refuse it.
+    // Look up the URL as the caller sent it, because normalization could hide the reason to refuse it.
     const found = yield* sender.lookUp(input.url)
     if (found === "unavailable") return yield* Refusals.nameServerDown
     const finished = Endpoint.changed(subscription, { status: found === "refused" ? "dropped" : "active" }, now)
@@ -111,7 +111,8 @@ const checkCap = Effect.fnUntraced(function* (storage: Storage["Service"], works
 })
 
 /**
- * Reserves a place among the active subscriptions. If two calls compete for it, one of them conflicts and counts again.
+ * Reserves one of the places for active subscriptions. If two calls compete for the last place, one of them conflicts
+ * and counts again.
  */
 const reservePlace = Effect.fnUntraced(function* (storage: Storage["Service"], workspaceId: WorkspaceId, at: number) {
   const taken = yield* Recipients.nextVersion(storage, workspaceId, at)
