@@ -98,8 +98,8 @@ export const CapabilitiesAnswer = Schema.Struct({
 export type CapabilitiesAnswer = typeof CapabilitiesAnswer.Type
 
 /**
- * A line's capabilities in an environment with this host's carriers, in the form of a revision. With a state, `states`
- * contains only that state.
+ * A line's capabilities in an environment with this host's carriers, in the form of a revision. If a state is given,
+ * `states` contains only that state.
  */
 export const of = (
   line: Line,

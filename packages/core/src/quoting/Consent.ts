@@ -156,7 +156,7 @@ const checkReceipts = (consents: Consents, line: Line): ReadonlyArray<FieldError
   return [...errors, ...checkDistinct(consents), ...checkChannels(consents)]
 }
 
-/** The same receipt must not be sent in two fields. Reports both fields if it is. */
+/** Reports both fields if the same receipt was sent in two fields. */
 const checkDistinct = (consents: Consents): ReadonlyArray<FieldError> => {
   const receipts = [
     ["consent_receipt_id", consents.consent_receipt_id],
@@ -215,12 +215,12 @@ export const refuse = (wrong: WrongFields): ApiError.ApiError<"invalid_input"> =
   })
 }
 
-/** The error for a start call to which the person said no. */
+/** The error for a start call to which the person did not consent. */
 export const refused: ApiError.ApiError<"invalid_input"> = refuse(
   joinWrongFields([{ path: "consent_receipt_id", message: "The person has not consented. Ask the person." }])
 )
 
-/** The error for an otherwise valid start about which the person was not asked yet. */
+/** The error for an otherwise valid start call about which the person has not been asked yet. */
 export const pending: ApiError.ApiError<"invalid_input"> = refuse(
   joinWrongFields([{ path: "quote_disclosure_accepted", message: notAgreed }])
 )

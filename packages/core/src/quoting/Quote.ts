@@ -195,7 +195,7 @@ const messageOf = (reason: string): string => {
   return known[reason] ?? "This price is available until the date shown."
 }
 
-/** The premium for one month of coverage, rounded half up. Only this makes offers with different terms comparable. */
+/** The premium for one month of coverage, rounded half up. With it, offers with different terms can be compared. */
 const comparisonOf = (offer: CarrierOffer, line: Line): Price["comparison"] => {
   if (offer.premium === null || offer.term_months === null) return null
   const month = Math.floor((2 * offer.premium.amount_minor + offer.term_months) / (2 * offer.term_months))

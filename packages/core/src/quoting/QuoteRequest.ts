@@ -16,7 +16,10 @@ import * as Kind from "../storage/Kind.ts"
 import { ApplicationId, type Ids, QuoteId, QuoteRequestId } from "../wire/Ids.ts"
 import { fromMillis, secondMs, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
-/** How long the collection may last. In the sandbox, it ends 60 s after the request was accepted. */
+/**
+ * How long the collection may last. In the sandbox, a request first waits a second in the queue, so it ends 60 seconds
+ * after it was accepted.
+ */
 export const collectMs = { sandbox: 59 * secondMs, live: 90 * secondMs } as const
 
 /**
@@ -216,7 +219,7 @@ export const asked = (carrier: CarrierName, at: number): CarrierResult => ({
   asked_at: fromMillis(at)
 })
 
-/** The result for a carrier that is not asked, with the facts that it lacks. */
+/** The result for a carrier that is not asked, and the facts that were missing. */
 export const notAsked = (
   carrier: CarrierName,
   reason: NotAskedReason,

@@ -32,7 +32,7 @@ export const QuoteRequestWithQuotes = Schema.Struct({
 export type QuoteRequestWithQuotes = typeof QuoteRequestWithQuotes.Type
 
 /**
- * A request and its quotes as a partner link shows them (api.md, Partner links). Carriers' texts, assumed facts and
+ * A request and its quotes as a partner link shows them (api.md, Partner links). Carriers' own words, assumed facts and
  * labels are left out, because they can reveal something about the person. Actions are left out, because only the
  * person may take them.
  */

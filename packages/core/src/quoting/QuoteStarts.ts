@@ -147,7 +147,10 @@ const makeDecide = Effect.gen(function* () {
   })
 })
 
-/** A host's lines, and what its carriers need and can play on them. They do not change while the host runs. */
+/**
+ * A host's lines, with the facts that its carriers need and the scenarios that they can play. These do not change while
+ * the host runs.
+ */
 const makeOffered = Effect.gen(function* () {
   const lines = yield* Lines
   const adapters = yield* CarrierAdapters
@@ -191,8 +194,8 @@ const usedOtherwise = Effect.fail(
 )
 
 /**
- * The error that a scenario plays for the first call with a key, and for further attempts until the stated wait is
- * over; null if the scenario plays no error.
+ * The error that a scenario plays for the first call with a key, and for retries until the stated wait is over; null if
+ * the scenario plays no error.
  */
 const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: Start.RequestKey | null, now: number) => {
   const code = Start.refusesFirst(scenario)

@@ -24,13 +24,13 @@ import { QuoteRequest } from "./QuoteRequest.ts"
  * and the request key have their own records, because they have different retention periods.
  */
 
-/** The schema of a line's facts, without the members that belong only in a separate document. */
+/** The schema of a line's facts, without the members that only a standalone schema document needs. */
 const factsSchema = (line: Line) => {
   const { $schema: _dialect, $id: _id, ...schema } = line.facts_schema
   return { title: line.name, ...schema }
 }
 
-/** The facts of a start call. Documents show this schema for them. */
+/** The facts in a start call. Documents such as OpenAPI show the schema `shown` for them. */
 const applicationShown = (shown: object) =>
   Schema.Unknown.annotateKey({
     description: "The facts, shaped by required_facts_schema of the line's capabilities.",
@@ -138,7 +138,10 @@ export type ConsentRecord = typeof ConsentRecord.Type
  */
 export const labelOfReceipt = (receipt: string): string => `receipt:${receipt}`
 
-/** The purpose of a receipt's keyed hash. It makes hashes in different workspaces incomparable. */
+/**
+ * The purpose of a receipt's keyed hash. It names the workspace, so hashes from different workspaces cannot be
+ * compared.
+ */
 export const purposeOfReceipt = (workspaceId: WorkspaceId): string => `receipt ${workspaceId}`
 
 /** The record kind for consents, keyed by their application's ID and listed by receipt. */
@@ -212,7 +215,7 @@ export interface CheckedStart {
   readonly scenario: ScenarioName | null
 }
 
-/** A line, and what its carriers need and can play. */
+/** A line, with the facts that its carriers need and the scenarios that they can play. */
 export interface OfferedLine {
   readonly line: Line
   /** The facts that every carrier needs, by environment. */
@@ -360,6 +363,9 @@ const scriptedRefusal = (scenario: ScenarioName | null, line: Line): Refusal | n
   return null
 }
 
-/** The error code with which a scenario refuses the first call with a `request_key`; null if it does not. */
+/**
+ * The error code with which a scenario refuses the first call with a `request_key`; null if the scenario accepts the
+ * call.
+ */
 export const refusesFirst = (scenario: ScenarioName | null): "rate_limited" | "service_unavailable" | null =>
   scenario === "rate_limited" || scenario === "service_unavailable" ? scenario : null

@@ -22,8 +22,7 @@ const texts: Readonly<Record<string, string>> = {
 /**
  * The text of a disclosure, by its key in capabilities.
  *
- * Null if the operator must supply the text. This is so for notices about the operator, and for disclosures of your own
- * lines.
+ * Null if the operator must supply the text, as for notices about the operator and disclosures of your own lines.
  */
 export const disclosureText = (key: string): string | null => (Object.hasOwn(texts, key) ? (texts[key] ?? null) : null)
 

@@ -7,8 +7,8 @@ import type { QuoteRequest } from "./QuoteRequest.ts"
 import * as Start from "./Start.ts"
 
 /**
- * Whether the caller may read a request in its workspace. A caller with a server key may, and a partner link for the
- * request may. All other callers need the request's read handle.
+ * Whether the caller may read a request in its workspace. Server keys and a partner link for the request may. All other
+ * callers need the request's read handle.
  */
 export const mayRead = Effect.fnUntraced(function* (
   storage: Storage["Service"],

@@ -26,7 +26,7 @@ const make = Effect.gen(function* () {
   return { ...jobs, ask: yield* makeAsk(jobs) }
 })
 
-/** Asks carriers, and commits what follows from their answers, including those that polls and callbacks bring. */
+/** Asks carriers, and commits what follows from their answers, including answers to polls and in callbacks. */
 export class AskJobs extends Context.Service<AskJobs, Effect.Success<typeof make>>()("@quotewire/core/AskJobs") {
   static readonly layer: Layer.Layer<
     AskJobs,
@@ -76,8 +76,8 @@ const makeJobs = Effect.gen(function* () {
 })
 
 /**
- * Makes a function that applies a reply and commits the change. `job` is null if the reply came in a real carrier's
- * callback.
+ * Makes a function that applies a carrier's reply and commits the change. `job` is null if the reply came in a real
+ * carrier's callback.
  *
  * After a conflict, only the decision is repeated. Rerunning the job would ask the carrier again.
  */
@@ -218,12 +218,15 @@ const afterAsking = (claimed: ClaimedAsk, asked: Asked, now: number): AskStep =>
   }
 }
 
-/** Whether it is the first claim of the first attempt. An earlier one may have asked the carrier. */
+/**
+ * Whether this is the first claim of the first attempt. After an earlier claim, the carrier may already have been
+ * asked.
+ */
 const isFirstTry = ({ job, payload }: ClaimedAsk): boolean => payload.attempt === 1 && job.lease === 1
 
 /**
- * Makes a function that commits that an ask begins, for carriers that cannot recognize a repeated ask. It returns
- * whether the ask may be made.
+ * Makes a function that stores a mark before an ask begins, for carriers that cannot recognize a repeated ask. It
+ * returns whether the ask may be made.
  *
  * If an earlier run has already begun this attempt, nobody knows whether the carrier was asked. Such an ask is never
  * repeated.
@@ -263,12 +266,15 @@ export const wasCutOff = ({ expired_leases }: ClaimedJob, { candidate }: Pending
   expired_leases > 0 && candidate.adapter.simulation === undefined
 
 /**
- * How long to wait before repeating a call that was cut off. The random wait spreads a dead process's calls, so that a
- * call that kills the next process too takes few others with it.
+ * How long to wait before repeating a call that was cut off. The random wait spreads a dead process's calls, so that,
+ * if one call kills the next process too, it takes few other calls with it.
  */
 export const pauseAfterDeath = Random.nextIntBetween(secondMs, 10 * secondMs)
 
-/** How long a first attempt that was cut off waits before the second; null if there is no second, or no time for it. */
+/**
+ * How long to wait for the second attempt after the first one was cut off; null if no second attempt may follow, or if
+ * no time is left for it.
+ */
 const pauseBeforeSecondTry = (pending: PendingAsk): Effect.Effect<number | null> =>
   pending.ask.attempt > 1
     ? Effect.succeed(null)
@@ -317,9 +323,9 @@ const pauseBeforeRepeat = Effect.fnUntraced(function* (pending: PendingAsk, repl
 })
 
 /**
- * Whether an ask may be retried after this reply. After a `rate_limited` that says how long to wait, it may, because
- * the carrier did not accept the ask. After a temporary failure, it may be retried once, if the carrier recognizes
- * repeated asks.
+ * Whether an ask may be retried after this reply. After `rate_limited` with a time to wait, it may be retried, because
+ * the carrier did not accept it. After a temporary failure, it may be retried once, if the carrier recognizes repeated
+ * asks.
  */
 const mayRepeat = (
   { ask, candidate: { line } }: PendingAsk,

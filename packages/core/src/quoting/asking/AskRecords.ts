@@ -52,7 +52,7 @@ const make = Effect.gen(function* () {
   const { open, askFor, isAppointed } = yield* makeAsks
   const recorder = yield* Recorder.Recorder
 
-  /** A request's carriers, fastest first. If the request has a scenario, they are cast in its roles. */
+  /** A request's carriers, fastest first. If the request has a scenario, each carrier plays a role in it. */
   const carriersOf = (request: QuoteRequest.QuoteRequest): ReadonlyArray<Candidate> => {
     const scenario = QuoteRequest.scenarioOf(request)
     return scenario === null
@@ -116,9 +116,9 @@ export class AskRecords extends Context.Service<AskRecords, Effect.Success<typeo
 }
 
 /**
- * Makes a function that completes the facts of an application with assumptions. In memory the asks of a request read
- * the same application, and share its completed facts. If each completed them again, a whole request would take 1.1
- * times the CPU time (`lives` in bench/README.md).
+ * Makes a function that completes the facts of an application with assumptions. With storage in memory, all asks of a
+ * request read the same application object, and share its completed facts. If each completed them again, a whole
+ * request would take 1.1 times the CPU time (`lives` in bench/README.md).
  */
 const completing = () => {
   const completed = new WeakMap<Start.ApplicationRecord, Assumed>()
@@ -147,7 +147,7 @@ const makeAsks = Effect.gen(function* () {
   const isAppointed = (opened: OpenedRequest, candidate: Candidate) =>
     Effect.map(connectionTo(opened, candidate), (values) => !isRequired(candidate) || values !== null)
 
-  /** Opens a request's sealed facts; null if they can no longer be read. */
+  /** Opens a request's sealed facts. Returns null if they can no longer be read. */
   const open = Effect.fnUntraced(function* (workspace_id: WorkspaceId, request: QuoteRequest.QuoteRequest) {
     const line = lines.get(request.line)
     if (line === undefined) {

@@ -8,8 +8,8 @@ export const CarrierReference = Schema.Struct({ workspace_id: WorkspaceId, quote
 export type CarrierReference = typeof CarrierReference.Type
 
 /**
- * Carriers' own references. They are stored in the directory, because a callback does not say in which workspace its
- * ask is. They are listed by quote request, and erased with it.
+ * Carriers' own references. They are stored in the directory, because a callback does not say which workspace its ask
+ * belongs to. They are listed by quote request, and erased with their request.
  *
  * A carrier chooses its references, and can put anything into them. Therefore the record is identified only by a keyed
  * hash of the reference, and the reference itself is sealed.

@@ -13,7 +13,7 @@ import * as AskRecords from "./AskRecords.ts"
 import * as CarrierReference from "./CarrierReference.ts"
 import * as EarlyCallback from "./EarlyCallback.ts"
 
-/** Fails a genuine callback that refers to an ask that is not known yet. The carrier must send it again later. */
+/** The error for a callback whose ask is not known yet. The carrier must send the callback again later. */
 export class CallbackTooEarly extends Data.TaggedError("CallbackTooEarly")<{ readonly retry_after_seconds: number }> {}
 
 const retryAfterSeconds = 5

@@ -28,8 +28,9 @@ export const idOf = (carrierId: string, mac: string): string => `${carrierId} ${
 const earlyMs = minuteMs
 
 /**
- * Decides about a callback with an unknown reference. `mark`: mark the reference and have the callback sent again.
- * `again`: have it sent again. `unknown`: refuse it. The argument `mark` is the content of the reference's slot.
+ * Decides what to do with a callback that has an unknown reference. `mark`: mark the reference and ask the carrier to
+ * send the callback again. `again`: only ask for it again. `unknown`: refuse it. The argument `mark` is the content of
+ * the reference's slot.
  */
 export const decide = (mark: EarlyCallback | null, mac: string, now: number): "again" | "mark" | "unknown" => {
   const isOver = mark === null || now - mark.seen_at >= earlyMs

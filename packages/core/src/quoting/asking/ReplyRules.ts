@@ -24,16 +24,16 @@ import * as CarrierReferences from "./CarrierReferences.ts"
 const pollBetweenMs = { least: 2 * secondMs, most: 10 * secondMs } as const
 /** How long a question may stay unanswered before the request ends. */
 const actionMs = dayMs
-/** The maximum number of a carrier's offers that are used for a request. The rest are dropped. */
+/** The maximum number of offers from one carrier that a request uses. The rest are dropped. */
 const maxOffers = 10
 
-/** The maximum number of a carrier's questions that are used. The rest are dropped. */
+/** The maximum number of questions from one carrier that a request uses. The rest are dropped. */
 const maxQuestions = 20
 
 /**
- * Checks a reply, normalizes its offers, and strips its texts of markup and of the secrets that were sent to the
- * carrier. The whole reply counts as unreadable if an offer breaks a rule, if a reply with offers has no offer, or if
- * the adapter has no function that could obtain the answer to a `pending` reply. The broken rule is then logged.
+ * Checks a reply, normalizes its offers, and removes markup and the secrets that were sent to the carrier from its
+ * text. The whole reply counts as unreadable if an offer breaks a rule, if a reply with offers has no offer, or if the
+ * adapter has no function that could obtain the answer to a `pending` reply. The broken rule is then logged.
  */
 export const checkReply = (
   pending: PendingAsk,
@@ -221,7 +221,7 @@ export const makeOriginLoader = Effect.gen(function* () {
 const repeat = (pending: PendingAsk, dueAt: number): NewJob =>
   job(pending, "ask_carrier", { ...payloadOf(pending), attempt: pending.ask.attempt + 1 }, dueAt)
 
-/** Makes the parts of a change for an outcome. They are empty if the request no longer waits for this answer. */
+/** Makes the parts of a change for an outcome. The parts are empty if the request no longer waits for this answer. */
 type StepPart = (
   pending: PendingAsk,
   outcome: QuoteRequest.AskOutcome,

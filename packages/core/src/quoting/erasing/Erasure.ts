@@ -36,8 +36,8 @@ const By = textUpTo(200, 1).check(Schema.isPattern(/\S/u, { expected: "non-blank
 /** The options of an erasure. */
 export const ErasureOptions = Schema.Struct({
   /**
-   * Who erases the data, or the ticket that asks for it: 1 to 200 characters. This is kept for years, so it must not
-   * name the person.
+   * Who erases the data, or the ticket that requests it: 1 to 200 characters. The text is kept for years, so it must
+   * not name the person.
    */
   by: By,
   /** If true, reports what would be erased, and changes nothing. */
@@ -103,9 +103,9 @@ export interface ErasedRequest {
   readonly quote_request_id: QuoteRequestId
   /** `to_erase` is the outcome of a dry run. */
   readonly outcome: "erased" | "already_erased" | "to_erase"
-  /** When the request was erased, as RFC 3339 in workspace time; null if it is not erased yet. */
+  /** When the request's data was erased, as RFC 3339 in workspace time; null if it is not erased yet. */
   readonly erased_at: Timestamp | null
-  /** Who erased the data, as given in `by`; null if it is not erased yet. */
+  /** Who erased the data, as given in `by`; null if the data is not erased yet. */
   readonly by: string | null
   /** Whether the request was still in progress, so that the erasure ends it. */
   readonly ended: boolean
