@@ -12,9 +12,9 @@ import { type CarrierAdapter, type CarrierLine, maxAttemptMs } from "./Carrier.t
 /**
  * Finds the mistakes in an adapter, each with its path within the adapter. The list is empty if the adapter is valid.
  *
- * Call this once, before the adapter is used. It does not call the adapter, and its messages contain none of the
- * adapter's values. `lines` are the host's lines, or null while they are unknown: then only the terms for standard
- * lines are checked against the facts of their line.
+ * Call this once, before the adapter is used. The check does not call the adapter, and its messages contain none of the
+ * adapter's values. `lines` are the host's lines, or null if they are not known yet. In that case, only the terms for
+ * standard lines are compared with the facts of their lines.
  */
 export const check = (adapter: unknown, lines: LineSet | null = standard): ReadonlyArray<BrokenRule> => {
   const wrong = findWrong(adapter).map(fromFieldError)

@@ -51,7 +51,7 @@ interface Member extends Schema.Decoder<unknown> {
 
 /**
  * Makes a function that finds the rules an answer breaks. It checks only the rules for the answer's own `kind`, so that
- * the messages fit.
+ * every message applies to the answer.
  */
 const findIn = (members: ReadonlyArray<Member>) => {
   const kinds = members.map(({ fields }) => fields.kind.literal)
@@ -77,7 +77,7 @@ const reader =
   }
 
 /**
- * Turns an answer into plain data, to tolerate an adapter's small slips. Removes undefined members, because optional
+ * Turns an answer into plain data, to tolerate small mistakes in adapters. Removes undefined members, because optional
  * fields of a carrier's answer often arrive that way. Rounds waits to whole milliseconds, and turns a `Date` into text.
  */
 const plain = (value: unknown, depth = 0): unknown => {

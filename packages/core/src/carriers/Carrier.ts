@@ -170,8 +170,8 @@ export type Unavailable = typeof Unavailable.Type
 export const maxRef = 2_000
 
 /**
- * A carrier's answer to an ask or a poll, including an answer that arrives in a callback. Failures are values: an
- * adapter that throws counts as `carrier_error`, and the log says where it threw.
+ * A carrier's answer to an ask or a poll, including an answer that arrives in a callback. Return failures as values: if
+ * an adapter throws, the result is `carrier_error`, and the log says where it threw.
  *
  * The schema guarantees only that a reply is readable. After that, the service checks every carrier's offers in the
  * same way.
@@ -333,7 +333,7 @@ export interface CarrierAdapter {
   readonly keeps_text_bodies?: boolean
   /**
    * Tests a connection's values, for example by requesting a token. It must not ask for a price. `message` is for the
-   * operator and must not repeat a value. Without this function, connections to the carrier cannot be tested.
+   * operator and must not repeat a value. If an adapter lacks this function, its connections cannot be tested.
    */
   readonly testConnection?: (values: ConnectionValues, environment: Environment) => Effect.Effect<ConnectionTest>
   /** Decides, without calling the carrier, whether it writes this risk at all. Must be pure. */
@@ -341,7 +341,7 @@ export interface CarrierAdapter {
   readonly ask: (ask: CarrierAsk) => Effect.Effect<CarrierReply>
   readonly poll?: (ask: CarrierAsk, ref: string) => Effect.Effect<CarrierReply>
   /**
-   * Verifies a callback against its raw bytes, and reads it; null if the callback is not genuine.
+   * Verifies a callback against its raw bytes, and reads it. Returns null if the callback is not genuine.
    *
    * The returned `ref` tells which ask the callback answers. Return the ask's `idempotency_key`, or the `ref` of its
    * `pending` reply.
@@ -351,8 +351,8 @@ export interface CarrierAdapter {
   ) => Effect.Effect<{ readonly ref: string; readonly reply: CarrierReply } | null>
   readonly refresh?: (ask: CarrierAsk, offer_ref: string) => Effect.Effect<CarrierRefresh>
   /**
-   * Returns a fresh `handoff_url` when the person clicks the link; null if the person cannot continue. It replaces the
-   * URL in the offer.
+   * Returns a fresh `handoff_url` when the person clicks the link; null if the person cannot continue. The fresh link
+   * replaces the URL in the offer.
    */
   readonly handoff?: (ask: CarrierAsk, offer_ref: string) => Effect.Effect<string | null>
   /** Present on carriers that exist only in the sandbox. */

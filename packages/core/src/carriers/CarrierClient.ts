@@ -76,8 +76,8 @@ export class CarrierClient extends Context.Service<
      * Asks the adapter's `handoff` for a fresh link when the person clicks. The call counts against the carrier's
      * limits but is never refused because of them.
      *
-     * Null if the adapter has no `handoff` or the carrier is in maintenance. Also null, with a log entry, if the
-     * adapter fails or times out, or if the link breaks a rule.
+     * Returns null if the adapter has no `handoff` or the carrier is in maintenance. Also returns null, and logs why,
+     * if the adapter fails or times out, or if the link breaks a rule.
      */
     readonly handoff: (of: CallToCarrier, offer_ref: string) => Effect.Effect<Handoff | null>
   }
@@ -178,7 +178,7 @@ const declineOf = ({ ask, candidate: { adapter } }: CallToCarrier): Effect.Effec
     orIfThrown(() => null)
   )
 
-/** What the result of an ask says about the carrier's health. A carrier that rate-limits us counts as healthy. */
+/** What the result of an ask says about the carrier's health. A rate-limited ask says nothing. */
 const outcomeOf = (reply: CarrierReply | null): Outcome => {
   if (reply === null || (reply.kind === "unavailable" && reply.reason === "rate_limited")) return null
   return reply.kind === "unavailable" ? reply.reason : "answered"

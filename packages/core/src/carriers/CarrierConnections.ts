@@ -12,7 +12,8 @@ const unlimited: Connections = { take: () => Effect.void }
  * The connections that a host opens to carriers.
  *
  * A host that limits its connections provides `take`, so that the time spent waiting for a connection does not count
- * against the carrier. By default connections are unlimited. The adapters' HTTP client takes one for each request.
+ * against the carrier. By default connections are unlimited. The adapters' HTTP client takes a connection for each
+ * request.
  *
  * @example
  * const { take } = yield* CarrierConnections

@@ -77,7 +77,7 @@ export const adapterOf = (
 ): CarrierAdapter | undefined =>
   adapters.find(({ carrier, environments }) => carrier.id === carrier_id && environments.includes(environment))
 
-/** The longest value, in characters. It leaves room for a certificate with its chain. */
+/** The maximum length of a value, in characters: enough for a certificate with its chain. */
 const maxValue = 8_192
 
 /** Checks the values before they are set. No message repeats a value, or a name that the carrier does not ask for. */
@@ -147,7 +147,7 @@ export interface ConnectionSummary extends ConnectionPlace {
   /**
    * `usable`: the connection is used for asks. `incomplete`: the carrier now asks for a field that is not set.
    * `unreadable`: the connection is sealed with a key that this process lacks, or it was altered. `unused`: no carrier
-   * in this program asks for it.
+   * in this program needs a connection like this.
    *
    * Without a usable connection the carrier is not asked, and the reason is `not_appointed`.
    */

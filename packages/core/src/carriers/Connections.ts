@@ -50,9 +50,9 @@ export class Connections extends Context.Service<
     /**
      * Sets an organization's values for a carrier, replacing all earlier ones.
      *
-     * `not_found` if the organization does not exist. `invalid_input` names `carrier_id`, `environment` or the wrong
-     * `values.…`, and never repeats a value. Asks use the new values immediately on this host, and within a second on
-     * all hosts.
+     * Fails with `not_found` if the organization does not exist, and with `invalid_input` if `carrier_id`,
+     * `environment` or a value is wrong. Errors never repeat a value. Asks use the new values immediately on this host,
+     * and within a second on all hosts.
      */
     readonly set: (
       connection: ConnectionPlace & { readonly values: unknown }
@@ -61,14 +61,15 @@ export class Connections extends Context.Service<
       ApiError.ApiError<"not_found"> | ApiError.ApiError<"invalid_input"> | StorageUnavailable
     >
     /**
-     * Lists the connections of an organization, never their secrets; `not_found` if the organization does not exist.
+     * Lists the connections of an organization, without their secrets. Fails with `not_found` if the organization does
+     * not exist.
      */
     readonly list: (
       organization_id: OrganizationId
     ) => Effect.Effect<ReadonlyArray<ConnectionSummary>, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
-     * Tests a connection with its carrier, for 15 seconds at most, and stores the result; `not_found` if the connection
-     * does not exist.
+     * Tests a connection with its carrier, for 15 seconds at most, and stores the result. Fails with `not_found` if the
+     * connection does not exist.
      *
      * An error thrown by the adapter is logged with its cause and location, and counts as `failed`.
      */
@@ -76,8 +77,8 @@ export class Connections extends Context.Service<
       place: ConnectionPlace
     ) => Effect.Effect<ConnectionTestResult, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
-     * Removes a connection and its values; `not_found` if the connection does not exist. Takes effect as quickly as
-     * `set`.
+     * Removes a connection and its values. Fails with `not_found` if the connection does not exist. Takes effect as
+     * quickly as `set`.
      */
     readonly remove: (
       place: ConnectionPlace
@@ -94,8 +95,8 @@ export class Connections extends Context.Service<
   }
 >()("@quotewire/core/Connections") {
   /**
-   * Uses a storage backend without the sealing layer and seals the values itself, so that it can distinguish a missing
-   * seal key from an unavailable storage.
+   * Uses a storage backend without the sealing layer and seals the values itself, so that it can tell a missing seal
+   * key from unavailable storage.
    */
   static readonly layer: Layer.Layer<Connections, never, Storage | Seal | Workspaces | CarrierAdapters> = Layer.effect(
     Connections,

@@ -40,7 +40,10 @@ export const candidatesOfAll = (adapters: ReadonlyArray<CarrierAdapter>): Candid
   return { sandbox: candidatesIn("sandbox"), live: candidatesIn("live") }
 }
 
-/** The facts beyond the required ones that all of these carriers need. Without them, no carrier can be asked. */
+/**
+ * The facts beyond the required ones that all of these carriers need. If one of them is missing, no carrier can be
+ * asked.
+ */
 export const commonNeeds = ([first, ...others]: ReadonlyArray<Candidate>): ReadonlyArray<string> =>
   first === undefined ? [] : first.line.needs.filter((need) => others.every(({ line }) => line.needs.includes(need)))
 
@@ -55,7 +58,7 @@ export const needsOfAll = (adapters: ReadonlyArray<CarrierAdapter>, lines: Itera
   return { sandbox: needsIn("sandbox"), live: needsIn("live") }
 }
 
-/** Why a carrier is not asked, and which facts it lacks. */
+/** Why a carrier is not asked, and which facts are missing. */
 export interface NotAsked {
   readonly reason: NotAskedReason
   readonly missing_facts: ReadonlyArray<string>

@@ -27,24 +27,24 @@ export interface OfferContext {
   readonly is_simulated?: boolean
 }
 
-/** The limit for a credible price, in US cents. A higher price is treated as a carrier's mistake. */
+/** The highest credible price, in US cents. A higher price is treated as a mistake by the carrier. */
 export const premiumCap = 100_000_000
 const termsMonths: ReadonlyArray<number> = [1, 6, 12]
 const maxText = 500
 /**
- * How many characters of a text are read at most. A longer text would be cut off anyway, unless most of it is hidden
- * characters.
+ * The maximum number of characters of a text that are read. The rest would be cut off anyway, unless most of the text
+ * is hidden characters.
  */
 const maxRead = 10 * maxText
 const maxUrl = 8_000
 const maxList = 100
 
 /**
- * Checks an offer before it is saved, and cleans its texts.
+ * Checks an offer before it is saved, and cleans its text.
  *
  * Fails with the rules that the offer breaks, by their paths in the offer. An offer that breaks a rule must not be
- * shown, and no value is guessed or corrected. Texts are only cut to length and stripped of markup, hidden characters
- * and secrets.
+ * shown, and no value is guessed or corrected. Text is only truncated and stripped of markup, hidden characters and
+ * secrets.
  */
 export const check = (
   offer: CarrierOffer,
@@ -87,10 +87,7 @@ const brokenPrice = ({ premium, term_months, fees }: CarrierOffer): ReadonlyArra
 const moment =
   /^\d{4}-\d{2}-\d{2}[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
 
-/**
- * The moment that a text denotes. `None` if the text lacks a time or an offset, because it could then mean several
- * moments.
- */
+/** The moment that a text denotes; `None` if the text lacks a time or an offset and is therefore ambiguous. */
 const momentOf = (text: string): Option.Option<number> =>
   moment.test(text) && isCalendarDay(text.slice(0, 10))
     ? Option.map(DateTime.make(text.replace(" ", "T")), DateTime.toEpochMillis)
@@ -215,7 +212,7 @@ const brokenMember = (
   ]
 }
 
-/** Cuts a carrier's text to length, and removes markup and hidden characters (`wire/PlainText.ts`). */
+/** Truncates a carrier's text, and removes markup and hidden characters (`wire/PlainText.ts`). */
 export const clean = (text: string): string => {
   const shown = withoutMarkup(plain(text.slice(0, maxRead)))
   return shown.length <= maxText ? shown : shown.slice(0, maxText).replace(/[\ud800-\udbff]$/, "")
@@ -239,7 +236,7 @@ export const cleanOf =
     secrets.without(clean(text))
 
 /**
- * An offer with clean texts that repeat no secret. Its links stay as they are: they were already checked, are for
+ * An offer whose text is clean and repeats no secret. Links stay as they are: they have already been checked, are for
  * machines, and may need a secret.
  */
 const cleaned = (offer: CarrierOffer, secrets: SecretForms): CarrierOffer => {

@@ -113,7 +113,7 @@ export const dueChange = ({ part }: Candidate, ask: CarrierAsk): "price_updated"
   return change !== null && ask.now >= change.at ? change.kind : null
 }
 
-/** The checked offer of a host's own carrier, made at `now`, as the scenario changes it. */
+/** The checked offer of a host's own carrier, made at `now`, with the scenario's changes. */
 export const changed = (part: Part, ask: CarrierAsk, offer: CarrierOffer, now: number): CarrierOffer => {
   const change = changeFor(part, ask)
   const played = scenarioOffer(offer, ask.scenario, part, now)

@@ -33,7 +33,8 @@ export class InvalidCarrier extends Data.TaggedError("InvalidCarrier")<{
  * to its offers.
  *
  * By default a line has no `needs` or `wants`, uses no credit information, answers in `sync` mode and is not
- * `idempotent`. An attempt takes at most 15 s and typically 2 s, with at most 4 concurrently and 60 a minute.
+ * `idempotent`. An attempt times out after 15 s and typically takes 2 s. At most 4 calls run concurrently, and at most
+ * 60 a minute.
  *
  * Throws one `InvalidCarrier` with every mistake.
  *

@@ -51,7 +51,7 @@ const foreign = () =>
 /** An ask in the form that a definition's functions receive. It is not checked yet. */
 const askOf = (ask: CarrierAsk) => ({ ...ask, connection: ask.connection ?? {} })
 
-/** What the function of any call receives. */
+/** The fields that a definition's functions always receive. */
 type Given = Pick<CarrierAsk, "connection" | "environment">
 type Limits = Pick<CarrierLine, "attempt_timeout_ms" | "idempotent">
 
@@ -151,7 +151,7 @@ const withSignal = <A, E>(use: (signal: AbortSignal) => Effect.Effect<A, E>): Ef
     return Effect.onInterrupt(use(controller.signal), () => Effect.sync(() => controller.abort()))
   })
 
-/** Calls a function that may return a value, a promise or an Effect, and gives the value. */
+/** Calls a function that may return a value, a promise or an Effect. Succeeds with the value. */
 export const settled = <A>(call: () => Answer<A>): Effect.Effect<A, unknown> =>
   Effect.tryPromise({ try: async () => call(), catch: (thrown) => thrown }).pipe(
     Effect.flatMap((answer): Effect.Effect<A, unknown> => (Effect.isEffect(answer) ? answer : Effect.succeed(answer)))

@@ -26,7 +26,7 @@ const withUnknownValues = (offer: CarrierOffer): CarrierOffer => ({
   ]
 })
 
-/** An offer made at `answeredAt`, as the scenario changes it. */
+/** An offer made at `answeredAt`, with the scenario's changes. */
 export const scenarioOffer = (
   made: CarrierOffer,
   scenario: ScenarioName | null,

@@ -103,7 +103,7 @@ export const changeOf = (
   return { kind: scenario === "price_update" ? "price_updated" : "withdrawn", at_ms: 10 * minuteMs }
 }
 
-/** The factor of a price update, in ten-thousandths: the price rises by 4.5 %. */
+/** The factor of a price update, in ten-thousandths: the price rises by 4.5%. */
 export const priceUpdateFactor = 10_450
 
 /** How long an offer stays valid in the `quote_expires_soon` scenario. */

@@ -20,7 +20,10 @@ const OpenCircuit = Schema.Struct({
   since: Schema.Int,
   /** When the circuit stops blocking asks. */
   until: Schema.Int,
-  /** When the ask that is testing the carrier counts as ended at the latest; null if no ask is testing it. */
+  /**
+   * When the ask that is testing the carrier counts as ended, even if its result was never recorded; null if no ask is
+   * testing it.
+   */
   trial_until: Schema.NullOr(Schema.Int),
   /** Why the circuit opened or stayed open. */
   why: Schema.String
@@ -33,8 +36,8 @@ const CarrierHealth = Schema.Struct({
   /** The calls that began in the last minute, by start time. */
   begun: Counts,
   /**
-   * The calls in progress, each by the time at which it counts as ended at the latest. A dead host's calls therefore
-   * stop using the limit.
+   * The calls in progress, by the time at which they count as ended even if their end was never recorded. A dead host's
+   * calls therefore do not use up the limit forever.
    */
   running: Counts,
   /** The outcomes of the latest asks since the circuit last closed, oldest first. */
@@ -51,7 +54,10 @@ const CarrierHealth = Schema.Struct({
  */
 export type CarrierHealth = typeof CarrierHealth.Type
 
-/** The stored health. It shows how busy a carrier is, so a reset of the sandbox keeps it. */
+/**
+ * The record kind for health. A reset of the sandbox does not change the load on a real carrier, so the records survive
+ * it.
+ */
 export const kind = Kind.make({ name: "carrier_health", schema: CarrierHealth, survives_reset: true })
 
 /** The health of a carrier that has not been called yet. */
@@ -71,7 +77,7 @@ export interface RateAndConcurrency {
 
 /** Represents a call that was allowed to begin. */
 export interface Permit {
-  /** When the call counts as ended at the latest. */
+  /** When the call counts as ended, even if its end was never recorded. */
   readonly ends_by: number
   /**
    * How the call's result counts for the circuit: along with other results, alone as the test of an open circuit, or

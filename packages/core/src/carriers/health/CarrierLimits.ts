@@ -29,7 +29,7 @@ export interface Place {
 /** The result of a call that was made, or `NoRoom` if the carrier's limits leave no room for the call now. */
 export type Limited<A> = { readonly _tag: "made"; readonly value: A } | NoRoom
 
-/** The carrier's limits leave no room for a call; says when to retry. */
+/** The result if the carrier's limits leave no room for a call, and how long to wait before a retry. */
 export interface NoRoom {
   readonly _tag: "no_room"
   readonly again_after_ms: number
@@ -41,8 +41,8 @@ export type Outcome = CarrierHealth.AskOutcome | null
 /**
  * Keeps the calls of all hosts to a carrier within its per-minute and concurrency limits, and maintains its circuit.
  *
- * Each line of a carrier has one stored record with its counts. A carrier with connections has one for each line of
- * each connection. A call updates the record when it begins and when it ends; simultaneous updates on this host are
+ * Each line of a carrier has one stored record with its counts. A carrier with connections has a record for each line
+ * of each connection. A call updates the record when it begins and when it ends; simultaneous updates on this host are
  * combined into one change. If the limits leave no room for a call, the call is not made, and does not wait here.
  */
 export interface CarrierLimits {
@@ -268,7 +268,7 @@ const secondsOf = (ms: number): number => Math.round(ms / secondMs)
 /** The maximum number of open circuits that the metric counts. */
 const maxOpen = 10_000
 
-/** Makes the metric of open circuits. It counts those that this process has seen. */
+/** Makes the metric of open circuits. It counts only circuits that this process has seen. */
 const circuitGauge = () => {
   const open = new BoundedMap<string, Subject>(maxOpen)
   const isOfSame = (one: Subject, other: Subject) =>

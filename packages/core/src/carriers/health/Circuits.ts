@@ -65,8 +65,7 @@ export class Circuits extends Context.Service<
   }
 >()("@quotewire/core/Circuits") {
   /**
-   * Uses a storage backend without the sealing layer. The IDs of connections are all it reads, and these are not
-   * sealed.
+   * Uses a storage backend without the sealing layer. Only the IDs of connections are read, and these are not sealed.
    */
   static readonly layer: Layer.Layer<Circuits, never, Storage | CarrierAdapters> = Layer.effect(
     Circuits,

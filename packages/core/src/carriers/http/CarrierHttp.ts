@@ -33,8 +33,8 @@ interface Methods<Answer> {
  * An adapter's HTTP client, for one call of the adapter.
  *
  * A path begins with `/` and is relative to `base_url`. It can also be a link from the carrier to the same origin. Each
- * method ends within the line's `attempt_timeout_ms`. If it fails, or if the service cancels the call, it rejects with a
- * `CarrierHttpError`.
+ * method ends within the line's `attempt_timeout_ms`. A request that fails, or whose call the service cancels, rejects
+ * with a `CarrierHttpError`.
  *
  * @example
  * const answer = await http.get("/quotes/{id}", { params: { id: ref }, accept: [404] })
@@ -70,7 +70,7 @@ export const make = (options: CarrierHttpOptions, context: CarrierHttpContext): 
         const answer = run(signal?.aborted === true ? Effect.interrupt : call(...args), { signal }).then(
           (received) => new ThrowingAnswer(received)
         )
-        // The adapter may no longer wait for this answer, and an unhandled rejection would end the whole process.
+        // The adapter may no longer be waiting for this answer, and an unhandled rejection would end the whole process.
         answer.catch(() => {})
         return answer
       }),

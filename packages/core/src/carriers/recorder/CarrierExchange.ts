@@ -23,8 +23,8 @@ export const ExchangeRecording = Context.Reference<{ readonly [E in Environment]
 )
 
 /**
- * A finished exchange with a carrier's adapter, without bodies, headers and query values. Its paths are those that the
- * adapter sent.
+ * A finished exchange with a carrier's adapter, without bodies, headers or query values. Paths are as the adapter sent
+ * them.
  */
 export interface CarrierExchange
   extends Pick<

@@ -28,7 +28,7 @@ export interface CircuitChange {
   readonly to: "opened" | "stays_open" | "closed"
   /** When the circuit opened. */
   readonly since: number
-  /** When the circuit stops blocking asks; null if it is closed. */
+  /** When the circuit stops blocking asks; null if the circuit is closed. */
   readonly until: number | null
   readonly why: string
 }

@@ -72,7 +72,10 @@ export const Exchange = Schema.Struct({
   http: Schema.Array(HttpExchange),
   /** How many HTTP exchanges were not recorded because there were too many. */
   http_left_out: Schema.Int,
-  /** Numbers the request's exchanges that can repeat without limit, which are all except asks. Null for an ask. */
+  /**
+   * The exchange's number among the request's polls, callbacks, refreshes and links, which can repeat without limit.
+   * Null for an ask.
+   */
   number: Schema.NullOr(Schema.Int)
 }).annotate({ identifier: "CarrierExchange" })
 export type Exchange = typeof Exchange.Type

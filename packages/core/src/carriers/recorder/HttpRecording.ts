@@ -24,7 +24,7 @@ export interface RawHttp extends Pick<HttpExchange, "direction" | "method" | "st
   readonly is_seen: boolean
 }
 
-/** Adds an HTTP exchange that is beginning, and returns a function that adds what becomes known later. */
+/** Adds an HTTP exchange that has just begun, and returns a function that adds what becomes known later. */
 export type AddHttp = (begun: RawHttp) => (known: Partial<RawHttp>) => void
 
 /** An HTTP exchange without its headers and bodies. */
@@ -48,7 +48,7 @@ export const exchangeOf = (http: RawHttp, redaction: Redaction.Redaction): HttpE
 /** An HTTP call with its response. */
 type HttpCall = Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>
 
-/** Makes the HTTP call of a request, and adds what is sent and received. */
+/** Runs the HTTP call for a request, and records what is sent and received. */
 export const recorded = (call: HttpCall, request: HttpClientRequest.HttpClientRequest, addHttp: AddHttp): HttpCall =>
   Effect.flatMap(
     Effect.all([Clock.currentTimeMillis, Monotonic.millis, CurrentRequest]),

@@ -37,7 +37,7 @@ const make = Effect.gen(function* () {
   const drafts = yield* makeDrafts
   const findSecrets = findingSecrets(yield* RecentSecrets)
 
-  /** The secrets that an answer could repeat. There are none for a fictional carrier, because nothing is sent to it. */
+  /** The secrets that an answer could repeat. A fictional carrier has no secrets, because nothing is sent to it. */
   const secretsOf = (draft: Draft | null, connection: ConnectionValues | undefined): SecretForms.SecretForms =>
     draft === null ? SecretForms.none : findSecrets(draft, connection)
 

@@ -118,7 +118,7 @@ export const RecordedMessage = Schema.Struct({
   /** The headers that are harmless to record, and therefore never `authorization` or cookies. */
   headers: Schema.Record(Schema.String, Schema.String),
   content_type: Schema.NullOr(Schema.String),
-  /** The length of the body in bytes before it was redacted and cut; null if unknown. */
+  /** The length of the body in bytes before it was redacted and truncated; null if unknown. */
   bytes: Schema.NullOr(Schema.Int),
   /** The redacted body; null if the body is not recorded. */
   body: Schema.NullOr(Schema.String),
@@ -147,7 +147,7 @@ export interface RawBody {
 
 /** Longer bodies are neither inspected nor recorded, because only a whole body can be redacted. */
 export const maxReadCharacters = 256 * 1_024
-/** Bodies are cut to this length after redaction. */
+/** Bodies are truncated to this length after redaction. */
 const maxKeptCharacters = 16 * 1_024
 
 /** The headers that are recorded. */
@@ -174,7 +174,7 @@ export const recorded = ({ body, content_type, headers }: RawMessage, redaction:
   }
 }
 
-/** The headers that are recorded, cut to length. */
+/** The headers that are recorded, truncated. */
 export const headersOf = (headers: RawMessage["headers"], redaction: Redaction): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
@@ -257,7 +257,7 @@ const redact = (value: unknown, leftOut: LeftOut): unknown => {
   )
 }
 
-/** A value without secrets. A number that is a secret becomes text. */
+/** A value without secrets. A number that contains a secret becomes text. */
 const cleaned = (value: unknown, { clean }: LeftOut): unknown => {
   if (typeof value !== "string" && typeof value !== "number") return value
   const found = clean(`${value}`)

@@ -7,7 +7,7 @@ import type { CarrierAdapter, ConnectionValues } from "../Carrier.ts"
  * HTML, in base64 (even twice), in hex, broken into lines, and in combinations of these. This module finds them all.
  */
 
-/** Finds all forms of some secrets in a text, in time linear in the length of the text. */
+/** Finds all forms of the given secrets in a text, in time linear in the length of the text. */
 export interface SecretForms {
   /** Returns the text without the secrets, including a secret that is cut off at the end of the text. */
   readonly without: (text: string) => string
