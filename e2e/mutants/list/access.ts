@@ -41,7 +41,7 @@ export const access = inPackage("core")({
       name: "a partner link at the moment it ends",
       from: "now >= ends_at_s * secondMs",
       to: "now > ends_at_s * secondMs",
-      found_by: test("packages/core/test/access/partnerLinks.test.ts", "expires on schedule, by the real clock")
+      found_by: test("packages/core/test/access/partnerLinks.test.ts", "expires on schedule, in real time")
     }
   ],
   "access/ReadHandle.ts": [

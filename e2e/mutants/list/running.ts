@@ -44,7 +44,7 @@ export const running = inPackage("core")({
       name: "what is kept in real time is erased in workspace time",
       from: 'kept_for.clock === "real" ? realNow : now',
       to: "now",
-      found_by: test("packages/core/test/calls/log.test.ts", "erases a call after 30 days of real time")
+      found_by: test("packages/core/test/calls/log.test.ts", "erases an entry after 30 days of real time")
     }
   ],
   "sandbox/Advance.ts": [

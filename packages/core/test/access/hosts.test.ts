@@ -13,7 +13,7 @@ const reconciled = TestClock.adjust(1_000)
 
 describe("hosts that share one storage backend", () => {
   it.effect(
-    "share one count: after sixty starts on one host, the other refuses immediately with the same message",
+    "share one call count: after sixty starts on one host, another host refuses the next start immediately, with the same message",
     () =>
       Effect.gen(function* () {
         const { service } = yield* shared
@@ -30,7 +30,7 @@ describe("hosts that share one storage backend", () => {
       })
   )
 
-  it.effect("count each other's calls within a second, even for keys that they already know", () =>
+  it.effect("count each other's calls within a second, even for keys that they have cached", () =>
     Effect.gen(function* () {
       const { service } = yield* shared
       const [a, b] = [yield* host(service), yield* host(service)]
@@ -46,7 +46,7 @@ describe("hosts that share one storage backend", () => {
     })
   )
 
-  it.effect("share the counts for organizations and addresses", () =>
+  it.effect("share the call counts of organizations and addresses", () =>
     Effect.gen(function* () {
       const { service } = yield* shared
       const [a, b] = [yield* host(service), yield* host(service)]
@@ -66,7 +66,7 @@ describe("hosts that share one storage backend", () => {
     })
   )
 
-  it.effect("read counts from storage periodically and not per call, however many calls and keys there are", () =>
+  it.effect("read counts from storage periodically, not on each call, however many calls and keys there are", () =>
     Effect.gen(function* () {
       const { state, service } = yield* shared
       const a = yield* host(service)
@@ -87,7 +87,7 @@ describe("hosts that share one storage backend", () => {
     })
   )
 
-  it.effect("enforce limits on their own while storage is unavailable, and share their counts later", () =>
+  it.effect("enforce limits separately while storage is unavailable, and share their counts later", () =>
     Effect.gen(function* () {
       const { state, service } = yield* shared
       const [a, b] = [yield* host(service), yield* host(service)]

@@ -25,7 +25,7 @@ let lookUps = 0
 
 describe("the rate limit", () => {
   testInWorld(
-    "for refused keys protects storage: an address over the limit is refused without a lookup, for any call",
+    "for refused keys protects storage: any call from an address over the limit is refused without a lookup",
     Effect.gen(function* () {
       let guesses = 0
       const guess = () => ({
@@ -75,7 +75,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "for a key counts requests that match no operation, and the request log shows which requests were refused",
+    "for a key also counts requests that match no operation, and the request log shows those that were refused",
     Effect.gen(function* () {
       const { keys, call } = yield* World
       const credentials = { key: keys.live.server, read_handle: null, address: "127.0.0.1", keyless: false }

@@ -82,7 +82,7 @@ describe("an API key", () => {
   )
 
   testInWorld(
-    "works as soon as it is created, and after its cache entry has expired",
+    "works as soon as it is created, and still works after its cache entry has expired",
     Effect.gen(function* () {
       const access = yield* Access
       const { organization } = yield* World

@@ -120,7 +120,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "limits a sandbox per day too, with Retry-After until the next day",
+    "also limits a sandbox per day, with a Retry-After until the next day",
     Effect.gen(function* () {
       // Eleven hours and 59 minutes before the day ends.
       yield* pass(60_000)
@@ -139,7 +139,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "names the limit per day if both the minute's and the day's limits are reached",
+    "names the daily limit if both the minute's and the day's limits are reached",
     Effect.gen(function* () {
       const { refused } = yield* exhaust(Effect.suspend(() => start()))
       assert.strictEqual(refused.retry_after_seconds, 12 * 3_600)
@@ -175,7 +175,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "counts an operation's cost: a health read, a read of one delivery and a replay cost two each",
+    "counts an operation's cost: a health read, a delivery read and a replay cost two each",
     Effect.gen(function* () {
       const { call } = yield* World
       const unknown = { id: "sub_x", event_id: "evt_x" }
@@ -204,7 +204,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "counts a retry like the first call",
+    "counts a retry like any other call",
     Effect.gen(function* () {
       const again = { ...live, idempotency_key: "again" }
       const { call } = yield* World

@@ -108,7 +108,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "is limited by address, so that its readers cannot use up the organization's limits",
+    "has a rate limit per address, so that its readers cannot use up the organization's limits",
     Effect.gen(function* () {
       const { id } = yield* start()
       const { token } = yield* share({ shared_id: id })
@@ -157,7 +157,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "expires on schedule, by the real clock",
+    "expires on schedule, in real time",
     Effect.gen(function* () {
       const { id } = yield* start()
       const { expires_at, token } = yield* share({ shared_id: id, expires_in_days: 1 })

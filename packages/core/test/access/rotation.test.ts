@@ -31,7 +31,7 @@ const sealWith = (settings: Layer.Layer<SealKeys>) =>
   Seal.layer.pipe(Layer.provide(settings), Layer.provide(NodeCrypto.layer))
 
 describe("a seal", () => {
-  it.effect("can be opened only for the same purpose, and not after any alteration", () =>
+  it.effect("opens data only for the purpose it was sealed for, and never if the data was altered", () =>
     Effect.gen(function* () {
       const seal = yield* Seal
       const sealed = yield* seal.seal("facts", "Ada Lovelace")
@@ -206,7 +206,7 @@ describe("a seal key rotation", () => {
       }).pipe(Effect.scoped, Effect.provide(MemoryStorage.layer))
   )
 
-  it.effect("frees the idempotency key of a call that was refused under a removed seal key", () =>
+  it.effect("frees the idempotency key of a refused call whose record was sealed with a removed key", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const storage = yield* Storage
@@ -237,39 +237,41 @@ describe("a seal key rotation", () => {
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 
-  it.effect("signs webhooks with the earlier secrets, and sends nothing unsigned if their seal key is lost", () =>
-    Effect.gen(function* () {
-      yield* TestClock.setTime(beginning)
-      const storage = yield* Storage
-      const webhooks = endpoints()
-      // Nothing is sealed with the older key when this host starts.
-      const without = yield* Layer.build(service(storage, sealKeys(newKey), webhooks.layer))
-      const start = (server: string) => call(operations.startQuoteRequest, server, startOf())
-      const { server, secret } = yield* Effect.provide(
-        Effect.gen(function* () {
-          const access = yield* Access
-          const { id } = yield* access.createOrganization("A test")
-          const { key } = yield* access.createKey({ organization_id: id, environment: "live", kind: "server" })
-          const input = { url, event_types: ["quote_request.queued"] }
-          const made = yield* call(createEventSubscription, key, input, { idempotency_key: "one" })
-          return { server: key, secret: made.signing_secret ?? "" }
-        }),
-        service(storage, sealKeys(oldKey, newKey), webhooks.layer)
-      )
-      yield* Effect.provide(
-        Effect.andThen(start(server), runDue),
-        service(storage, sealKeys(newKey, oldKey), webhooks.layer)
-      )
-      const { headers, body } = webhooks.sent[0]?.request ?? assert.fail("nothing was sent")
-      const received = { secrets: [secret], headers, body, now_seconds: beginning / 1_000 }
-      assert.isTrue((yield* Effect.promise(() => verifyWebhook(received))).ok)
-      // The delivery waits for a host that has the key.
-      yield* Effect.provide(Effect.andThen(start(server), Effect.flip(runDue)), without)
-      assert.lengthOf(webhooks.sent, 1)
-      yield* TestClock.adjust("1 minute")
-      yield* Effect.provide(runDue, service(storage, sealKeys(newKey, oldKey), webhooks.layer))
-      assert.lengthOf(webhooks.sent, 2)
-    }).pipe(Effect.scoped, Effect.provide(MemoryStorage.layer))
+  it.effect(
+    "keeps signing webhooks with the existing secrets; a host without their seal key sends nothing unsigned",
+    () =>
+      Effect.gen(function* () {
+        yield* TestClock.setTime(beginning)
+        const storage = yield* Storage
+        const webhooks = endpoints()
+        // Nothing is sealed with the older key when this host starts.
+        const without = yield* Layer.build(service(storage, sealKeys(newKey), webhooks.layer))
+        const start = (server: string) => call(operations.startQuoteRequest, server, startOf())
+        const { server, secret } = yield* Effect.provide(
+          Effect.gen(function* () {
+            const access = yield* Access
+            const { id } = yield* access.createOrganization("A test")
+            const { key } = yield* access.createKey({ organization_id: id, environment: "live", kind: "server" })
+            const input = { url, event_types: ["quote_request.queued"] }
+            const made = yield* call(createEventSubscription, key, input, { idempotency_key: "one" })
+            return { server: key, secret: made.signing_secret ?? "" }
+          }),
+          service(storage, sealKeys(oldKey, newKey), webhooks.layer)
+        )
+        yield* Effect.provide(
+          Effect.andThen(start(server), runDue),
+          service(storage, sealKeys(newKey, oldKey), webhooks.layer)
+        )
+        const { headers, body } = webhooks.sent[0]?.request ?? assert.fail("nothing was sent")
+        const received = { secrets: [secret], headers, body, now_seconds: beginning / 1_000 }
+        assert.isTrue((yield* Effect.promise(() => verifyWebhook(received))).ok)
+        // The delivery waits for a host that has the key.
+        yield* Effect.provide(Effect.andThen(start(server), Effect.flip(runDue)), without)
+        assert.lengthOf(webhooks.sent, 1)
+        yield* TestClock.adjust("1 minute")
+        yield* Effect.provide(runDue, service(storage, sealKeys(newKey, oldKey), webhooks.layer))
+        assert.lengthOf(webhooks.sent, 2)
+      }).pipe(Effect.scoped, Effect.provide(MemoryStorage.layer))
   )
 })
 
@@ -309,18 +311,16 @@ describe("a service whose seal keys do not match its storage", () => {
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 
-  it.effect(
-    "starts concurrently with hosts that have the same keys; of hosts with different keys, only one starts",
-    () =>
-      Effect.gen(function* () {
-        const storage = yield* Storage
-        const settings = [sealKeys(oldKey), sealKeys(newKey), sealKeys(oldKey), sealKeys(newKey)]
-        const started = yield* Effect.forEach(settings, (each) => Effect.exit(starting(storage, each)), {
-          concurrency: "unbounded"
-        })
-        assert.strictEqual(started.filter(Exit.isSuccess).length, 2)
-        assert.strictEqual(Exit.isSuccess(started[0] ?? Exit.void), Exit.isSuccess(started[2] ?? Exit.void))
-      }).pipe(Effect.provide(MemoryStorage.layer))
+  it.effect("does not start, even concurrently with hosts whose keys match", () =>
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const settings = [sealKeys(oldKey), sealKeys(newKey), sealKeys(oldKey), sealKeys(newKey)]
+      const started = yield* Effect.forEach(settings, (each) => Effect.exit(starting(storage, each)), {
+        concurrency: "unbounded"
+      })
+      assert.strictEqual(started.filter(Exit.isSuccess).length, 2)
+      assert.strictEqual(Exit.isSuccess(started[0] ?? Exit.void), Exit.isSuccess(started[2] ?? Exit.void))
+    }).pipe(Effect.provide(MemoryStorage.layer))
   )
 
   it.effect("stops being ready once it finds data that it cannot open, logs this, and fails no request", () =>
@@ -365,8 +365,8 @@ describe("a service whose seal keys do not match its storage", () => {
   )
 })
 
-describe("facts that were altered in storage", () => {
-  it.effect("fail their request, and are not repeated in the log", () =>
+describe("a request whose facts were altered in storage", () => {
+  it.effect("fails, and the log does not contain the facts", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const storage = yield* Storage

@@ -45,7 +45,7 @@ const rowsOn = (storage: Layer.Layer<Storage>, settings = bothKeys) =>
   sealedRows.pipe(Layer.provide(storage), Layer.provide(settings), Layer.provide(NodeCrypto.layer), Layer.fresh)
 
 describe("resealing with the newest key", () => {
-  testInWorld("changes nothing visible, and lets the older key be removed", rotationStory, {
+  testInWorld("changes nothing that callers see, and allows removing the older key", rotationStory, {
     ...options,
     around: writing
   })
@@ -131,7 +131,7 @@ describe("resealing with the newest key", () => {
 
 describe("resealing", () => {
   testInWorld(
-    "is refused without a key that is in use, and until a host has started with the newest key",
+    "is refused if a key in use is missing, or if no host has started with the newest key yet",
     Effect.gen(function* () {
       const [oldName = ""] = yield* namesOf(oldKeys)
       const storage = Layer.succeed(Storage, yield* Storage)
@@ -146,7 +146,7 @@ describe("resealing", () => {
   )
 
   testInWorld(
-    "names the data that it cannot open, leaves it unchanged, and keeps its key in use",
+    "names the data that it cannot open, leaves that data unchanged, and keeps its key in use",
     Effect.gen(function* () {
       const [oldName = ""] = yield* namesOf(oldKeys)
       const { id } = yield* start()
@@ -180,7 +180,7 @@ describe("resealing", () => {
   )
 
   testInWorld(
-    "does not release a key with which a host has begun to seal in the meantime",
+    "does not release a key that a host has begun to seal with in the meantime",
     Effect.gen(function* () {
       const [oldName = ""] = yield* namesOf(oldKeys)
       yield* start()

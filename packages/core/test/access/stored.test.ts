@@ -60,7 +60,7 @@ describe("stored data", () => {
     )
   )
 
-  it.effect("is decrypted to the same quotes, with readable coverages", () =>
+  it.effect("decrypts to the same quotes, with readable coverages", () =>
     inWorld(
       [],
       Effect.gen(function* () {

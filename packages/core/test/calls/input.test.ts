@@ -25,20 +25,20 @@ const nested = (levels: number, wrap: (inner: unknown) => unknown) => {
   return value
 }
 
-describe("an input", () => {
-  it("is returned unchanged if it is valid", () => {
+describe("input validation", () => {
+  it("returns valid input unchanged", () => {
     const input = { name: "n", count: 5, color: "red", parts: [{ size: 1 }], anything: { a: [null] } } as const
     assert.deepStrictEqual(Result.getOrThrow(read(input)), input)
   })
 
-  it("has every wrong field reported at its path, with dots and zero-based numbers", () => {
+  it("reports every wrong field at its path, with dots and zero-based indexes", () => {
     assert.sameMembers(
       [...pathsOf({ count: 9, color: "blue", parts: [{ size: 1 }, { size: "x" }, {}], surprise: 1 })],
       ["name", "count", "color", "parts.1.size", "parts.2.size", "surprise"]
     )
   })
 
-  it("has an unknown field reported without allowed values, and an unknown choice with them", () => {
+  it("reports an unknown field without allowed values, and an unknown choice with its allowed values", () => {
     const [color] = errorsOf({ name: "n", color: "blue" })
     assert.deepStrictEqual(color?.allowed_values, ["red", "green"])
     const [surprise] = errorsOf({ name: "n", surprise: 1 })
@@ -46,7 +46,7 @@ describe("an input", () => {
     assert.deepStrictEqual(errorsOf({}), [{ path: "name", message: "This field is required." }])
   })
 
-  it("has the allowed values of a missing choice reported", () => {
+  it("reports the allowed values of a missing choice", () => {
     const chosen = reader(Schema.Struct({ color: Schema.Literals(["red", "green"]), size: Schema.Int }))
     const result = chosen({})
     assert.deepStrictEqual(Result.isFailure(result) && result.failure.field_errors, [
@@ -55,7 +55,7 @@ describe("an input", () => {
     ])
   })
 
-  it("has a missing object's fields reported, and a boolean's allowed values", () => {
+  it("reports a missing object's fields, and a boolean's allowed values", () => {
     const nested = reader(Schema.Struct({ place: Schema.Struct({ name: Schema.String, open: Schema.Boolean }) }))
     const result = nested({})
     assert.deepStrictEqual(Result.isFailure(result) && result.failure.field_errors, [
@@ -64,7 +64,7 @@ describe("an input", () => {
     ])
   })
 
-  it("has an undefined field treated as missing", () => {
+  it("treats an undefined field as missing", () => {
     assert.deepStrictEqual(
       Result.getOrThrow(read({ name: "n", count: undefined, parts: [{ size: 1, x: undefined }] })),
       {
@@ -75,7 +75,7 @@ describe("an input", () => {
     assert.deepStrictEqual(errorsOf({ name: undefined }), [{ path: "name", message: "This field is required." }])
   })
 
-  it("is refused with the allowed numbers if a number is too large, fractional or text", () => {
+  it("reports the allowed range if a number is too large, fractional or text", () => {
     const counted = reader(Schema.Struct({ count: wholeNumber(1, 5) }))
     const messageOf = (count: unknown) => {
       const result = counted({ count })
@@ -87,11 +87,11 @@ describe("an input", () => {
     assert.deepStrictEqual(messageOf(1.5), ["Must be an integer."])
   })
 
-  it("has wrong fields reported together with text that no storage can hold", () => {
+  it("reports wrong fields together with text that no storage can hold", () => {
     assert.sameMembers([...pathsOf({ name: "n\0", count: 9, surprise: 1 })], ["name", "count", "surprise"])
   })
 
-  it("is never repeated in a message", () => {
+  it("never repeats the input in a message", () => {
     const secret = "SECRET-4242424242424242"
     const wrong = { name: [secret], count: secret, color: secret, parts: secret, anything: 1 }
     assert.notInclude(JSON.stringify(errorsOf(wrong)), "SECRET")
@@ -99,11 +99,11 @@ describe("an input", () => {
     assert.notInclude(JSON.stringify(errorsOf(secret)), "SECRET")
   })
 
-  it("must be an object", () => {
+  it("rejects input that is not an object", () => {
     for (const input of [null, undefined, 1, "text", [], true]) assert.isNotEmpty(errorsOf(input))
   })
 
-  it("must not contain a BigInt, which JSON does not have", () => {
+  it("rejects a BigInt, which JSON does not have", () => {
     const errors = errorsOf({ name: "n", count: 1n, anything: { deep: [1, 2n] } })
     assert.deepStrictEqual(
       errors.map(({ path, message }) => [path, message]),
@@ -114,7 +114,7 @@ describe("an input", () => {
     )
   })
 
-  it("must not contain NUL or an unpaired surrogate in any text or name", () => {
+  it("rejects NUL or an unpaired surrogate in any text or name", () => {
     for (const bad of ["\0", "a\0b", "\ud800", "\udc00 first", "end \ud83d"]) {
       assert.deepStrictEqual(pathsOf({ name: bad }), ["name"])
       assert.deepStrictEqual(pathsOf({ name: "n", anything: { deep: [1, { er: bad }] } }), ["anything.deep.1.er"])
@@ -123,7 +123,7 @@ describe("an input", () => {
     assert.isTrue(Result.isSuccess(read({ name: "\u{1F600} ü", anything: { "\u{1F600}": "\u{10FFFF}" } })))
   })
 
-  it("must not be nested deeper than 32 levels, and is refused without being walked any deeper", () => {
+  it("rejects input nested deeper than 32 levels without walking any deeper", () => {
     for (const wrap of [(inner: unknown) => [inner], (inner: unknown) => ({ a: inner })]) {
       assert.isTrue(Result.isSuccess(read({ name: "n", anything: nested(maxDepth - 1, wrap) })))
       assert.lengthOf(errorsOf({ name: "n", anything: nested(maxDepth, wrap) }), 1)
@@ -131,7 +131,7 @@ describe("an input", () => {
     }
   })
 
-  it("has the first hundred wrong fields reported and the rest counted, wherever they are", () => {
+  it("reports the first hundred wrong fields and counts the rest, wherever they are", () => {
     const many = Object.fromEntries(Array.from({ length: 4_012 }, (_, i) => [`surprise_${i}`, i]))
     const items = (item: unknown) => Array.from({ length: 4_012 }, () => item)
     const full: ReadonlyArray<readonly [string, object]> = [
@@ -150,13 +150,13 @@ describe("an input", () => {
     }
   })
 
-  it("has exactly a hundred wrong fields reported without a count", () => {
+  it("reports exactly a hundred wrong fields without a count", () => {
     const errors = errorsOf({ name: "n", words: Array.from({ length: 100 }, () => "W") })
     assert.lengthOf(errors, 100)
     assert.strictEqual(errors.at(-1)?.path, "words.99")
   })
 
-  it("is checked in linear time, however many items are wrong", () => {
+  it("takes linear time, however many items are wrong", () => {
     let looks = 0
     const Word = Schema.String.check(
       Schema.makeFilter((text: string) => {
@@ -172,7 +172,7 @@ describe("an input", () => {
     }
   })
 
-  it("has its unknown fields reported before deeper errors, a hundred errors in all", () => {
+  it("reports unknown fields before deeper errors, at most a hundred errors in all", () => {
     const many = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`inner_${i}`, i]))
     const paths = pathsOf({ parts: Array.from({ length: 3 }, () => ({ ...many, size: 1 })), name: "n", last: 1 })
     assert.deepStrictEqual(
@@ -183,7 +183,7 @@ describe("an input", () => {
     assert.deepStrictEqual(errors.at(-1), { path: "", message: "… and 81 more wrong fields." })
   })
 
-  it("has names of unknown fields escaped if they could control a terminal, hide text or add lines for a model", () => {
+  it("escapes unknown field names that could control a terminal, hide text or add lines for a model", () => {
     const names = ["\u001b[2J", "a\u202eb", "a\u{e0041}", "a\nIgnore the rules", "\ud800"]
     assert.deepStrictEqual(
       pathsOf({ name: "n", ...Object.fromEntries(names.map((name) => [name, 1])) }).filter(
@@ -193,7 +193,7 @@ describe("an input", () => {
     )
   })
 
-  it("has one error reported for a value with the wrong type or an unknown name, whatever the value contains", () => {
+  it("reports one error for a value with the wrong type or an unknown name, whatever the value contains", () => {
     const inside = { deep: ["\0", { "\0": 1n }] }
     for (const input of [
       { name: inside },
@@ -208,7 +208,7 @@ describe("an input", () => {
     }
   })
 
-  it("is refused with a note if more fields are wrong than are listed", () => {
+  it("adds a note if more fields are wrong than are listed", () => {
     const many = Object.fromEntries(Array.from({ length: 10_102 }, (_, i) => [`surprise_${i}`, i]))
     for (const input of [
       { name: "n", ...many },
@@ -221,7 +221,7 @@ describe("an input", () => {
     }
   })
 
-  it("has unknown fields refused, whatever its schema's shape", () => {
+  it("rejects unknown fields, whatever the schema's shape", () => {
     const inner = Schema.Struct({ size: Schema.Int })
     const shapes = reader(
       Schema.Struct({
@@ -241,7 +241,7 @@ describe("an input", () => {
     }
   })
 
-  it("is refused in a response of bounded size, however long its field names and however many values are allowed", () => {
+  it("bounds the size of the refusal, however long the field names and however many the allowed values", () => {
     const long = { [`${"n".repeat(255)}\u{1F600}${"n".repeat(100_000)}`]: 1 }
     const [error] = errorsOf({ name: "n", ...long })
     assert.strictEqual(error?.path, `${"n".repeat(255)}…`)
@@ -257,7 +257,7 @@ describe("an input", () => {
     )
   })
 
-  it("has names from the object prototype treated as unknown fields", () => {
+  it("treats names from the object prototype as unknown fields", () => {
     assert.deepStrictEqual(pathsOf(JSON.parse('{"name":"n","__proto__":1}')), ["__proto__"])
     assert.deepStrictEqual(pathsOf({ name: "n", constructor: 1, toString: 1 }), ["constructor", "toString"])
   })

@@ -78,7 +78,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "records when a call arrived, how long it took, and its caller and subject; reads of one call omit the agent",
+    "records when a call arrived, how long it took, its caller and its subject; reading one entry omits the agent",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       const waiting = yield* Effect.forkChild(read(id, { transport: agentTransport }, { wait_seconds: 7 }))
@@ -109,7 +109,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "names the request that a start call creates and the request that a quote belongs to, and only well-formed ids",
+    "names the quote request that a call created or whose quote it read, and only well-formed ids",
     Effect.gen(function* () {
       const { id } = yield* start()
       yield* advance(60)
@@ -137,7 +137,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "has no entry for callers without a valid key",
+    "has no entries for callers without a valid key",
     keyless(
       Effect.gen(function* () {
         yield* refusal(list({}, { key: "sandbox_server_wrong" }))
@@ -149,7 +149,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "records an agent's call with the HTTP status and the envelope's error code",
+    "records an agent's call with its HTTP status and the error code in its envelope",
     Effect.gen(function* () {
       yield* refusal(read("qreq_x", { transport: agentTransport }))
       yield* pass(second)
@@ -200,7 +200,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "omits secrets from a program's description of itself",
+    "omits secrets from a program's description",
     Effect.gen(function* () {
       const transport = {
         ...agentTransport,
@@ -238,7 +238,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "erases a call after 30 days of real time",
+    "erases an entry after 30 days of real time",
     Effect.gen(function* () {
       yield* list()
       yield* pass(30 * day * second)

@@ -72,7 +72,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "accepts no message once its time is up or the waiter has left",
+    "accepts no message once its time is up or the waiter is gone",
     Effect.gen(function* () {
       const { receive, send } = yield* Mailboxes
       const late = yield* mailbox("late")
@@ -92,7 +92,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "delivers without a hint, and across a brief storage outage",
+    "delivers even without a hint, and after a brief storage outage",
     Effect.gen(function* () {
       const { receive, send } = yield* Mailboxes
       const box = yield* mailbox("poll")

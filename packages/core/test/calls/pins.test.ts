@@ -62,7 +62,7 @@ const broken = Effect.fail(ApiError.make("invalid_json"))
 
 describe("a workspace's pinned revision", () => {
   testInWorld(
-    "is the current revision at the first request without the header, and stays when a newer revision is released",
+    "is the revision that is current at the first request without the header, and stays when a newer revision is released",
     Effect.gen(function* () {
       assert.strictEqual(yield* ask(), `ok ${older}`)
       assert.strictEqual(yield* stored(), older)
@@ -73,7 +73,7 @@ describe("a workspace's pinned revision", () => {
   )
 
   testInWorld(
-    "is not stored by a request that names a revision, or on a host that always uses the newest revision",
+    "is not set by a request that names a revision, or on a host that always uses the newest revision",
     Effect.gen(function* () {
       assert.strictEqual(yield* next(ask({ revision: { header: older } })), `ok ${older}`)
       assert.strictEqual(yield* next(ask({ revision: "current" })), `ok ${newer}`)

@@ -58,7 +58,7 @@ describe("a call", () => {
   )
 
   testInWorld(
-    "is logged with its duration, and not at all if its caller disconnected",
+    "is logged with its duration, but not if its caller disconnected",
     Effect.gen(function* () {
       const { id } = yield* start()
       const noted = yield* Effect.forkChild(noting(read(id, {}, { wait_seconds: 7 })))

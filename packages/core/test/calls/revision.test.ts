@@ -44,7 +44,7 @@ describe("the revision named in a header", () => {
 })
 
 describe("a pinned revision", () => {
-  it("is served if available, otherwise the oldest newer revision, otherwise the newest revision", () => {
+  it("is served if available; otherwise the next newer revision is served, or else the newest", () => {
     const served = (pin: string) => Revision.nearest(three, pin).date
     assert.deepStrictEqual([newer, older, oldest].map(served), [newer, older, oldest])
     assert.deepStrictEqual(["2025-12-31", "2026-05-05", "2026-12-31", "2027-06-01"].map(served), [
@@ -63,17 +63,17 @@ describe("a response", () => {
     assert.strictEqual(Revision.resource(of(newer), "event", odd), odd)
   })
 
-  it("in an older revision has that revision's fields in their places; a still older revision builds on it", () => {
+  it("in an older revision has that revision's fields, and an even older revision applies the differences one by one", () => {
     const shown = (date: string) => Revision.answer(of(date), "get_quote", quote)
     assert.strictEqual(shown(older), '{"id":"qt_1","proof":{"label":"x"},"price":null}')
     assert.strictEqual(shown(oldest), '{"id":"qt_1","basis":{"label":"x"},"price":null}')
   })
 
-  it("to an operation without differences is not changed", () => {
+  it("is unchanged for an operation that is the same in both revisions", () => {
     assert.strictEqual(Revision.answer(of(older), "get_sandbox", quote), quote.text)
   })
 
-  it("with events has each event in the form of its webhook", () => {
+  it("with events has each event in the same form as its webhook", () => {
     const event = Json.encode({ id: "evt_1", line: "pet" })
     const carried = Revision.resource(of(oldest), "event", event).text
     assert.strictEqual(carried, '{"id":"evt_1","branch":"pet"}')
@@ -99,7 +99,7 @@ describe("an input", () => {
     assert.deepStrictEqual(upgraded(oldest, { sheet: "r" }), { consent_receipt_id: "r" })
   })
 
-  it("in an older revision rejects fields that exist only in a newer revision", () => {
+  it("in an older revision is rejected if it has fields that exist only in a newer revision", () => {
     assert.deepStrictEqual(upgraded(older, { consent_receipt_id: "r" }), { paper: "r" })
     assert.deepStrictEqual(upgraded(older, { paper: "p", consent_receipt_id: "r" }), {
       consent_receipt_id: "p",

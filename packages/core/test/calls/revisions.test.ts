@@ -71,7 +71,7 @@ describe("a call in an older revision", () => {
   )
 
   testInWorld(
-    "uses the pinned revision if it names none, or the newest if the host is configured so",
+    "uses the pinned revision if it names no revision, or the newest revision if the host is configured so",
     Effect.gen(function* () {
       const list = (revision: AskedRevision) => ask(operations.listEvents, revision)
       yield* start(inNewer, startOf())
@@ -100,7 +100,7 @@ describe("a call in an older revision", () => {
   )
 
   testInWorld(
-    "gets capabilities that name its revision",
+    "returns capabilities that name its revision",
     Effect.gen(function* () {
       const read = (revision: AskedRevision) => ask(operations.getCapabilities, revision, { body: { line: "pet" } })
       assert.strictEqual((yield* read(inOlder)).body.capabilities.revision, older)
@@ -112,7 +112,7 @@ describe("a call in an older revision", () => {
 
 describe("a repeated call", () => {
   testInWorld(
-    "with the same request_key and input returns the same request, in the revision of the retry",
+    "with the same request_key and input returns the same request, in the retry's revision",
     Effect.gen(function* () {
       const input = olderStart()
       const first = yield* start(inOlder, input)
@@ -126,7 +126,7 @@ describe("a repeated call", () => {
 
   const subscribing = { body: { url, event_types: ["quote.created"] }, idempotency_key: "once" }
   testWebhooks(
-    "with the same Idempotency-Key returns the first response, in the revision of the retry, without its secret",
+    "with the same Idempotency-Key returns the first response in the retry's revision, without the secret",
     () =>
       Effect.gen(function* () {
         const create = (revision: AskedRevision) => ask(Webhooks.createEventSubscription, revision, subscribing)
@@ -187,7 +187,7 @@ describe("webhook bodies", () => {
   })
 
   testWebhooks(
-    "are in the pinned revision, whatever revision calls name, including tests and replays",
+    "use the pinned revision, whatever revision calls name, even for tests and replays",
     ({ sent }) =>
       Effect.gen(function* () {
         yield* pinned

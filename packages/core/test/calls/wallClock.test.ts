@@ -36,7 +36,7 @@ const testJumping = (name: string, body: (jump: () => void) => InWorld<unknown>)
   )
 
 describe("a change to the wall clock during a call", () => {
-  testJumping("does not affect measured durations: of a call, its wait, and an exchange with a carrier", (jump) =>
+  testJumping("does not affect the measured durations of calls, waits and exchanges with carriers", (jump) =>
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)

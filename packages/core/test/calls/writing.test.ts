@@ -96,7 +96,7 @@ describe("a call's log entry", () => {
 
   let forgetful = true
   testInWorld(
-    "is written once, even if the outcome of a commit is unknown",
+    "is written once, even if the outcome of the commit is unknown",
     Effect.gen(function* () {
       yield* list()
       yield* pass(600)
@@ -158,7 +158,7 @@ describe("a call's log entry", () => {
     })
   )
 
-  it.effect("is not written if the log is off: its operations are not found, and no host lists them", () =>
+  it.effect("is not written if the log is off, and the log's operations are not available", () =>
     Effect.gen(function* () {
       yield* list()
       yield* pass(second)
@@ -181,7 +181,7 @@ describe("a call's log entry", () => {
 })
 
 describe("buffered log entries", () => {
-  it("are limited: the oldest entries beyond the limit are dropped and counted", () => {
+  it("are limited: when there are too many, the oldest are dropped and counted", () => {
     const held = new CallBuffer<string>(20)
     for (let i = 0; i < 21; i++) held.add(String(i))
     assert.strictEqual(held.size, 19)

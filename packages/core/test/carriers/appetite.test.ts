@@ -8,32 +8,35 @@ import { live, outcomes, pass, read, start, testInWorld, work } from "../quoting
 const message = "We do not insure <b>apartments</b> in New York this month."
 
 describe("a carrier's appetite", () => {
-  testInWorld("declines without a call and without waiting for a free slot, with the reason and the message", () => {
-    const asked: Array<CarrierAsk> = []
-    const closed = prompt("closed", offers(), {
-      max_concurrent: 0,
-      rest: {
-        appetite: (ask) => {
-          asked.push(ask)
-          return { kind: "declined", reason: "binding_moratorium", message }
+  testInWorld(
+    "declines a request without calling the carrier or waiting for a free slot, with a reason and a message",
+    () => {
+      const asked: Array<CarrierAsk> = []
+      const closed = prompt("closed", offers(), {
+        max_concurrent: 0,
+        rest: {
+          appetite: (ask) => {
+            asked.push(ask)
+            return { kind: "declined", reason: "binding_moratorium", message }
+          }
         }
-      }
-    })
-    const open = prompt("open", offers(), { rest: { appetite: () => null } })
-    return {
-      ...carriers(closed, open),
-      body: Effect.gen(function* () {
-        yield* work
-        const { id } = yield* start({}, live)
-        yield* pass(10)
-        assert.lengthOf(closed.asks, 0)
-        assert.deepInclude(asked[0]?.facts, { effective_date: "2026-11-21" })
-        assert.deepStrictEqual(yield* outcomes(id), ["closed declined binding_moratorium", "open quoted"])
-        const [result] = (yield* read(id, live)).quote_request.carriers
-        assert.strictEqual(result?.message, "We do not insure apartments in New York this month.")
       })
+      const open = prompt("open", offers(), { rest: { appetite: () => null } })
+      return {
+        ...carriers(closed, open),
+        body: Effect.gen(function* () {
+          yield* work
+          const { id } = yield* start({}, live)
+          yield* pass(10)
+          assert.lengthOf(closed.asks, 0)
+          assert.deepInclude(asked[0]?.facts, { effective_date: "2026-11-21" })
+          assert.deepStrictEqual(yield* outcomes(id), ["closed declined binding_moratorium", "open quoted"])
+          const [result] = (yield* read(id, live)).quote_request.carriers
+          assert.strictEqual(result?.message, "We do not insure apartments in New York this month.")
+        })
+      }
     }
-  })
+  )
 
   const failures: ReadonlyArray<readonly [string, () => Decline | null, string]> = [
     [

@@ -253,7 +253,7 @@ describe("a status that is not a success", () => {
     )
   }
 
-  it.effect("is an answer if the adapter accepts it", () =>
+  it.effect("counts as an answer if the adapter accepts it", () =>
     withClient(
       () => json({ errors: ["no such quote"] }, 404),
       (http) =>
@@ -316,7 +316,7 @@ describe("an HTTP client's options", () => {
 })
 
 describe("an observed carrier request", () => {
-  it.effect("has a span without query or values, and without trace headers", () =>
+  it.effect("has a span without query and parameter values, and sends no trace headers", () =>
     Effect.gen(function* () {
       const spans: Array<Tracer.NativeSpan> = []
       const tracer = Tracer.make({

@@ -92,7 +92,7 @@ describe("a failed request", () => {
 })
 
 describe("a call's timeout", () => {
-  it.effect("comes from the line, or is set lower by the request, and includes a retry", () =>
+  it.effect("comes from the line, can be lowered by the request, and includes the retry", () =>
     Effect.gen(function* () {
       const silent = yield* outcome(() => "silence", {}, { timeout_ms: 4_000 })
       assert.deepStrictEqual([silent.ended, silent.requests, silent.after_ms], ["timeout", 1, 4_000])

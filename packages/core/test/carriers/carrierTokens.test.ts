@@ -86,7 +86,7 @@ describe("a token", () => {
     )
   )
 
-  it.effect("still arrives if the call that first requested it is abandoned", () =>
+  it.effect("still arrives if the call that requested it is abandoned", () =>
     Effect.gen(function* () {
       const token = yield* Deferred.make<Response>()
       yield* withClient(
@@ -268,17 +268,19 @@ describe("a token that cannot be obtained", () => {
     "t",
     { access_token: "t", expires_in: "soon" }
   ]) {
-    it.effect(`because the answer is ${JSON.stringify(token)} fails the call, and is not repeated in the error`, () =>
-      withClient(
-        (got) => (isToken(got) ? json(token) : json({})),
-        (http) =>
-          Effect.gen(function* () {
-            const { reason, code, message } = yield* Effect.flip(http.effect.get("/a"))
-            assert.deepStrictEqual([reason, code], ["unreadable_answer", "SCHEMA_MISMATCH"])
-            assert.notMatch(message, /soon|a\nb/)
-          }),
-        { auth }
-      )
+    it.effect(
+      `because the answer is ${JSON.stringify(token)} fails the call, and the error does not repeat the answer`,
+      () =>
+        withClient(
+          (got) => (isToken(got) ? json(token) : json({})),
+          (http) =>
+            Effect.gen(function* () {
+              const { reason, code, message } = yield* Effect.flip(http.effect.get("/a"))
+              assert.deepStrictEqual([reason, code], ["unreadable_answer", "SCHEMA_MISMATCH"])
+              assert.notMatch(message, /soon|a\nb/)
+            }),
+          { auth }
+        )
     )
   }
 })

@@ -165,7 +165,7 @@ describe("the carriers' status", () => {
     carriers(ailing())
   )
 
-  testInWorld("has one entry for each connection, and only the named organization's entries", () => {
+  testInWorld("has one entry per connection, and only the entries of the named organization", () => {
     const failing = appointing({}, { idempotent: false })
     return {
       ...carriers(failing),

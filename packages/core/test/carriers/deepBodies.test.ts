@@ -57,9 +57,9 @@ describe("a body nested 60,000 levels deep", () => {
   }
 })
 
-describe("the record of a body", () => {
+describe("a body's record", () => {
   const nested = fc.tuple(fc.nat(30_000), fc.array(fc.constantFrom(["[", "]"], ['{"name":', "}"]), { minLength: 1 }))
-  it("is created at any depth, with the body or a note that it was omitted", () => {
+  it("is created however deeply the body is nested, with the body or a note that it was omitted", () => {
     fc.assert(
       fc.property(nested, fc.boolean(), ([levels, parts], keepsText) => {
         const at = (level: number) => parts[level % parts.length] ?? ["[", "]"]

@@ -290,7 +290,7 @@ describe("a defined carrier's connection", () => {
     ask: ({ connection }) => Reply.pending(connection.producer_code)
   })
 
-  it.effect("has its values under the names of the declared fields", () =>
+  it.effect("has its values under the declared field names", () =>
     Effect.gen(function* () {
       const connection = { producer_code: "P-1", api_key: "k" }
       assert.deepInclude(yield* connected.ask({ ...ask, connection }), { ref: "P-1" })

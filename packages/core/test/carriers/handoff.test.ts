@@ -29,8 +29,8 @@ const click = Effect.fnUntraced(function* (token: string | null) {
   return there._tag === "page" ? `${there.status}` : there.url
 })
 
-describe("the link for a click", () => {
-  testInWorld("is requested from the carrier for each click, even for an offer without a page", () => {
+describe("a handoff link", () => {
+  testInWorld("is requested from the carrier for each click, even if the offer has no page", () => {
     const clicks: Array<string> = []
     const fresh = giving(
       (ask, offerRef) =>
@@ -63,13 +63,13 @@ describe("the link for a click", () => {
 
   const failures: ReadonlyArray<readonly [string, NonNullable<CarrierAdapter["handoff"]>, string]> = [
     [
-      "throws",
+      "fails because the adapter throws",
       () => {
         throw new RangeError("no")
       },
       "A carrier's adapter failed"
     ],
-    ["is late", () => Effect.never, "A carrier did not return a handoff link in time"],
+    ["arrives too late", () => Effect.never, "A carrier did not return a handoff link in time"],
     [
       "leads to a foreign host",
       () => Effect.succeed("https://elsewhere.example/1"),
@@ -87,7 +87,7 @@ describe("the link for a click", () => {
       [null, "404"]
     ] as const) {
       testInWorld(
-        `that ${how} is logged, and ${page === null ? "the click leads nowhere without a page of the offer" : "the offer's own page is opened"}`,
+        `that ${how} is logged, and ${page === null ? "the click gets a 404 if the offer has no page" : "the offer's own page is opened"}`,
         Effect.gen(function* () {
           const { id, token } = yield* quoted
           const lines = yield* logOf(

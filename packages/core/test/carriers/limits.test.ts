@@ -43,7 +43,7 @@ describe("a carrier's limits", () => {
     carriers(prompt("rationed", offers(), { rate_per_minute: 1 }))
   )
 
-  testInWorld("make a poll wait for the next minute if asks have used up the current minute", () => {
+  testInWorld("make a poll wait for the next minute if asks have used up the current minute's calls", () => {
     const rationed = accepting({ rate_per_minute: 3 })
     return {
       ...carriers(rationed),
@@ -60,7 +60,7 @@ describe("a carrier's limits", () => {
     }
   })
 
-  testInWorld("count a poll, which then leaves no room for another ask", () => {
+  testInWorld("count a poll, so that another ask must wait", () => {
     const rationed = accepting({ rate_per_minute: 2 })
     return {
       ...carriers(rationed),
@@ -112,7 +112,7 @@ describe("a carrier's limits", () => {
     }
   })
 
-  testInWorld("never refuse a click, which then leaves no room for another ask", () => {
+  testInWorld("never refuse a click, but count it, so that another ask must wait", () => {
     const links: Array<number> = []
     const rationed = prompt("rationed", offers(offer({ expires_at: null })), {
       rate_per_minute: 2,

@@ -25,8 +25,8 @@ const losing = (first: number) => {
   return { around, mend }
 }
 
-describe("a carrier's limits, while storage is unavailable,", () => {
-  testInWorld("let no ask begin until storage is back", () => {
+describe("a carrier's limits while storage is unavailable", () => {
+  testInWorld("let no ask start until storage is back", () => {
     const carrier = prompt("acme")
     const { around, mend } = losing(1)
     return {
@@ -45,7 +45,7 @@ describe("a carrier's limits, while storage is unavailable,", () => {
     }
   })
 
-  testInWorld("lose no answer, and cause no second ask", () => {
+  testInWorld("lose no answer and cause no second ask", () => {
     const carrier = prompt("acme")
     return {
       ...carriers(carrier),

@@ -92,7 +92,7 @@ describe("a carrier in maintenance", () => {
     }
   })
 
-  testInWorld("is not asked for a refresh, and the quote stays", () => {
+  testInWorld("is not asked for a refresh, and the quote stays unchanged", () => {
     let refreshes = 0
     const lasting = prompt("lasting", offers(offer({ refresh_after_ms: 60_000 })), {
       maintenance: [window(30, 3_600)],

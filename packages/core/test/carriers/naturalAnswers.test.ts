@@ -150,7 +150,7 @@ describe("a wait in fractions of a millisecond", () => {
     )
   })
 
-  it("must be a number, and is named in the error otherwise", () => {
+  it("must be a number; otherwise the error names the field", () => {
     for (const millis of [Number.NaN, Number.POSITIVE_INFINITY]) {
       const broken = Result.getOrThrow(
         Result.flip(AnswerRules.readReply(Reply.pending("1", { poll_after_ms: millis })))
@@ -162,7 +162,7 @@ describe("a wait in fractions of a millisecond", () => {
     }
   })
 
-  testInWorld("repeats the ask and polls after the next whole millisecond", () => {
+  testInWorld("delays polls and repeated asks until the next whole millisecond", () => {
     const scripted = carrier(
       "own",
       (_, nth) =>

@@ -162,7 +162,7 @@ describe("a callback with the carrier's own reference", () => {
   )
 
   testInWorld(
-    "reaches the newest ask if the carrier reuses a reference after the first ask has ended or was erased",
+    "reaches the latest ask if the carrier reuses a reference after the first ask has ended or was erased",
     () => {
       const scripted = repeating()
       return {

@@ -62,7 +62,7 @@ describe("a rate-limited ask", () => {
     }
   })
 
-  testInWorld("ends with the same reason as an ask that the carrier's declared rate delays for too long", () => {
+  testInWorld("ends with the same reason as an ask delayed too long by the carrier's declared rate", () => {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
     return {
       ...carriers(rationed),

@@ -135,7 +135,7 @@ describe("an exchange with a carrier", () => {
     )
   )
   testRecorded(
-    "is bounded: long bodies are truncated, and only the first HTTP exchanges are kept",
+    "has a bounded record: long bodies are truncated, and only the first HTTP exchanges are kept",
     Effect.gen(function* () {
       yield* ask()
       const [exchange] = yield* onRecord()
@@ -226,7 +226,7 @@ describe("an exchange with a carrier", () => {
     rest: { ask: () => Effect.die(Object.assign(new TypeError("hidden"), { code: "ECONNRESET" })) }
   })
   testRecorded(
-    "in which the adapter throws shows the error's class and code, and no message",
+    "in which the adapter throws shows the error's class and code, but no message",
     Effect.gen(function* () {
       yield* ask()
       const found = yield* onRecord()

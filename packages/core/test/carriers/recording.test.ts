@@ -76,7 +76,7 @@ describe("recordings are erased", () => {
   )
 
   testRecorded(
-    "with the facts of their request at the latest",
+    "no later than their request's facts",
     Effect.gen(function* () {
       yield* start({}, live)
       yield* runDue
@@ -127,7 +127,7 @@ describe("the OnCarrierExchange hook", () => {
     )
   )
   testRecorded(
-    "receives the outcome of each exchange, with broken rules and without bodies, even if none is recorded",
+    "receives each exchange's outcome, with broken rules and without bodies, even if exchanges are not recorded",
     Effect.gen(function* () {
       seen.length = 0
       const id = yield* ask()
@@ -186,9 +186,9 @@ describe("the OnCarrierExchange hook", () => {
   }
 })
 
-describe("an exchange that cannot be recorded", () => {
+describe("an exchange whose record cannot be stored", () => {
   testInWorld(
-    "does not stop the answer",
+    "still delivers the carrier's answer",
     Effect.gen(function* () {
       const id = yield* ask(30 * secondMs)
       assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])

@@ -114,7 +114,7 @@ describe("hosts that share one storage backend", () => {
     })
   )
 
-  testInWorld("do not ask a carrier whose circuit another host has opened, and send one trial ask for all", () => {
+  testInWorld("do not ask a carrier whose circuit another host has opened, and together send one trial ask", () => {
     const sick = prompt("sick", unavailable("maintenance"), { idempotent: false })
     const well = prompt("sick")
     return {

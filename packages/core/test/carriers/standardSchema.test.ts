@@ -91,7 +91,7 @@ describe("an answer read with a Standard Schema", () => {
     })
   )
 
-  it.effect("in XML has these lists even next to types that JSON Schema lacks", () =>
+  it.effect("in XML has lists where the schema has them, even next to types that JSON Schema lacks", () =>
     Effect.gen(function* () {
       const Rated = z.object({ Quote: z.object({ Until: z.coerce.date(), Note: z.array(z.string()) }) })
       const answer = yield* answered(xml("<Quote><Until>2026-12-01</Until><Note>a</Note></Quote>"))

@@ -106,7 +106,7 @@ describe("an answer in XML", () => {
     })
   )
 
-  it.effect("is read as text and fields without a schema", () =>
+  it.effect("can be read without a schema, as text and fields", () =>
     Effect.gen(function* () {
       const { xml } = yield* withClient(
         () => answered('<a x="1">t<b>1</b><b/><c y="2">3</c></a>'),
@@ -134,7 +134,7 @@ describe("an answer in XML", () => {
     })
   )
 
-  it.effect("has a mismatch reported by its path, without any value", () =>
+  it.effect("that does not match the schema is reported by its path, without any value", () =>
     Effect.gen(function* () {
       const { broken_rules, message, reason } = yield* refusal(soap("<Deductible>secret</Deductible>"), Rated)
       assert.strictEqual(reason, "unreadable_answer")
@@ -224,7 +224,7 @@ describe("a request in XML", () => {
     ["a character that XML forbids", { a: { b: "hidden\u0000" } }, /invalid character U\+0000/],
     ["an invalid number", { a: { b: Number.NaN } }, /b must be text, a finite number/]
   ]
-  it.effect.each(wrong)("counts as an adapter's mistake with %s", ([, xml, message]) =>
+  it.effect.each(wrong)("is reported as an adapter's mistake if it has %s", ([, xml, message]) =>
     Effect.gen(function* () {
       const defect = yield* Effect.flip(Effect.sandbox(sentBy(xml)))
       assert.match(String(defect), message)

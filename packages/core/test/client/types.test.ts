@@ -33,7 +33,7 @@ describe("the types of start_quote_request", () => {
     })
   })
 
-  it("accept a receipt for the credit disclosure only for lines that have one", () => {
+  it("accept a credit disclosure receipt for a line that needs one", () => {
     standard((client) =>
       client.start_quote_request({
         line: "personal_auto",
@@ -44,7 +44,7 @@ describe("the types of start_quote_request", () => {
     )
   })
 
-  it("accept any of the program's lines", () => {
+  it("accept an input of any line", () => {
     standard((client) => (input: InputOf<"start_quote_request">) => client.start_quote_request(input))
   })
 
@@ -59,7 +59,7 @@ describe("the types of start_quote_request", () => {
     )
   })
 
-  it("know the program's lines", () => {
+  it("include the lines that the program declares", () => {
     expectTypeOf((client: Client<typeof bicycle>) => {
       client.start_quote_request({ line: "bicycle", ...keys, application: { bicycle: { value_usd: 1_200 } } })
     }).toBeFunction()
@@ -124,7 +124,7 @@ describe("the types of an event", () => {
 })
 
 describe("isApiError", () => {
-  it("gives an unknown error a refusal's fields", () => {
+  it("narrows an unknown error to one with a refusal's fields", () => {
     expectTypeOf((error: unknown) => {
       if (isApiError(error, "needs_information")) {
         expectTypeOf(error.code).toEqualTypeOf<"needs_information">()

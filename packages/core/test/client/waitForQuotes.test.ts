@@ -59,7 +59,7 @@ describe("wait_for_quotes", () => {
     assert.strictEqual(calls.at(-1)?.options.signal?.aborted, true)
   })
 
-  it("rejects on a timeout before any response, with the last error or a timeout error", async () => {
+  it("rejects with the last error or a timeout error if it times out before any response", async () => {
     const unavailable = failing("retry")
     const note = noted(scripted(unavailable).client.wait_for_quotes("qreq_1", { timeout_ms: 3_000 }))
     const silent = noted(scripted("hangs").client.wait_for_quotes("qreq_1", { timeout_ms: 3_000 }))
@@ -68,14 +68,14 @@ describe("wait_for_quotes", () => {
     assert.include(String(silent.error), "TimeoutError: No response arrived within 3000 ms.")
   })
 
-  it("retries after temporary errors, no sooner than they ask", async () => {
+  it("retries after temporary errors, no sooner than the errors say", async () => {
     const steps = [failing("retry"), failing("wait", 7), answer(1, "completed")]
     const note = noted(scripted(...steps).client.wait_for_quotes("qreq_1"))
     await vi.advanceTimersByTimeAsync(60_000)
     assert.deepInclude(note, { value: answer(1, "completed"), at_ms: 7_500 })
   })
 
-  it("rejects with any other error", async () => {
+  it("rejects with any error that is not temporary", async () => {
     const forbidden = failing("none")
     const note = noted(scripted(answer(1, "in_progress"), forbidden).client.wait_for_quotes("qreq_1"))
     await vi.advanceTimersByTimeAsync(0)

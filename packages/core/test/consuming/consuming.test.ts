@@ -17,7 +17,7 @@ import {
 
 describe("a consumer", () => {
   test(
-    "gets the events that occur after it is ready, in order, and no earlier events",
+    "gets the events that occur after it is ready, in order, but no earlier events",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -32,7 +32,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "finds the end of a feed of any length",
+    "starts at the end of a feed of any length",
     Effect.gen(function* () {
       for (const length of [...range(0, 20), 63, 64, 65, 1_000]) {
         const handled: Array<Handled> = []
@@ -241,7 +241,7 @@ describe("a consumer that stops", () => {
   )
 
   test(
-    "stops when its scope closes",
+    "can be stopped by closing its scope",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -261,9 +261,9 @@ describe("a consumer that stops", () => {
   )
 })
 
-describe("starting a consumer is refused", () => {
+describe("starting a consumer", () => {
   test(
-    "with an invalid name or option, which the message names",
+    "is refused with an invalid name or option, which the message names",
     Effect.gen(function* () {
       const one = yield* host("one", [])
       const refusals = [
@@ -281,7 +281,7 @@ describe("starting a consumer is refused", () => {
   )
 
   test(
-    "under a name that the process already uses, until that consumer has stopped",
+    "is refused under a name that the process already uses, until that consumer has stopped",
     Effect.gen(function* () {
       const one = yield* host("one", [])
       const { stop } = yield* one.consume()

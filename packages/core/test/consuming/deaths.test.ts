@@ -107,7 +107,7 @@ describe("an event whose handler kills the process", () => {
   }
 
   test(
-    "is parked again if it kills its process on a retry: it runs alone, and other events lose no attempt",
+    "is parked again if it kills the process on a retry; the retry runs alone, so that other events lose no attempt",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const beside: Array<number> = []
@@ -176,7 +176,7 @@ describe("an event whose handler kills the process", () => {
   )
 
   test(
-    "is tried once more even with max_attempts: 1, because the death may have had another cause",
+    "is retried once even with max_attempts: 1, because the death may have had another cause",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const options = { max_attempts: 1, lease_ms: 1_000 } as const

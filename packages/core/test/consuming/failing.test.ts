@@ -144,7 +144,7 @@ describe("an event that fails", () => {
   )
 
   test(
-    "can be dropped; an event that is not parked is not found",
+    "can be dropped while it is parked; retrying or dropping any other event returns not_found",
     Effect.gen(function* () {
       yield* organization(1)
       const one = yield* host("one", [])

@@ -143,7 +143,7 @@ describe("a process that cannot reach storage for longer than its lease", () => 
 
 describe("a process whose clock is so far behind that its lease has expired for all others", () => {
   test(
-    "stops when it finds that another process has taken over, and undoes nothing that the other process has done",
+    "stops when it finds that another process has taken over, and undoes nothing the other process has done",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -194,8 +194,8 @@ describe("a consumer whose events were erased", () => {
   })
 
   for (const [how, erases, isTold] of [
-    ["because of their age is told so, and continues at the oldest event", erase, true],
-    ["by a reset continues with the new feed, and is told nothing", reset, false]
+    ["because of their age is notified, and continues at the oldest event", erase, true],
+    ["by a reset continues with the new feed, without a notification", reset, false]
   ] as const) {
     test(
       how,
@@ -272,7 +272,7 @@ describe("a consumer whose events were erased", () => {
   )
 
   test(
-    "is not told about erased events from before its name was first used",
+    "is not notified about events erased before its name was first used",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const expired: Array<ExpiredEvents> = []

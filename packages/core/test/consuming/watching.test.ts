@@ -61,7 +61,7 @@ describe("an error in the program's own handler", () => {
   )
 
   test(
-    "is logged without messages if the program chooses so",
+    "is logged without its message if the program so chooses",
     Effect.gen(function* () {
       const text = yield* failed({ log_messages: false })
       assert.include(text, "Refused")
