@@ -33,7 +33,7 @@ export const events = inPackage("core")({
       to: "if (from !== null && from.number + 1 < page.erased_through)",
       found_by: test(
         cursors,
-        "keeps events for 30 days: a cursor before an erased event has expired, a cursor at the edge has not"
+        "keeps events for 30 days: a cursor before an erased event expires, but a cursor just after it does not"
       )
     }
   ],

@@ -83,7 +83,7 @@ export const quoting = inPackage("core")({
       to: "",
       found_by: test(
         asking,
-        "does not repeat an ask after a decline or a refusal, or if the carrier cannot recognize a repeat"
+        "does not retry an ask after a decline or a refusal, or if the carrier is not idempotent"
       )
     },
     {

@@ -41,7 +41,7 @@ describe("an embedded service's carriers", () => {
       fictional: false
     },
     {
-      says: "only those of a given layer",
+      says: "only the carriers of a given layer",
       options: { carriers: Layer.succeed(CarrierAdapters, [acme]) },
       fictional: false
     }
@@ -55,7 +55,7 @@ describe("an embedded service's carriers", () => {
     })
   )
 
-  it.live("prevent a start call if a carrier is invalid, with every fault in one message", () =>
+  it.live("cannot be asked if one of them is invalid: a start call fails with every fault in one message", () =>
     Effect.gen(function* () {
       const wrong = prompt("naic:23456", undefined, { states: ["NY", "ZZ"] }).adapter
       const { ready, createOrganization } = yield* embedded({ carriers: [wrong, acme, acme] })

@@ -49,7 +49,7 @@ describe("a program that embeds the service", () => {
     assert.deepStrictEqual(await quotewire.listParkedEvents("billing"), [])
   })
 
-  test("gets an immediate error for an invalid name, an invalid option and a name in use", async ({ quotewire }) => {
+  test("gets an immediate error for an invalid name, an invalid option or a name in use", async ({ quotewire }) => {
     const nothing = () => undefined
     assert.throws(() => quotewire.consume("My billing", nothing), /consumer name must have/)
     assert.throws(() => quotewire.consume("billing", nothing, { max_attempts: 0 }), /max_attempts/)
@@ -88,7 +88,7 @@ describe("a program that embeds the service", () => {
     }
   })
 
-  test("may change the event that its handler gets without changing the parked event", async ({
+  test("can mutate the event that its handler gets without changing the parked event", async ({
     quotewire,
     client
   }) => {

@@ -47,7 +47,7 @@ const around = (change: (storage: Storage["Service"]) => Partial<Storage["Servic
   ).pipe(Layer.provide(MemoryStorage.layer))
 
 describe("a key of an embedded service", () => {
-  it.live("comes with a warning if no carrier can be asked in its environment", () =>
+  it.live("is created with a warning if no carrier can be asked in its environment", () =>
     Effect.gen(function* () {
       const quotewire = yield* embedded()
       const { id: organization_id } = yield* Effect.promise(() => quotewire.createOrganization("Acme"))
@@ -96,8 +96,8 @@ describe("an embedded service's connections", () => {
   )
 })
 
-describe("an embedded service on a persistent storage", () => {
-  it.live("does not start with seal keys that differ from earlier keys, or with random keys", () =>
+describe("an embedded service on persistent storage", () => {
+  it.live("does not start with random seal keys or with keys that differ from earlier ones", () =>
     Effect.gen(function* () {
       const kept = yield* Layer.build(MemoryStorage.layer)
       const storage = Layer.succeedContext(kept)
@@ -128,7 +128,7 @@ describe("an embedded service", () => {
     })
   )
 
-  it.live("uses its storage's clock", () =>
+  it.live("uses the clock of its storage backend", () =>
     Effect.gen(function* () {
       const clock = yield* TestClock.make()
       const storage = Layer.merge(MemoryStorage.layer, Layer.succeed(Clock.Clock, clock))
@@ -161,7 +161,7 @@ describe("an embedded service", () => {
   )
 })
 
-describe("the public URL", () => {
+describe("an embedded service's public URL", () => {
   it.live.each([
     "javascript:alert(1)",
     "https://user:secret@example.com",
@@ -190,7 +190,7 @@ describe("the public URL", () => {
 })
 
 describe("a call", () => {
-  it.live("uses its input as passed, even if the program changes the objects in the meantime", () =>
+  it.live("uses its input as passed, even if the program mutates the objects meanwhile", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const input = { ...startOf(), request_key: "" }
@@ -201,7 +201,7 @@ describe("a call", () => {
     })
   )
 
-  it.live("returns a copy: changing it does not affect later responses", () =>
+  it.live("returns a copy, and changes to the copy do not affect later responses", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const quote = yield* Effect.promise(async () => {
@@ -236,7 +236,7 @@ const still = (options: Partial<EmbedOptions> = {}) =>
 
 const idOf = Schema.decodeUnknownSync(SubscriptionId)
 
-describe("the rate limits", () => {
+describe("an embedded service's rate limits", () => {
   const startMany = (client: Client, count: number) =>
     Effect.forEach(Array.from({ length: count }), (_, index) =>
       Effect.result(
@@ -247,7 +247,7 @@ describe("the rate limits", () => {
       )
     )
 
-  it.live("on calls are set by the program, and are off by default", () =>
+  it.live("on calls are off by default, and the program can set them", () =>
     Effect.gen(function* () {
       const free = yield* startMany(yield* clientOf(yield* still()), 70)
       assert.isTrue(free.every(Result.isSuccess))
@@ -285,7 +285,7 @@ const receiving = Layer.succeed(WebhookSender, {
 })
 
 describe("a rejected call", () => {
-  it.live("rejects with a new error that has a name, a code and the call's stack", () =>
+  it.live("throws a new error with a name, a code and the call's stack", () =>
     Effect.gen(function* () {
       const client = (yield* embedded()).client("no key")
       const read = async () => await client.get_capabilities({ line: "renters" })
@@ -298,7 +298,7 @@ describe("a rejected call", () => {
     })
   )
 
-  it.live("rejects with the signal's reason if it was aborted", () =>
+  it.live("throws the signal's reason if it was aborted", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const reason = new Error("No longer wanted.")
@@ -307,7 +307,7 @@ describe("a rejected call", () => {
     })
   )
 
-  it.live("rejects with an ApiError in key management, even while storage is unavailable", () =>
+  it.live("throws an ApiError in key management, even while storage is unavailable", () =>
     Effect.gen(function* () {
       const away = Effect.fail(new StorageUnavailable({ retry_after_seconds: 7 }))
       const quotewire = yield* embedded({ storage: around(() => ({ commit: () => away })) })
@@ -319,7 +319,7 @@ describe("a rejected call", () => {
 })
 
 describe("the types of a client", () => {
-  it.live("can be looked up by operation name, and describe resources", () =>
+  it.live("can be looked up by operation name, and include the resources", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const input: InputOf<"start_quote_request"> = startOf()

@@ -41,7 +41,7 @@ describe("operators in an embedding program", () => {
     await quotewire.close()
   })
 
-  it("have only the scopes and the organization that they are given", async () => {
+  it("have only the scopes and the organization they are given", async () => {
     const quotewire = opened()
     const own = await quotewire.createOrganization("Own")
     const other = await quotewire.createOrganization("Other")

@@ -57,18 +57,16 @@ describe("seal keys", () => {
     })
   )
 
-  it.live(
-    "that are random cannot open a storage backend's data, and the message says that no seal keys were given",
-    () =>
-      Effect.gen(function* () {
-        const storage = yield* kept
-        const first = yield* embedded({ storage, seal_keys: [generateSealKey()] })
-        yield* Effect.promise(() => first.ready)
-        const second = yield* embedded({ storage })
-        for (const promise of [second.ready, second.createOrganization("Acme")]) {
-          assert.match(yield* messageOf(promise), /^Set seal_keys to the keys that sealed the data in this storage/)
-        }
-      })
+  it.live("that are random cannot open stored data, and the message says that no seal keys were given", () =>
+    Effect.gen(function* () {
+      const storage = yield* kept
+      const first = yield* embedded({ storage, seal_keys: [generateSealKey()] })
+      yield* Effect.promise(() => first.ready)
+      const second = yield* embedded({ storage })
+      for (const promise of [second.ready, second.createOrganization("Acme")]) {
+        assert.match(yield* messageOf(promise), /^Set seal_keys to the keys that sealed the data in this storage/)
+      }
+    })
   )
 
   const form = "32 bytes in base64, as generateSealKey() returns them."
@@ -85,7 +83,7 @@ describe("seal keys", () => {
       says: `seal_keys[1] can be guessed: pass ${randomly}`
     },
     { seal_keys: [], says: `seal_keys must be a list of at least one key: ${form}` }
-  ])("that are invalid are named by position, and not repeated: $says", ({ says, seal_keys }) =>
+  ])("that are invalid are named by position, without their values: $says", ({ says, seal_keys }) =>
     Effect.gen(function* () {
       assert.strictEqual(yield* messageOf((yield* embedded({ seal_keys })).ready), says)
     })
@@ -151,7 +149,7 @@ const sayAll = Effect.gen(function* () {
 })
 
 describe("a program's logger", () => {
-  it.live("gets every entry at its level, with the fields before the message", () =>
+  it.live("gets every entry at its log level, with the fields before the message", () =>
     Effect.gen(function* () {
       const entries: Array<Entry> = []
       const quotewire = yield* embedded({ logger: listening((entry) => entries.push(entry)) })
@@ -165,7 +163,7 @@ describe("a program's logger", () => {
     })
   )
 
-  it.live("gets the service's own entries, and never a key", () =>
+  it.live("gets the service's own log entries, but never a key", () =>
     Effect.gen(function* () {
       const entries: Array<Entry> = []
       const quotewire = yield* embedded({
@@ -178,7 +176,7 @@ describe("a program's logger", () => {
     })
   )
 
-  it.live("that throws does no harm, and entries that it rejects are printed", () =>
+  it.live("that throws does no harm, and the entries it fails to log are printed", () =>
     Effect.gen(function* () {
       const printed = vi.spyOn(console, "log").mockImplementation(() => {})
       yield* Effect.addFinalizer(() => Effect.sync(() => printed.mockRestore()))
@@ -200,7 +198,7 @@ describe("a program's logger", () => {
     })
   )
 
-  it.live("may be async: entries that it rejects are printed, and no rejection is unhandled", () =>
+  it.live("may be async: entries it rejects are printed, and no rejection is unhandled", () =>
     Effect.gen(function* () {
       const printed = vi.spyOn(console, "log").mockImplementation(() => {})
       yield* Effect.addFinalizer(() => Effect.sync(() => printed.mockRestore()))
@@ -241,7 +239,7 @@ describe("an embedded service's organizations", () => {
     })
   )
 
-  it.live("are identified by strings, as are their keys, so that a program can store them", () =>
+  it.live("have strings as ids, as do their keys, so that a program can store the ids", () =>
     Effect.gen(function* () {
       const quotewire = yield* embedded()
       const { key_id } = yield* keyOf(quotewire)
@@ -262,7 +260,7 @@ describe("an embedded service's organizations", () => {
 })
 
 describe("an embedded service's limits", () => {
-  it.live("apply to outside callers of a host, and not to the program", () =>
+  it.live("apply to outside callers of a host, but not to the program itself", () =>
     Effect.gen(function* () {
       const clock = yield* TestClock.make()
       const storage = Layer.merge(MemoryStorage.layer, Layer.succeed(Clock.Clock, clock))
@@ -297,7 +295,7 @@ describe("an embedded service's limits", () => {
 })
 
 describe("isApiError", () => {
-  it.live("recognizes a refusal, optionally by its code, and nothing else", () =>
+  it.live("recognizes only refusals, optionally with a given code", () =>
     Effect.gen(function* () {
       const quotewire = yield* embedded()
       const client = quotewire.client((yield* keyOf(quotewire)).key)

@@ -35,7 +35,7 @@ const declinedRequest = (options: Partial<EmbedOptions> = {}) =>
   })
 
 describe("an embedded service's timeline", () => {
-  it.live("has the exchanges that its options select, while the hook sees every exchange", () =>
+  it.live("has the exchanges that the recording options select, while the hook gets every exchange", () =>
     Effect.gen(function* () {
       const seen: Array<CarrierExchange> = []
       const on_carrier_exchange = (exchange: CarrierExchange) => void seen.push(exchange)

@@ -185,7 +185,7 @@ describe("the feed", () => {
   )
 
   testInWorld(
-    "starts at the newest events on request, and misses no later event",
+    "can start at the latest events, and misses no later event",
     Effect.gen(function* () {
       const nothing = yield* events({ from: "newest" })
       assert.deepStrictEqual(nothing.events, [])
@@ -216,7 +216,7 @@ describe("the feed", () => {
   )
 
   testInWorld(
-    "names a resource and its version, and nothing else",
+    "names each resource and its version, and nothing else",
     Effect.gen(function* () {
       const { id } = yield* start()
       const [event] = yield* feed()
@@ -265,7 +265,7 @@ describe("the feed", () => {
   )
 
   testInWorld(
-    "keeps events for 30 days: a cursor before an erased event has expired, a cursor at the edge has not",
+    "keeps events for 30 days: a cursor before an erased event expires, but a cursor just after it does not",
     Effect.gen(function* () {
       const beforeAll = (yield* events()).next_cursor
       yield* start()

@@ -43,7 +43,7 @@ const watched = {
 
 describe("a read of a request in progress", () => {
   testInWorld(
-    "wakes when hints may have been lost, but not on another workspace's reset",
+    "wakes up when hints may have been lost, but not when another workspace is reset",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
       const reader = yield* reading(id, {}, live)
@@ -151,7 +151,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "wakes together with a thousand other readers on one change",
+    "wakes up together with a thousand other readers after one change",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start()
@@ -165,7 +165,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "is not woken by other requests",
+    "is not woken up by changes to other requests",
     Effect.gen(function* () {
       const { id } = yield* start()
       const other = yield* start({ scenario: "waits_in_queue" })
@@ -203,7 +203,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "returns when the host is about to stop, and later reads do not wait",
+    "returns when the host is about to stop; later reads do not wait",
     Effect.gen(function* () {
       const { id } = yield* start()
       const reader = yield* reading(id)

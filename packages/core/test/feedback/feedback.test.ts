@@ -36,7 +36,7 @@ const whole = {
   agent: { name: "An agent", version: "1.2.3" }
 }
 
-describe("a report", () => {
+describe("a feedback report", () => {
   testInWorld(
     "is accepted, and read back without its text",
     Effect.gen(function* () {
@@ -101,7 +101,7 @@ describe("a report", () => {
   )
 
   testInWorld(
-    "is measured in characters, including those outside the Basic Multilingual Plane, and is searched completely",
+    "is measured in characters, not UTF-16 units, and is searched for personal numbers completely",
     Effect.gen(function* () {
       const wide = "\u{1f600}"
       yield* send({ summary: wide.repeat(200), actual: wide.repeat(2_000) })
@@ -147,7 +147,7 @@ describe("a report", () => {
   )
 
   testInWorld(
-    "is rejected for a personal number together with all other errors",
+    "is rejected with all other errors listed besides the personal number",
     Effect.gen(function* () {
       const error = yield* refusal(send({ kind: "praise", actual: "4242 4242 4242 4242" }))
       assert.sameMembers([...pathsOf(error)], ["kind", "actual"])
@@ -167,7 +167,7 @@ describe("a report", () => {
     })
   )
 
-  it.effect("is not accepted if feedback is off: its operations are not found, and no host lists them", () =>
+  it.effect("is not accepted if feedback is off, and its operations are not available", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* refusal(send()))._tag, "not_found")
       assert.strictEqual((yield* refusal(get("fb_x")))._tag, "not_found")

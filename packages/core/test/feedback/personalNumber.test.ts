@@ -134,7 +134,7 @@ describe("the filter for personal numbers", () => {
     )
   })
 
-  it("finds a bare national ID within 48 characters of a cue word, but not farther away", () => {
+  it("finds an unformatted national ID within 48 characters of a cue word, but not farther away", () => {
     fc.assert(
       fc.property(
         issued,
@@ -169,7 +169,7 @@ describe("the filter for personal numbers", () => {
     for (const number of ["1234567812345670", "79927398713", "9000000000000001"]) assert.isNull(find(number), number)
   })
 
-  it("never mistakes Quotewire's own ids for numbers, whatever words are near", () => {
+  it("never mistakes Quotewire's own ids for personal numbers, whatever words are near", () => {
     const id = fc
       .tuple(
         fc.constantFrom(...Object.values(prefixes)),

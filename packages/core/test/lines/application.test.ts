@@ -29,7 +29,7 @@ const completed = ({ line, facts }: Application) => {
 }
 const subjectsOf = (application: Application) => completed(application).subjects
 
-describe("the smallest applications", () => {
+describe("the smallest valid applications", () => {
   it.each<readonly [StandardLineName, unknown]>([
     ["personal_auto", auto],
     ["renters", renters],
@@ -81,7 +81,7 @@ describe("the report of missing facts", () => {
     })
   })
 
-  it("treats an empty list as its missing first item", () => {
+  it("treats an empty list like a list whose first item is missing", () => {
     assert.deepStrictEqual(missingPaths("personal_auto", { ...auto, drivers: [] }), [
       "application.drivers.0.relationship",
       "application.drivers.0.date_of_birth",
@@ -116,7 +116,7 @@ describe("the report of missing facts", () => {
     }
   )
 
-  it("includes the other limits that a limit requires", () => {
+  it("includes the other limits that a given limit requires", () => {
     const coverage = { bodily_injury_per_person_usd: 50_000 }
     assert.deepStrictEqual(missingPaths("personal_auto", { ...auto, coverage }), [
       "application.coverage.bodily_injury_per_accident_usd",
@@ -134,7 +134,7 @@ describe("the report of missing facts", () => {
     ])
   })
 
-  it("comes after the wrong fields", () => {
+  it("is omitted while any field is wrong", () => {
     assert.deepStrictEqual(invalidPaths("personal_auto", { vehicles: [{ vin: "short" }] }), [
       "application.vehicles.0.vin"
     ])
@@ -147,7 +147,7 @@ describe("malformed facts", () => {
     ["a list", []],
     ["text", "application"],
     ["nothing", undefined]
-  ])("are reported at `application` if it is %s", (_, input) => {
+  ])("are reported at `application` if `application` is %s", (_, input) => {
     assert.deepStrictEqual(invalidPaths("renters", input), ["application"])
   })
 
@@ -181,7 +181,7 @@ describe("malformed facts", () => {
     ])
   })
 
-  it("are all listed, whether wrong in structure or in meaning", () => {
+  it("are all listed, whether the structure or the meaning is wrong", () => {
     const input = {
       applicant: { email: "nobody", phone: "555" },
       garaging_address: { state: "TX", zip: "10001" },
@@ -201,13 +201,13 @@ describe("malformed facts", () => {
     ])
   })
 
-  it("are reported with the number of items in a list", () => {
+  it("are reported if a list has too many items", () => {
     const drivers = Array.from({ length: 7 }, (_, i) => ({ ...driver, relationship: i === 0 ? "self" : "child" }))
     assert.deepStrictEqual(invalidPaths("personal_auto", { ...auto, drivers }), ["application.drivers"])
     accepted("personal_auto", { ...auto, drivers: drivers.slice(1).toSpliced(0, 1, driver) })
   })
 
-  it("are measured in characters, not UTF-16 units", () => {
+  it("are reported if text has too many characters, which are not counted in UTF-16 units", () => {
     accepted("pet", withPet({ name: "🐕".repeat(40) }))
     assert.deepStrictEqual(invalidPaths("pet", withPet({ name: "🐕".repeat(41) })), ["application.pets.0.name"])
   })
@@ -262,7 +262,7 @@ describe("the lists of facts", () => {
     ])
   })
 
-  it("include what a carrier needs and the caller did not send", () => {
+  it("include what a carrier needs but the caller did not send", () => {
     const applicant = { email: "ann@example.com" }
     const application = accepted("personal_auto", {
       ...auto,
@@ -284,7 +284,7 @@ describe("the lists of facts", () => {
     ])
   })
 
-  it("include the state for each line", () => {
+  it("include each line's state", () => {
     const places = [accepted("personal_auto", auto), accepted("renters", renters), accepted("pet", pets)]
     assert.deepStrictEqual(
       places.map((place) => completed(place).state),
@@ -292,7 +292,7 @@ describe("the lists of facts", () => {
     )
   })
 
-  it("include the subjects without street or VIN", () => {
+  it("include the insured subjects without street or VIN", () => {
     const cars = { ...auto, vehicles: [vehicle, { vin: "1HGCM82633A004352" }] }
     assert.deepStrictEqual(vehiclesOf(Schema.decodeUnknownSync(PersonalAuto)(cars)), [
       { subject_id: "vehicle-1", kind: "vehicle", label: "2019 Honda Civic" },

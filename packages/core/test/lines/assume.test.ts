@@ -44,7 +44,7 @@ const isSchema = (value: unknown): value is JsonSchema.JsonSchema => Predicate.i
 
 describe("assume", () => {
   it.each<StandardLineName>(["personal_auto", "renters", "pet"])(
-    "adds every fact that the %s schema allows",
+    "fills in every fact that the %s schema allows",
     (line) => {
       const { assumptions } = assume(line, smallest[line])
       const values = new Map(assumptions.map(({ path, value }) => [path, value]))
@@ -97,7 +97,7 @@ describe("assume", () => {
     })
   })
 
-  it("neither changes nor reports sent facts", () => {
+  it("neither changes nor reports facts that were sent", () => {
     const sent = {
       ...auto,
       drivers: [{ ...driver, license_state: "OK", years_licensed: 5, sr22_required: true, incidents: [] }],
@@ -142,7 +142,7 @@ describe("assume", () => {
     ["state_minimum", null, false],
     ["enhanced", 500, true]
   ] as const)(
-    "lets the level %s decide its coverages, which then do not count as assumptions",
+    "takes the coverages of the level %s, which then do not count as assumptions",
     (level, deductible, uninsured) => {
       const { facts, assumptions } = assumeAuto({ ...auto, coverage: { level } })
       assert.strictEqual(facts.coverage.uninsured_motorist, uninsured)
@@ -186,7 +186,7 @@ describe("assume", () => {
     assert.strictEqual(made?.source, "derived")
   })
 
-  it("reads no model year if it was sent, or if the VIN has no model year", () => {
+  it("reads no model year from the VIN if the year was sent, or if the VIN has none", () => {
     const sent = assumeAuto({ ...auto, vehicles: [{ vin: "1HGCM82633A004352", model_year: 2004 }] })
     assert.strictEqual(sent.facts.vehicles[0]?.model_year, 2004)
     assert.isUndefined(sent.assumptions.find(({ path }) => path.endsWith("model_year")))

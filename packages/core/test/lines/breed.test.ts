@@ -57,7 +57,7 @@ describe("Breed", () => {
     assert.isAtLeast(count("cat"), 50)
   })
 
-  it("needs the size only for mixed or unknown dogs", () => {
+  it("needs a size only for mixed or unknown dogs", () => {
     assert.isTrue(Breed.needsSize("dog", "mixed"))
     assert.isTrue(Breed.needsSize("dog", "Mutt"))
     assert.isTrue(Breed.needsSize("dog", "unknown"))

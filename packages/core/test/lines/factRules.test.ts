@@ -36,10 +36,10 @@ describe("an address", () => {
   })
 })
 
-describe("drivers", () => {
+describe("a policy's drivers", () => {
   const path = "application.drivers.0"
 
-  it("must begin with the applicant, who is listed once", () => {
+  it("must start with the applicant, who is listed once", () => {
     const spouse = { ...driver, relationship: "spouse" }
     accepted("personal_auto", { ...auto, drivers: [driver, spouse] })
     assert.deepStrictEqual(
@@ -57,12 +57,12 @@ describe("drivers", () => {
     ])
   })
 
-  it.each(["2012-11-20", "1915-11-21"])("born on %s are accepted", (date_of_birth) => {
+  it.each(["2012-11-20", "1915-11-21"])("who were born on %s are accepted", (date_of_birth) => {
     accepted("personal_auto", withDriver({ date_of_birth }))
   })
 
   it.each(["2012-11-21", "1915-11-20", "2026-11-21", "1991-02-29", "1991-13-01", "04/12/1991"])(
-    "born on %s are rejected",
+    "who were born on %s are rejected",
     (date_of_birth) => {
       assert.deepStrictEqual(invalidPaths("personal_auto", withDriver({ date_of_birth })), [`${path}.date_of_birth`])
     }

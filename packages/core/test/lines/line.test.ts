@@ -67,7 +67,7 @@ const refusalOf = (input: unknown) => {
 }
 
 describe("a custom line", () => {
-  it("checks facts, wrong facts before missing facts, structure and rules together", () => {
+  it("checks structure and rules together, and reports wrong facts before missing facts", () => {
     assert.deepStrictEqual<unknown>(Result.getOrThrow(bicycle.read(mine, today)), { line: "bicycle", facts: mine })
     assert.deepStrictEqual(refusalOf({ home: { state: "TX", zip: "10001" }, bicycles: [{ price_usd: 1 }, 7] }), [
       "invalid_input",
@@ -89,7 +89,7 @@ describe("a custom line", () => {
     ])
   })
 
-  it("reports a list that is too long, and checks no item beyond its bound", () => {
+  it("reports a list that is too long, and checks no items beyond the limit", () => {
     const bicycles = [mine.bicycles[0], mine.bicycles[0], { brand: 1 }]
     assert.deepStrictEqual(refusalOf({ home, bicycles }), [
       "invalid_input",
@@ -105,7 +105,7 @@ describe("a custom line", () => {
     ])
   })
 
-  it("adds assumed facts, and derives state and subjects", () => {
+  it("adds assumed facts, and derives the state and the subjects", () => {
     const assumed = bicycle.complete(mine, today)
     assert.deepStrictEqual(assumed?.assumptions, [
       { path: "application.bicycles.0.price_usd", value: 800, source: "service_default", label: "Worth $800" }
@@ -115,13 +115,13 @@ describe("a custom line", () => {
     assert.isNull(bicycle.complete({ home }, today))
   })
 
-  it("shows a carrier identifying facts only if the carrier has declared the need", () => {
+  it("shows identifying facts to a carrier only if the carrier has declared that it needs them", () => {
     const assumed = bicycle.complete(mine, today) ?? assert.fail()
     assert.notInclude(JSON.stringify(disclosed(bicycle, assumed, [])), "F-1")
     assert.include(JSON.stringify(disclosed(bicycle, assumed, ["bicycles.*.frame_number"])), "F-1")
   })
 
-  it("lists the facts that a price needs, and serves its schema", () => {
+  it("lists the facts that a price needs, and serves a schema of its facts", () => {
     assert.deepStrictEqual(
       bicycle.required_facts.map(({ path }) => path),
       ["home.state", "home.zip", "bicycles.0.brand", "bicycles.0.price_usd", "bicycles.0.electric"]

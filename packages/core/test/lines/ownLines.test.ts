@@ -210,7 +210,7 @@ describe("a configuration's lines", () => {
     assert.deepStrictEqual(faultsOf({ lines: given }), says)
   })
 
-  it("are the lines against which its carriers are checked", () => {
+  it("are the ones that its carriers are checked against", () => {
     const acme = prompt("naic:12345").adapter
     const [terms] = Object.values(acme.lines)
     if (terms === undefined) return assert.fail("has no line")
@@ -225,8 +225,8 @@ describe("a configuration's lines", () => {
   })
 })
 
-describe("a rate plan for a custom line", () => {
-  it("is checked against the line's rating and codes", () => {
+describe("rate plans for a custom line", () => {
+  it("are checked against the line's rating and codes", () => {
     assert.deepStrictEqual(RatePlan.check(plan, { ratings: [rating] }), [])
     const line = { ...bicycle, codes: { ...bicycle.codes, coverage_codes: ["deductible"] } }
     const faults = RatePlan.check(
@@ -239,7 +239,7 @@ describe("a rate plan for a custom line", () => {
     ])
   })
 
-  it("are rejected without its rating", () => {
+  it("are rejected if no rating for the line is given", () => {
     assert.deepStrictEqual(RatePlan.check(plan), [
       { path: "line", message: "Must be one of personal_auto, renters, pet." }
     ])
@@ -316,7 +316,7 @@ describe("a host's custom line", () => {
   )
 
   testInWorld(
-    "is listed with the scenarios that it can play",
+    "is listed in the scenarios that it can play",
     Effect.gen(function* () {
       const { call } = yield* World
       const { scenarios } = yield* call(operations.listSandboxScenarios, {})
@@ -328,7 +328,7 @@ describe("a host's custom line", () => {
   )
 
   testInWorld(
-    "can be read, listed, expired and erased when the host no longer offers it",
+    "has requests that can be read, listed, expired and erased even when the host no longer offers the line",
     Effect.gen(function* () {
       const { id } = yield* startBicycle()
       yield* advance(1)
@@ -357,7 +357,7 @@ describe("a host's custom line", () => {
   )
 
   testInWorld(
-    "is not asked when the host no longer offers it: the request fails, and the log explains why",
+    "fails a queued request if the host no longer offers the line, and the log explains why",
     Effect.gen(function* () {
       const { id } = yield* startBicycle({}, live)
       const there = yield* Effect.provideService(anotherHost({ carriers: [] }), Lines, standard)

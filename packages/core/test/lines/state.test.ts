@@ -57,12 +57,12 @@ const ranges: ReadonlyArray<readonly [State.StateCode, ...ReadonlyArray<string>]
 ]
 
 describe("a state", () => {
-  it("is one of the fifty states or DC", () => {
+  it("is one of the 50 states or DC", () => {
     assert.strictEqual(State.servedStates.length, 51)
     assert.deepStrictEqual([...State.servedStates].sort(), ranges.map(([code]) => code).sort())
   })
 
-  it("is found for every assigned ZIP prefix, and for no unassigned prefix", () => {
+  it("is found for every assigned ZIP prefix, but not for an unassigned prefix", () => {
     const expected = new Map<number, State.StateCode>()
     for (const [code, ...of] of ranges) {
       for (const range of of) {
@@ -86,10 +86,10 @@ describe("a state", () => {
     ["83415", "ID"],
     ["06390-1234", "NY"],
     ["75201-0001", "TX"]
-  ])("for the ZIP code %s is %s", (zip, state) => assert.strictEqual(State.stateOfZip(zip), state))
+  ])("is found for the ZIP code %s: %s", (zip, state) => assert.strictEqual(State.stateOfZip(zip), state))
 
   it.each(["00601", "00801", "00901", "96910", "34002", "09012", "96201", "96601", "00000", "99"])(
-    "is not found for %s: Puerto Rico, the territories, military addresses, unused prefixes",
+    "is not found for the ZIP code %s (Puerto Rico, a territory, a military address or an unused prefix)",
     (zip) => assert.isNull(State.stateOfZip(zip))
   )
 

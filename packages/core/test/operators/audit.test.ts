@@ -20,7 +20,7 @@ const logged = (token: string, filters: object = {}) =>
 
 describe("the audit log", () => {
   testInWorld(
-    "records who did what, to what, and with what outcome",
+    "records who did what to which resource, and the outcome",
     Effect.gen(function* () {
       const { organization } = yield* World
       const { details, token } = yield* tokenOf()
@@ -123,7 +123,7 @@ describe("the audit log", () => {
   })
 
   testInWorld(
-    "is written first: an operation that cannot be recorded neither changes nor shows anything",
+    "is written first, so that an operation that cannot be recorded neither changes nor shows anything",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const { id } = yield* start()

@@ -45,7 +45,7 @@ const startMany = Effect.gen(function* () {
 
 describe("an operator's search for quote requests", () => {
   testInWorld(
-    "finds the requests of all organizations, newest first, each once, with pages of any size",
+    "finds each request of all organizations once, newest first, with pages of any size",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const { other, started } = yield* startMany
@@ -66,7 +66,7 @@ describe("an operator's search for quote requests", () => {
   )
 
   testInWorld(
-    "finds a request by its id or part of it",
+    "finds a request by its id or a part of the id",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const { started } = yield* startMany
@@ -110,7 +110,7 @@ describe("an operator's search for quote requests", () => {
   )
 
   testInWorld(
-    "rejects a cursor with other filters, and names an invalid filter",
+    "rejects a cursor used with other filters, and names an invalid filter",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       yield* startMany

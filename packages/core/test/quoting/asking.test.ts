@@ -37,7 +37,7 @@ describe("asking a carrier", () => {
   for (const reason of ["carrier_error", "timeout"] as const) {
     const once = carrier("flaky", (_, nth) => Effect.succeed(nth === 1 ? unavailable(reason) : offers()))
     testInWorld(
-      `repeats an ask to an idempotent carrier after ${reason}, with the same idempotency key and after a pause`,
+      `retries an ask to an idempotent carrier after ${reason}, with the same idempotency key and after a pause`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -56,7 +56,7 @@ describe("asking a carrier", () => {
     )
   }
 
-  testInWorld("is repeated at most once", () => {
+  testInWorld("is retried at most once", () => {
     const broken = prompt("broken", unavailable("carrier_error"))
     return {
       ...carriers(broken),
@@ -70,33 +70,30 @@ describe("asking a carrier", () => {
     }
   })
 
-  testInWorld(
-    "does not repeat an ask after a decline or a refusal, or if the carrier cannot recognize a repeat",
-    () => {
-      const others: ReadonlyArray<readonly [string, CarrierReply]> = [
-        ["declined", declined],
-        ["rate_limited", unavailable("rate_limited")],
-        ["maintenance", unavailable("maintenance")]
-      ]
-      const scripted = others.map(([id, reply]) => prompt(id, reply))
-      const careful = prompt("careful", unavailable("carrier_error"), { idempotent: false })
-      return {
-        ...carriers(...scripted, careful),
-        body: Effect.gen(function* () {
-          yield* work
-          const { id } = yield* start({}, live)
-          yield* pass(95_000)
-          for (const { asks } of [...scripted, careful]) assert.lengthOf(asks, 1)
-          assert.deepStrictEqual(yield* outcomes(id), [
-            "declined declined prior_claims",
-            "rate_limited no_answer rate_limited",
-            "maintenance no_answer maintenance",
-            "careful no_answer carrier_error"
-          ])
-        })
-      }
+  testInWorld("does not retry an ask after a decline or a refusal, or if the carrier is not idempotent", () => {
+    const others: ReadonlyArray<readonly [string, CarrierReply]> = [
+      ["declined", declined],
+      ["rate_limited", unavailable("rate_limited")],
+      ["maintenance", unavailable("maintenance")]
+    ]
+    const scripted = others.map(([id, reply]) => prompt(id, reply))
+    const careful = prompt("careful", unavailable("carrier_error"), { idempotent: false })
+    return {
+      ...carriers(...scripted, careful),
+      body: Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(95_000)
+        for (const { asks } of [...scripted, careful]) assert.lengthOf(asks, 1)
+        assert.deepStrictEqual(yield* outcomes(id), [
+          "declined declined prior_claims",
+          "rate_limited no_answer rate_limited",
+          "maintenance no_answer maintenance",
+          "careful no_answer carrier_error"
+        ])
+      })
     }
-  )
+  })
 
   testInWorld("starts no attempt when less than the carrier's typical time is left", () => {
     const late = prompt(
@@ -174,7 +171,7 @@ describe("a host that keeps to a carrier's limits", () => {
     }
   })
 
-  testInWorld("begins at most as many asks per minute as the carrier allows", () => {
+  testInWorld("starts at most as many asks per minute as the carrier allows", () => {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 3 })
     return {
       ...carriers(rationed),
@@ -192,7 +189,7 @@ describe("a host that keeps to a carrier's limits", () => {
     }
   })
 
-  testInWorld("does not load an ask that waits for the next minute", () => {
+  testInWorld("does not load an ask that must wait for the next minute", () => {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
     let commits = 0
     return {
@@ -236,7 +233,7 @@ describe("a host that keeps to a carrier's limits", () => {
     }
   })
 
-  testInWorld("waits for at most 2,000 answers concurrently, and starts further asks once some have ended", () => {
+  testInWorld("waits for at most 2,000 answers concurrently, and starts further asks as others end", () => {
     const hangs = silent("hangs", { rate_per_minute: 10_000, max_concurrent: 10_000 })
     return {
       ...carriers(hangs),

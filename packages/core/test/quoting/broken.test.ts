@@ -41,7 +41,7 @@ describe("an adapter that breaks its contract", () => {
     const broken = rogue("broken", () => Effect.succeed(reply))
     const well = prompt("well")
     testInWorld(
-      `answers ${what}: only this carrier's answer is unreadable`,
+      `answers with ${what}, and only this carrier's answer is unreadable`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -69,7 +69,7 @@ describe("an adapter that breaks its contract", () => {
     const broken = rogue("broken", ask, { idempotent: false })
     const well = prompt("well")
     testInWorld(
-      `${what}: only this carrier has an error`,
+      `${what}, and only this carrier has an error`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

@@ -5,9 +5,9 @@ import { renters } from "../../src/lines/renters/line.ts"
 import { logOf } from "./log.ts"
 import { anotherHost, live, read, runDue, start, testInWorld } from "./support.ts"
 
-describe("a request that could not start", () => {
+describe("a request that cannot start", () => {
   testInWorld(
-    "because its facts no longer match its line is reported in the log",
+    "because its facts no longer match its line is logged",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
       const changed = linesOf([{ ...renters, complete: () => null }])

@@ -21,7 +21,7 @@ describe("text from carriers", () => {
       })
   })
   testInWorld(
-    "is sealed in storage in every field, and erased completely",
+    "is sealed in every field in storage, and erased completely",
     story(Effect.sync(() => texts.join("\n"))),
     { ...options, around }
   )

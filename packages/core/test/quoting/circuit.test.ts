@@ -27,7 +27,7 @@ describe("a carrier's circuit", () => {
     }
   })
 
-  testInWorld("closes again only after a successful ask", () => {
+  testInWorld("closes only after a successful ask", () => {
     const sick = carrier("sick", (_, nth) => Effect.succeed(nth === 22 ? offers() : unavailable("maintenance")), {
       idempotent: false
     })

@@ -132,7 +132,7 @@ describe("the consents of a start call", () => {
   )
 
   testInWorld(
-    "without a key use the person's agreement instead of receipts, and return the service's own receipt",
+    "without a key are the person's agreement instead of receipts, and return the service's own receipt",
     keyless(
       Effect.gen(function* () {
         const input = agreed()
@@ -161,7 +161,7 @@ describe("the consents of a start call", () => {
   )
 
   testInWorld(
-    "without a key are recorded with how the person was asked, and appear in the timeline",
+    "without a key are recorded along with how the person was asked, and appear in the timeline",
     keyless(
       Effect.gen(function* () {
         const timelines = yield* Timelines
@@ -179,7 +179,7 @@ describe("the consents of a start call", () => {
   )
 
   testInWorld(
-    "are requested from the person last, only if nothing else is wrong or missing",
+    "are requested from the person last, and only if nothing else is wrong or missing",
     keyless(
       Effect.gen(function* () {
         const pending = { ...noKey, person: "pending" } as const
@@ -196,7 +196,7 @@ describe("the consents of a start call", () => {
   )
 
   testInWorld(
-    "cannot be given later for the same start once the person has declined",
+    "cannot be given later for the same start call once the person has declined",
     keyless(
       Effect.gen(function* () {
         const input = agreed()
@@ -262,7 +262,7 @@ describe("the consents of a start call", () => {
   }
 
   testInWorld(
-    "come first among thousands of wrong fields, and forbid a retry",
+    "are reported first among thousands of wrong fields, with an error that must not be retried",
     keyless(
       Effect.gen(function* () {
         const surprises = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`surprise_${i}`, i]))

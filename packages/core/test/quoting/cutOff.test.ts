@@ -28,7 +28,7 @@ const deadly = (id: string, times: number) =>
   carrier(id, (_, nth) => (nth <= times ? Effect.never : Effect.succeed(offers())), { idempotent: true })
 
 describe("an ask interrupted by its process's death", () => {
-  testInWorld("is not repeated if the carrier does not recognize repeats, which the timeline shows", () => {
+  testInWorld("is not retried if the carrier is not idempotent, and the timeline shows this", () => {
     const scripted = carrier("once", () => Effect.never, { idempotent: false })
     return {
       ...inWorldOfDeaths(scripted),
@@ -46,7 +46,7 @@ describe("an ask interrupted by its process's death", () => {
       })
     }
   })
-  testInWorld("is repeated once after a pause, and then fails with a reason in the timeline", () => {
+  testInWorld("is retried once after a pause, and then fails with a reason in the timeline", () => {
     const scripted = deadly("deadly", Number.POSITIVE_INFINITY)
     return {
       ...inWorldOfDeaths(scripted),
@@ -76,7 +76,7 @@ describe("an ask interrupted by its process's death", () => {
     }
   })
 
-  testInWorld("is answered if another ask caused the death", () => {
+  testInWorld("is retried and answered if another ask caused the death", () => {
     const innocent = deadly("innocent", 1)
     return {
       ...inWorldOfDeaths(innocent),

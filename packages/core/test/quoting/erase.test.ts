@@ -71,7 +71,7 @@ describe("erasing a quote request", () => {
   for (const environment of environments) {
     for (const [name, asked, before, after] of states) {
       testInWorld(
-        `in ${environment}, ${name}, ends it and its quotes, and keeps prices and events`,
+        `in ${environment}, ${name}, ends the request and its quotes, and keeps prices and events`,
         Effect.gen(function* () {
           const options = { environment }
           const { organization } = yield* World
@@ -305,7 +305,7 @@ describe("erasing a quote request", () => {
   )
 })
 
-describe("erasing by receipt", () => {
+describe("erasing by consent receipt", () => {
   testInWorld(
     "finds every request with the receipt in one environment of one organization",
     Effect.gen(function* () {

@@ -33,7 +33,7 @@ describe("an erasure that runs concurrently with other work", () => {
   const polling = polled("a", 9)
   const calling = callingBack("b")
   testInWorld(
-    "stops polls, and drops callbacks",
+    "stops polls and drops callbacks",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
       yield* work

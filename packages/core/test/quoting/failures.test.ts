@@ -96,7 +96,7 @@ describe("a poll that", () => {
     )
   }
 
-  testInWorld("cannot be repeated before the deadline fails its carrier with the failure's reason", () => {
+  testInWorld("cannot be retried before the deadline fails its carrier with the failure's reason", () => {
     const closed = prompt(
       "polled",
       { kind: "pending", ref: "r", poll_after_ms: 2_000 },
@@ -171,7 +171,7 @@ describe("an ask that", () => {
         attempt_timeout_ms: 5_000
       })
       testInWorld(
-        `${what} ${again ? "is repeated once" : "fails its carrier"} if the carrier ${recognizes ? "recognizes" : "does not recognize"} repeats`,
+        `${what} ${again ? "is retried once" : "fails its carrier"} if the carrier ${recognizes ? "is" : "is not"} idempotent`,
         Effect.gen(function* () {
           yield* work
           const { id } = yield* start({}, live)
@@ -191,7 +191,7 @@ describe("an ask that", () => {
       { idempotent: recognizes }
     )
     testInWorld(
-      `says when the carrier reopens ${recognizes ? "is repeated then" : "fails its carrier if the carrier does not recognize repeats"}`,
+      `says when the carrier reopens ${recognizes ? "is retried then" : "fails its carrier if the carrier is not idempotent"}`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -225,7 +225,7 @@ describe("an ask over HTTP that is answered", () => {
           Reply.offers([{ offer_ref: "1", premium: (await http.get("/quotes")).json(Priced).premium, term_months: 12 }])
       })
       testInWorld(
-        `${what} ${reason === null && recognizes ? "is repeated" : "fails its carrier"} if the carrier ${recognizes ? "recognizes" : "does not recognize"} repeats`,
+        `${what} ${reason === null && recognizes ? "is retried" : "fails its carrier"} if the carrier ${recognizes ? "is" : "is not"} idempotent`,
         Effect.provideService(
           Effect.gen(function* () {
             yield* work
@@ -272,7 +272,7 @@ describe("a genuine callback with", () => {
 
   const throwing = callingBack("calls", { rest: { callback: thrown(new TypeError("no")) } })
   testInWorld(
-    "code that throws is refused, and its carrier may call again",
+    "code that throws is refused, and the carrier may call again",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -293,7 +293,7 @@ describe("a price that is not an amount of money", () => {
     ask: () => Reply.offers([{ offer_ref: "1", premium: dollars(10 / 3) }])
   })
   testInWorld(
-    "causes a log entry with the rule and the location in the adapter",
+    "causes a log entry with the broken rule and the location in the adapter",
     Effect.gen(function* () {
       let id = ""
       const lines = yield* logOf(

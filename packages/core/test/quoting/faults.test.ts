@@ -100,7 +100,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
   ]
   for (const [where, millis, broken] of elsewhere) {
     testInWorld(
-      `in \`${where}\`, names the carrier, request, error and location`,
+      `in \`${where}\`, names the carrier, the request, the error and the location`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest({}, millis)
         const line = single(lines, crashed)
@@ -205,7 +205,7 @@ describe("the log, when an answer is refused,", () => {
     const broken = prompt("broken", offers(offer({ refresh_after_ms: minuteMs })))
     Object.assign(broken.adapter, { refresh: () => Effect.succeed(found) })
     testInWorld(
-      `to \`refresh\`, for ${what}`,
+      `to \`refresh\`, for ${what}, names the carrier, request and rule`,
       Effect.gen(function* () {
         const { lines } = yield* logOfRequest({}, 2 * minuteMs)
         assert.include(String(single(lines, refused).annotations.broken_rules), rule)

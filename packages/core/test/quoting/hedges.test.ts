@@ -139,7 +139,7 @@ describe("a hedge", () => {
   )
 
   testRecorded(
-    "that throws leaves the first call's reason in the record if that call fails too",
+    "that throws leaves the first call's reason in the record if the first call fails too",
     Effect.gen(function* () {
       yield* work
       yield* start({}, live)

@@ -36,7 +36,7 @@ describe("an adapter that fails unusually", () => {
   }
 
   testInWorld(
-    "by never finishing a callback is logged after fifteen seconds, and the callback is refused",
+    "by never finishing a callback is logged after 15 seconds, and the callback is refused",
     Effect.gen(function* () {
       const service = yield* Asking
       const lines = yield* logOf(

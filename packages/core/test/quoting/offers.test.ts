@@ -88,11 +88,11 @@ const bad: ReadonlyArray<readonly [string, Partial<CarrierOffer>]> = [
   )
 ]
 
-describe("an offer is checked before it is saved:", () => {
+describe("the check of an offer", () => {
   for (const [what, changes] of bad) {
     const broken = prompt("broken", offers(offer(), offer({ offer_ref: "offer-2", ...changes })))
     testInWorld(
-      `${what}: no offer from this answer is shown, and the carrier gave no answer`,
+      `rejects ${what}, and then shows no offer from this answer`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)
@@ -106,7 +106,7 @@ describe("an offer is checked before it is saved:", () => {
   }
 
   // In quadratic time, this would take many seconds.
-  testInWorld("text of a hundred thousand opening brackets is truncated like any other text", () => {
+  testInWorld("truncates a text of a hundred thousand opening brackets like any other text", () => {
     const opening = prompt("opening", offers(offer({ product: `<b>Best</b> ${"<".repeat(100_000)}` })))
     return {
       ...carriers(opening),
@@ -126,7 +126,7 @@ describe("an offer is checked before it is saved:", () => {
     { subjects: [cover("bodily_injury_per_person", 3_000_000), cover("a_code_of_tomorrow", 1)] },
     { handoff_url: "https://carrier.example/offers/1?token=x" }
   ]
-  testInWorld("it is accepted with unknown, unusual or extreme values", () => {
+  testInWorld("accepts unknown, unusual or extreme values", () => {
     const well = fine.map((changes, i) => prompt(`well-${i}`, offers(offer(changes))))
     return {
       ...carriers(...well),
@@ -142,7 +142,7 @@ describe("an offer is checked before it is saved:", () => {
     }
   })
 
-  testInWorld("an answer without offers is unreadable", () => {
+  testInWorld("rejects an answer without offers as unreadable", () => {
     const none = prompt("none", { kind: "offers", offers: [] })
     return {
       ...carriers(none),
@@ -155,7 +155,7 @@ describe("an offer is checked before it is saved:", () => {
     }
   })
 
-  testInWorld("its text is cut to length without markup and control characters, and its times are in UTC", () => {
+  testInWorld("cuts text to length, removes markup and control characters, and converts times to UTC", () => {
     const dirty = "<b>Best</b>\u0000 price\u001b[31m<script>x"
     const long = `${"a".repeat(499)}\u{1F600}`
     const texts = prompt(
@@ -236,7 +236,7 @@ describe("a carrier's questions", () => {
   const questions = Array.from({ length: 2_000 }, (_, i) => ({ path: `application.f${i}`, label: "?".repeat(2_000) }))
   const asking = prompt("asking", { kind: "question", questions })
   testInWorld(
-    "are limited to twenty, and their text is cut to length",
+    "are limited to 20, and their text is cut to length",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -281,20 +281,23 @@ describe("several offers from one carrier", () => {
     }
   })
 
-  testInWorld("from forty carriers that answer concurrently are all recorded, one version after another", () => {
-    const many = Array.from({ length: 40 }, (_, i) => prompt(`carrier-${i}`))
-    return {
-      ...carriers(...many),
-      body: Effect.gen(function* () {
-        yield* work
-        const { id } = yield* start({}, live)
-        yield* pass(10)
-        const { quote_request, quotes } = yield* read(id, live)
-        assert.lengthOf(quotes, 40)
-        assert.strictEqual(quote_request.version, 42)
-        assert.strictEqual(quote_request.status_details.reason, "quotes_ready")
-        for (const { asks } of many) assert.lengthOf(asks, 1)
-      })
+  testInWorld(
+    "from forty carriers that answer concurrently are all recorded, each in its own version of the request",
+    () => {
+      const many = Array.from({ length: 40 }, (_, i) => prompt(`carrier-${i}`))
+      return {
+        ...carriers(...many),
+        body: Effect.gen(function* () {
+          yield* work
+          const { id } = yield* start({}, live)
+          yield* pass(10)
+          const { quote_request, quotes } = yield* read(id, live)
+          assert.lengthOf(quotes, 40)
+          assert.strictEqual(quote_request.version, 42)
+          assert.strictEqual(quote_request.status_details.reason, "quotes_ready")
+          for (const { asks } of many) assert.lengthOf(asks, 1)
+        })
+      }
     }
-  })
+  )
 })

@@ -61,7 +61,7 @@ describe("a carrier that is polled", () => {
     }
   })
 
-  testInWorld("may fail a poll: the accepted ask is polled again", () => {
+  testInWorld("is polled again for the accepted ask if a poll fails", () => {
     let polls = 0
     const shaky = prompt(
       "shaky",
@@ -93,7 +93,7 @@ const hear = (carrierId: string, ...[ref, reply, genuine]: Parameters<typeof cal
   Effect.flatMap(Asking, (asking) => asking.callback(carrierId, callbackOf(ref, reply, genuine)))
 
 describe("a carrier that calls back", () => {
-  testInWorld("is accepted if its callback is genuine, and a repeat changes nothing", () => {
+  testInWorld("delivers its answer with a genuine callback, and a repeated callback changes nothing", () => {
     const scripted = callingBack("calls")
     const other = callingBack("other")
     return {
@@ -115,7 +115,7 @@ describe("a carrier that calls back", () => {
     }
   })
 
-  testInWorld("has a forged callback, an unknown reference and another carrier's ask refused", () => {
+  testInWorld("is refused if its callback is forged, has an unknown reference, or is for another carrier's ask", () => {
     const scripted = callingBack("calls")
     const other = callingBack("other")
     return {
@@ -157,7 +157,7 @@ describe("a carrier that calls back", () => {
     }
   })
 
-  testInWorld("has the callback refused if the adapter cannot read it", () => {
+  testInWorld("is refused if the adapter cannot read its callback", () => {
     const scripted = callingBack("calls", {
       rest: {
         callback: () => {
@@ -175,7 +175,7 @@ describe("a carrier that calls back", () => {
     }
   })
 
-  testInWorld("is recorded once, however many copies of its callback arrive concurrently", () => {
+  testInWorld("has its answer recorded once, however many copies of its callback arrive concurrently", () => {
     const scripted = callingBack("calls")
     const others = Array.from({ length: 5 }, (_, i) => callingBack(`other-${i}`))
     return {
@@ -244,7 +244,7 @@ describe("an ask that a host leaves unfinished", () => {
     const scripted = prompt("careful", offers(), { idempotent: false })
     let reads = 0
     testInWorld(
-      `is made later if it ${what}`,
+      `is sent later if it ${what}`,
       Effect.gen(function* () {
         reads = 0
         const { id } = yield* start({}, live)
@@ -266,7 +266,7 @@ describe("an ask that a host leaves unfinished", () => {
     )
   }
 
-  testInWorld("is recorded before it is made, and not repeated by another host after the first host has died", () => {
+  testInWorld("is recorded before it is sent, and not repeated by another host if the first host dies", () => {
     const scripted = forgetful("gone", false)
     return {
       ...carriers(scripted),
@@ -284,7 +284,7 @@ describe("an ask that a host leaves unfinished", () => {
     }
   })
 
-  testInWorld("is released by a host that stops gracefully, without waiting for a lease", () => {
+  testInWorld("is released by a host that stops gracefully, so that no other host waits for the lease", () => {
     const scripted = forgetful("stopped", false)
     return {
       ...carriers(scripted),
@@ -304,7 +304,7 @@ describe("an ask that a host leaves unfinished", () => {
     }
   })
 
-  testInWorld("is avoided by a host that stops gracefully, which waits five seconds for answers", () => {
+  testInWorld("is rare if the host stops gracefully, because the host waits five seconds for answers", () => {
     const scripted = slow("slow", 3_000, offers(), { idempotent: false })
     return {
       ...carriers(scripted),

@@ -64,7 +64,7 @@ describe("a quote", () => {
 
   for (const line of lineNames) {
     testInWorld(
-      `${line}: reads as expired from the moment it expires, exactly as it will be stored`,
+      `for ${line} reads as expired from the moment it expires, exactly as it will be stored`,
       Effect.gen(function* () {
         const { first } = yield* quoted({ line, scenario: "quote_expires_soon" })
         const leftMs = Date.parse(first.availability.expires_at ?? "") - Date.parse("2026-11-20T12:01:00.000Z")
@@ -119,7 +119,7 @@ describe("a quote", () => {
 
   for (const version of [0, -1, 1.5]) {
     testInWorld(
-      `is not read at version ${version}, which is rejected as invalid instead of not found`,
+      `rejects version ${version} as invalid, not as not found`,
       Effect.gen(function* () {
         const { first } = yield* quoted()
         const error = yield* refusal(getQuote(first.id, version))
@@ -129,7 +129,7 @@ describe("a quote", () => {
   }
 
   testInWorld(
-    "has version 2 after a price update at 600 seconds, with a 4.5 % higher premium and actions for that version",
+    "has version 2 after a price update at 600 seconds, with a 4.5% higher premium and actions for that version",
     Effect.gen(function* () {
       const { first } = yield* quoted({ line: "personal_auto", scenario: "price_update" })
       yield* advance(539)
@@ -181,7 +181,7 @@ const seen = Effect.fnUntraced(function* (token: string) {
 
 const unknown = "404 Unknown link"
 
-describe("the link to a carrier", () => {
+describe("a quote's link to its carrier", () => {
   testInWorld(
     "opens a sandbox page while the quote is active, and later explains why it no longer works",
     Effect.gen(function* () {
@@ -220,7 +220,7 @@ describe("the link to a carrier", () => {
     })
   )
 
-  testInWorld("is in no quote before the host knows its own address", () => {
+  testInWorld("appears in no quote before the host knows its own address", () => {
     const address = Deferred.makeUnsafe<string>()
     return {
       public_url: Deferred.await(address),
@@ -240,7 +240,7 @@ describe("the link to a carrier", () => {
     }
   })
 
-  testInWorld("redirects to the carrier in live, without facts in our URL; an offer without a page has no link", () => {
+  testInWorld("redirects to the carrier in live, and contains no facts; an offer without a page has no link", () => {
     const handoff_url = "https://carrier.example/offers/1?token=x"
     const scripted = prompt("prompt", offers(offer({ handoff_url }), offer({ offer_ref: "offer-2" })))
     return {

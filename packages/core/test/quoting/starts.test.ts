@@ -86,7 +86,7 @@ describe("a request_key", () => {
   )
 
   testInWorld(
-    "belongs to the workspace for server keys, and to the key itself for platform and widget keys",
+    "is scoped to the workspace for server keys, and to the key itself for platform and widget keys",
     Effect.gen(function* () {
       const input = startOf()
       const started = new Set<string>()
@@ -122,11 +122,11 @@ describe("a request_key", () => {
   )
 })
 
-describe("all wrong fields are reported in one response,", () => {
+describe("a start call reports all wrong fields in one response", () => {
   const wrong = { ...smallest.personal_auto, garaging_address: { state: "TX", zip: "10001" } }
 
   testInWorld(
-    "in consents, scenario and facts",
+    "whether they are in consents, scenario or facts",
     Effect.gen(function* () {
       const error = yield* refusal(
         start({
@@ -144,7 +144,7 @@ describe("all wrong fields are reported in one response,", () => {
   )
 
   testInWorld(
-    "even if some are wrong in form and others in meaning",
+    "even if some have a wrong form and others a wrong meaning",
     Effect.gen(function* () {
       const error = yield* refusal(
         startWith({
@@ -183,7 +183,7 @@ describe("all wrong fields are reported in one response,", () => {
     })
   )
 
-  testInWorld("and missing facts are requested only if nothing is wrong, before any carrier is asked", () => {
+  testInWorld("and requests missing facts only if no field is wrong, before any carrier is asked", () => {
     const scripted = prompt("prompt")
     return {
       carriers: [scripted.adapter],
