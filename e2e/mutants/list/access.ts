@@ -106,7 +106,10 @@ export const access = inPackage("core")({
       name: "a refused test counts",
       from: "for (const { count, units } of charges) counts.add(count, -units)",
       to: "for (const { count } of charges) counts.add(count, 0)",
-      found_by: test("packages/core/test/webhooks/testsAndReplays.test.ts", "count only if they were queued")
+      found_by: test(
+        "packages/core/test/webhooks/testsAndReplays.test.ts",
+        "count toward the limit only if they were queued"
+      )
     }
   ],
   "calls/IdempotentCalls.ts": [

@@ -71,7 +71,10 @@ export const events = inPackage("core")({
       name: "only the newest secret signs",
       from: "const secrets = Endpoint.validSecrets(subscription, at)",
       to: "const secrets = Endpoint.validSecrets(subscription, at).slice(0, 1)",
-      found_by: test(rotation, "returns the new secret once, and both secrets sign for a day of workspace time")
+      found_by: test(
+        rotation,
+        "returns the new secret once, and both secrets sign deliveries for a day of workspace time"
+      )
     }
   ],
   "consuming/Dispatcher.ts": [
@@ -110,7 +113,10 @@ export const events = inPackage("core")({
       name: "a secret signs at the moment it expires",
       from: "expires_at === null || at < expires_at)",
       to: "expires_at === null || at <= expires_at)",
-      found_by: test(rotation, "returns the new secret once, and both secrets sign for a day of workspace time")
+      found_by: test(
+        rotation,
+        "returns the new secret once, and both secrets sign deliveries for a day of workspace time"
+      )
     }
   ],
   "webhooks/WebhookSender.ts": [
@@ -118,7 +124,7 @@ export const events = inPackage("core")({
       name: "a redirect confirms a webhook",
       from: "status >= 200 && status < 300",
       to: "status >= 200 && status < 400",
-      found_by: test(delivering, "is a failure, whose code is recorded")
+      found_by: test(delivering, "is scheduled for a retry")
     }
   ],
   "webhooks/Signature.ts": [
@@ -128,7 +134,7 @@ export const events = inPackage("core")({
       to: "if (!(ageSeconds <= tolerance + 60))",
       found_by: test(
         "packages/core/test/webhooks/signature.test.ts",
-        "accepts a difference of five minutes in either direction, and not a second more"
+        "accepts a timestamp up to five minutes off in either direction, and not a second more"
       )
     }
   ],

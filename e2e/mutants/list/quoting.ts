@@ -81,10 +81,7 @@ export const quoting = inPackage("core")({
       name: "an outdated request after a conflict",
       from: "      known = null\n",
       to: "",
-      found_by: test(
-        asking,
-        "does not retry an ask after a decline or a refusal, or if the carrier is not idempotent"
-      )
+      found_by: test(asking, "does not retry an ask after a decline or a refusal, or if the carrier is not idempotent")
     },
     {
       name: "an exchange is recorded after its facts were erased",

@@ -29,7 +29,7 @@ export const running = inPackage("core")({
       to: "if (isDone || job.ordered) return Effect.void",
       found_by: test(
         "packages/core/test/runner/runner.test.ts",
-        "wait for the first job if its handler has crashed, and no other job runs before it"
+        "wait until the first job has been retried if its handler crashes"
       )
     }
   ],
@@ -38,7 +38,7 @@ export const running = inPackage("core")({
       name: "retention stops after one batch",
       from: "if ((erased.records[kind] ?? 0) < batch) return",
       to: "return",
-      found_by: test(retention, "sweeps every workspace every hour, even if there is more than one batch")
+      found_by: test(retention, "sweeps all workspaces every hour, even if they need more than one batch")
     },
     {
       name: "what is kept in real time is erased in workspace time",

@@ -51,7 +51,7 @@ describe("a premium", () => {
     assert.strictEqual(premium("renters", changes, { ...reference.renters, billing_preference: "pay_in_full" }), 9_000)
   })
 
-  it("uses the table entry for a listed ZIP code, and the default for all others", () => {
+  it("uses the table entry for a listed ZIP code, and the default for any other", () => {
     const table = (by: string, values: object) => ({ factors: [{ name: "zip", by, values, otherwise: 2 }] })
     assert.strictEqual(premium("renters", table("zip", { "10001": 1.5 })), 15_000)
     assert.strictEqual(premium("renters", table("zip3", { "100": 1.25 })), 12_500)
@@ -64,7 +64,7 @@ describe("a premium", () => {
     assert.strictEqual(premium("pet", { minimum_cents: 25_000 }, pets), 25_000)
   })
 
-  it("includes fees in lines whose premiums include them", () => {
+  it("includes fees only in lines whose premiums include them", () => {
     const fees = [{ code: "policy_fee", cents: 700 }]
     assert.strictEqual(premium("renters", { fees }), 10_700)
     assert.strictEqual(premium("pet", { fees }), 10_000)

@@ -326,18 +326,18 @@ describe("the check of a rate plan finds", () => {
     assert.include(found?.message, message, JSON.stringify(faults))
   })
 
-  it("a review date after a given date", () => {
+  it("a review date that is later than the given date", () => {
     assert.deepStrictEqual(RatePlan.check(example, { today: "2026-11-19" }), [
       { path: "reviewed_on", message: "Must not be in the future." }
     ])
     assert.deepStrictEqual(RatePlan.check(example, { today: "2026-11-20" }), [])
   })
 
-  it.each([null, 7, "plan", [], [example]])("that %j is not a plan", (input) => {
+  it.each([null, 7, "plan", [], [example]])("that %j is not a rate plan", (input) => {
     assert.isNotEmpty(RatePlan.check(input))
   })
 
-  it("at most a hundred faults, and reports how many more there are", () => {
+  it("at most a hundred faults, and counts the rest", () => {
     const rule = { reason: "prior_claims", when: [{ by: "none", above: 1 }] }
     const faults = RatePlan.check({ ...example, underwriting: Array.from({ length: 150 }, () => rule) })
     assert.lengthOf(faults, 101)

@@ -25,7 +25,7 @@ describe("a carrier made of a rate plan", () => {
     assert.isUndefined(carrier.simulation)
   })
 
-  it("offers the plan's price, for as long as the plan says, with its page", () => {
+  it("offers the plan's price, valid for as long as the plan says, with the plan's page", () => {
     const reply = ask(carrier, { dwelling: inTexas })
     const [offer] = reply.kind === "offers" ? reply.offers : []
     assert.strictEqual(offer?.premium?.amount_minor, Math.round(17_800 * 1.04 * 1.125) + 500)
@@ -40,7 +40,7 @@ describe("a carrier made of a rate plan", () => {
     assert.strictEqual(covers.find(({ code }) => code === "loss_of_use")?.limit?.amount_minor, 600_000)
   })
 
-  it("has no page if the plan has no page", () => {
+  it("offers no page if the plan has no page", () => {
     const reply = ask(ratePlanCarrier(Struct.omit(example, ["handoff"])))
     assert.isNull(reply.kind === "offers" ? reply.offers[0]?.handoff_url : undefined)
   })
@@ -87,7 +87,7 @@ describe("a carrier made of a rate plan", () => {
     assert.deepStrictEqual(ask(dear, much), { kind: "declined", reason: "risk_outside_guidelines" })
   })
 
-  it("gives the same answer to a refresh, and recognizes only its own offers", () => {
+  it("refreshes an offer at the same price, and recognizes only its own offers", () => {
     const first = askFor("renters", reference.renters)
     const reply = Effect.runSync(carrier.ask(first))
     const [offer] = reply.kind === "offers" ? reply.offers : []

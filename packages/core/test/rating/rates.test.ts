@@ -138,10 +138,10 @@ describe("prices", () => {
   })
 })
 
-describe("prices in every state", () => {
+describe("prices for a clean risk", () => {
   for (const state of servedStates) {
     const figures = stateOf(state)
-    it(`${state}: are realistic for a clean risk`, () => {
+    it(`are realistic in ${state}`, () => {
       for (const usd of yearly("personal_auto", auto({ garaging_address: { state, zip: zipOf(state) } }))) {
         assert.isTrue(usd >= figures.auto_plausible_usd[0] && usd <= figures.auto_plausible_usd[1], `car ${usd}`)
       }
@@ -163,7 +163,7 @@ describe("prices in every state", () => {
       }
     })
   }
-  it("exist for all 51 states", () => {
+  it("exist in all 50 states and DC", () => {
     assert.lengthOf(servedStates, 51)
   })
 })
@@ -200,7 +200,7 @@ describe("car policy coverages", () => {
     assert.isTrue(item({ coverage, garaging_address: { state: "NY", zip: "10001" } }, uninsured)?.included)
   })
 
-  it("never have higher uninsured motorist limits than injury limits", () => {
+  it("never have uninsured motorist limits that exceed the injury limits", () => {
     const limits = {
       bodily_injury_per_person_usd: 30_000,
       bodily_injury_per_accident_usd: 60_000,
@@ -210,7 +210,7 @@ describe("car policy coverages", () => {
     assert.strictEqual(item({ coverage: limits }, code)?.limit?.amount_minor, 6_000_000)
   })
 
-  it("for a vehicle known only by its VIN are priced as for a standard car, which is reported", () => {
+  it("for a vehicle known only by its VIN are priced like a standard car's, which is reported", () => {
     const { assumptions } = rated({ vehicles: [{ vin: "1HGCM82633A004352" }] })
     assert.deepStrictEqual(
       assumptions.map((assumption) => assumption.path),
@@ -219,7 +219,7 @@ describe("car policy coverages", () => {
   })
 })
 
-describe("segments and steps", () => {
+describe("rating factors", () => {
   it.each([
     ["Honda", "Accord", "standard"],
     ["Honda", "Civic", "standard"],
@@ -233,7 +233,7 @@ describe("segments and steps", () => {
     ["Tesla", "Model Y", "electric"],
     ["Toyota", "Corolla LE", "economy"],
     ["Yugo", "GV", "standard"]
-  ])("%s %s is %s", (make, model, segment) => {
+  ])("put %s %s in the %s segment", (make, model, segment) => {
     assert.strictEqual(segmentOf(make, model), segment)
   })
 

@@ -18,7 +18,7 @@ describe("the plans that ship", () => {
     }
   )
 
-  it("have every state in every table, because scenarios ask in all states", () => {
+  it("list every state in every table, because scenarios ask in all states", () => {
     for (const plan of fictionalPlans()) {
       const faults = RatePlan.check({ ...plan, states: servedStates })
       assert.deepStrictEqual(faults, [], plan.product)
@@ -50,7 +50,7 @@ describe("the JSON Schema of rate plans", () => {
 describe("a line's variables", () => {
   const applications: { readonly [L in StandardLineName]: unknown } = reference
 
-  it.each(lineNames)("%s: match the line's application", (line) => {
+  it.each(lineNames)("for %s match the line's application", (line) => {
     const rating = ratings.get(line)
     const risk = rating?.riskOf(assumed(line, applications[line]), {}, today)
     const names = (...scopes: ReadonlyArray<object>) => scopes.flatMap((scope) => Object.keys(scope)).sort()

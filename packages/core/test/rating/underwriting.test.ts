@@ -145,7 +145,7 @@ describe("a pet insurer declines", () => {
     )
   })
 
-  it("no pet for its age at whiskerwell, which covers old pets for accidents only and says so", () => {
+  it("no pet because of its age at whiskerwell, which offers older pets an accident-only policy and says so", () => {
     const plan = planOf("sbx_whiskerwell", "pet")
     const old = priced(plan, { line: "pet", facts: petFacts(pet({ age_years: 14 })) }, today)
     const accident = priced(plan, { line: "pet", facts: petFacts(pet({ age_years: 14 }, "accident_only")) }, today)
@@ -163,7 +163,7 @@ describe("every carrier", () => {
     [1, null],
     [60, null],
     [61, "start_date_out_of_range"]
-  ])("treats a start %i days ahead as %s", (days, expected) => {
+  ])("treats a policy start %i days ahead as %s", (days, expected) => {
     const effective_date = addDays(today, days)
     const auto = { ...autoFacts(reference.personal_auto), effective_date }
     const renters = { ...rentersFacts(reference.renters), effective_date }
@@ -174,7 +174,7 @@ describe("every carrier", () => {
   })
 })
 
-describe("states", () => {
+describe("the states", () => {
   const without = (leftOut: ReadonlyArray<string>) => servedStates.filter((state) => !leftOut.includes(state))
 
   it("are all served except those that a carrier excludes", () => {
@@ -184,7 +184,7 @@ describe("states", () => {
     assert.lengthOf(servedBy("sbx_harborline", "renters"), 51)
   })
 
-  it("each have at least two carriers that quote a clean risk without credit information", () => {
+  it("each have at least two carriers that quote a clean risk without using credit information", () => {
     const clean = {
       personal_auto: autoIds.filter(
         (id) => id !== "sbx_meridian" && declineAuto(id, autoFacts(reference.personal_auto), today) === null

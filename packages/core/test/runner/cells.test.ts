@@ -44,8 +44,8 @@ const twoCells = () => {
   return { state, swept, around }
 }
 
-describe("while a cell is lost,", () => {
-  testInWorld("old data in other cells is erased, and in the lost cell as soon as it is back", () => {
+describe("while a cell is unavailable,", () => {
+  testInWorld("old data is erased in the other cells, and in the lost cell once it is back", () => {
     const { around, state, swept } = twoCells()
     return {
       around,

@@ -69,7 +69,7 @@ describe("a runner", () => {
     { ...distant, carriers }
   )
 
-  testInWorld("claims once for due work, and again after a hint", () => {
+  testInWorld("claims due work once, and again only after a hint", () => {
     let claims = 0
     return {
       around: (storage) => ({

@@ -130,7 +130,7 @@ describe("retention", () => {
   )
 
   testInWorld(
-    "sweeps every workspace every hour, even if there is more than one batch",
+    "sweeps all workspaces every hour, even if they need more than one batch",
     Effect.gen(function* () {
       const live = { environment: "live" } as const
       for (let i = 0; i < 1_100; i++) yield* start({}, live)
@@ -148,7 +148,7 @@ describe("retention", () => {
   )
 
   testInWorld(
-    "sweeps each workspace once an hour, on one host",
+    "sweeps each workspace once an hour, on only one of several hosts",
     Effect.gen(function* () {
       const { forever } = yield* Retention
       for (let host = 0; host < 3; host++) yield* Effect.forkScoped(forever)

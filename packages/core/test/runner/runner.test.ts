@@ -102,7 +102,7 @@ describe("a job whose handler crashes", () => {
   )
 
   testInWorld(
-    "blocks an advance of its sandbox until it is abandoned, and then the remaining jobs run in order",
+    "blocks its sandbox's advance until it is abandoned, and then the remaining jobs run in order",
     Effect.gen(function* () {
       poison.tries = 0
       const bad = yield* start()
@@ -130,7 +130,7 @@ describe("a job whose handler crashes", () => {
 
 describe("ordered jobs with the same due time", () => {
   testInWorld(
-    "wait for the first job if its handler has crashed, and no other job runs before it",
+    "wait until the first job has been retried if its handler crashes",
     Effect.gen(function* () {
       poison.tries = 0
       const starts = yield* Effect.forEach([1, 2, 3], () => start())
@@ -156,7 +156,7 @@ describe("ordered jobs with the same due time", () => {
 
 describe("a runner", () => {
   testInWorld(
-    "runs due jobs and the jobs they create, and reports when more work is due",
+    "runs due jobs and the jobs they create, and reports when the next work is due",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
       const runner = yield* Runner
@@ -169,7 +169,7 @@ describe("a runner", () => {
   )
 
   testInWorld(
-    "runs no job twice if other runners join",
+    "runs no job twice while other runners run jobs concurrently",
     Effect.gen(function* () {
       yield* Effect.all([work, work, work])
       const started = yield* Effect.forEach(
@@ -282,7 +282,7 @@ describe("a runner", () => {
   )
 
   testInWorld(
-    "that can claim but not commit, as with a full disk, retries less and less often and abandons no job",
+    "that can claim jobs but not commit, as with a full disk, retries less and less often and abandons no job",
     Effect.gen(function* () {
       full.refused = 0
       const { id } = yield* start({}, live)

@@ -83,7 +83,7 @@ const play = (steps: ReadonlyArray<Step>, around: (storage: Storage["Service"]) 
   }).pipe(Effect.provide(world({ around })), Effect.scoped)
 
 describe("an advance that runs jobs ahead of the clock", () => {
-  it.effect("leaves the same feed and requests as running one job after another, in any sandbox", () =>
+  it.effect("produces the same feed and requests as running one job after another, in any sandbox", () =>
     Effect.gen(function* () {
       const sandboxes = fc.sample(fc.array(step, { minLength: 3, maxLength: 40 }), { numRuns: 25, seed: 11 })
       for (const steps of sandboxes) {
@@ -93,7 +93,7 @@ describe("an advance that runs jobs ahead of the clock", () => {
     })
   )
 
-  it.effect("takes at most a fifth of the changes and claims, with a hundred open requests", () =>
+  it.effect("needs at most a fifth of the changes and claims, with a hundred open requests", () =>
     Effect.gen(function* () {
       const steps = Array.from(
         { length: 100 },

@@ -54,7 +54,7 @@ describe("a start call", () => {
   )
 
   testInWorld(
-    "is checked at that time: a date that was today has passed, and a date that was too far ahead is valid",
+    "is checked at the time to which another host has moved the clock, against both past dates and dates too far ahead",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       yield* startingIn(0)
@@ -88,7 +88,7 @@ describe("a start call", () => {
   )
 
   testInWorld(
-    "reads nothing about its workspace unless the workspace has changed",
+    "does not read its workspace unless the workspace has changed",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       yield* start()
@@ -122,7 +122,7 @@ const racing = (storage: Storage["Service"]): Storage["Service"] => ({
     })
 })
 
-describe("a start with repeated conflicts", () => {
+describe("a start call with repeated conflicts", () => {
   testInWorld(
     "uses the workspace's final state, not an intermediate one",
     Effect.gen(function* () {
@@ -156,7 +156,7 @@ describe("a live workspace", () => {
   )
 
   testInWorld(
-    "is read once",
+    "is read from storage only once",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
       reads.count = 0

@@ -37,7 +37,7 @@ const slowStart = (afterMs: number) =>
 
 describe("a call", () => {
   testInWorld(
-    "happens at the workspace time at which its body has arrived",
+    "happens at the workspace time at which its body arrives",
     Effect.gen(function* () {
       const slow = yield* Effect.forkChild(slowStart(5_000))
       yield* TestClock.adjust(0)
@@ -63,7 +63,7 @@ describe("an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "for a reset is remembered after later resets",
+    "for a reset is remembered even after later resets",
     Effect.gen(function* () {
       const first = yield* reset({ idempotency_key: "first" })
       yield* reset({ idempotency_key: "second" })
@@ -90,7 +90,7 @@ describe("an operation without fields", () => {
 
 describe("a reset", () => {
   testInWorld(
-    "wakes reads that wait for removed requests",
+    "wakes up reads that wait for removed requests",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       const waiting = yield* Effect.forkChild(refusal(read(id, {}, { wait_seconds: 20 })))
@@ -114,7 +114,7 @@ describe("wrong fields", () => {
   )
 
   testInWorld(
-    "in a list include dates that do not exist",
+    "include dates that do not exist, even in a list",
     Effect.gen(function* () {
       const { call } = yield* World
       const input = { created_after: "2026-02-30T00:00:00Z", updated_since: "2026-01-01T24:00:00Z" }

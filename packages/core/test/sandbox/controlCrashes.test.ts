@@ -30,7 +30,7 @@ const at = <A, E, R>(test: Effect.Effect<A, E, R>) => Effect.andThen(TestClock.s
 const on = <A>(host: Hosts.Host, call: Parameters<typeof host.ask<A>>[0]) =>
   Effect.flatMap(ending(host.ask(call)), (answer) => Option.getOrThrow(answer))
 
-describe("a host that pauses during a control and continues after another host has answered a repeat", () => {
+describe("a host that pauses during a sandbox control and continues after another host has answered the retry", () => {
   it.effect("erases nothing that was created after the reset", () =>
     Effect.gen(function* () {
       const { strike, arm, isOver } = striking("erase", "pauses before", 1)

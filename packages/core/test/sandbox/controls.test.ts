@@ -69,7 +69,7 @@ describe("a control with an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "is refused with wait while it is still running",
+    "is refused with `wait` while the first call is still running",
     Effect.gen(function* () {
       yield* Effect.forEach(Array.from({ length: 50 }), () => start({ line: "personal_auto" }))
       const all = yield* Effect.forEach(Array.from({ length: 20 }), () => Effect.result(advance(60, once)), {
@@ -101,7 +101,7 @@ describe("a control with an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "needs a key of 1 to 255 visible ASCII characters",
+    "requires a key of 1 to 255 visible ASCII characters",
     Effect.gen(function* () {
       for (const wrong of [null, "", " ", "a b", "ü", "k".repeat(256), "a\n"]) {
         const error = yield* refusal(advanceWith(wrong))
@@ -113,7 +113,7 @@ describe("a control with an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "stores nothing if it was refused: the key is free for a different body",
+    "stores nothing if it is refused, so that the key can be used with a different body",
     Effect.gen(function* () {
       assert.strictEqual((yield* refusal(select("no_such", once)))._tag, "invalid_input")
       assert.strictEqual((yield* refusal(advance(0, once)))._tag, "invalid_input")
@@ -123,7 +123,7 @@ describe("a control with an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "is remembered for a day of workspace time and longer",
+    "is remembered for more than a day of workspace time",
     Effect.gen(function* () {
       yield* select("zero_quotes", once)
       yield* advance(86_400 * 2)
@@ -190,7 +190,7 @@ describe("reset", () => {
   )
 
   testInWorld(
-    "does not touch live",
+    "does not affect live",
     Effect.gen(function* () {
       const { id } = yield* start({}, { environment: "live" })
       yield* reset()
@@ -199,7 +199,7 @@ describe("reset", () => {
   )
 
   testInWorld(
-    "leaves nothing from before the reset, even while a runner is working",
+    "leaves nothing from before the reset, even while a runner is running jobs",
     Effect.gen(function* () {
       yield* work
       for (let round = 1; round <= 5; round++) {
@@ -220,7 +220,7 @@ describe("reset", () => {
 
 describe("the sandbox's scenarios", () => {
   testInWorld(
-    "are listed with their lines, and an unknown scenario is rejected with all names",
+    "are listed with their lines, and the refusal of an unknown scenario lists all names",
     Effect.gen(function* () {
       const { call } = yield* World
       const { scenario_catalog_version, scenarios } = yield* call(operations.listSandboxScenarios, {})

@@ -67,7 +67,7 @@ describe("an advance that was interrupted and never repeated", () => {
   }
 })
 
-describe("hosts that crash, pause and lose storage while two callers advance a clock", () => {
+describe("hosts that crash, pause and lose storage while two callers advance the clock", () => {
   for (let seed = 1; seed <= 12; seed++) {
     it.effect(
       `set the clock to the sum of the advances, and deliver every event: seed ${seed}`,
@@ -150,9 +150,9 @@ const overtaking = (storage: Storage["Service"]): Storage["Service"] => {
   }
 }
 
-describe("an advance that another host overtakes", () => {
+describe("an advance overtaken by another host's advance", () => {
   testInWorld(
-    "skips no due work: events happen when the clock reaches their time",
+    "skips no due work, and events happen when the clock reaches their time",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       overtaken.other = elsewhere(advance(60))
@@ -201,7 +201,7 @@ const joining = (storage: Storage["Service"]): Storage["Service"] => {
 
 describe("an advance that runs jobs ahead of the clock", () => {
   testInWorld(
-    "overtakes no request that another host starts in the meantime",
+    "does not overtake a request that another host starts in the meantime",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       joined.other = elsewhere(start({ line: "personal_auto", scenario: "quotes_ready" }))

@@ -16,7 +16,7 @@ const meridian = all.find(({ carrier }) => carrier.id === "sbx_meridian")
 const bluefern = all.find(({ carrier }) => carrier.id === "sbx_bluefern")
 
 describe("the fictional carriers", () => {
-  it("have names", () => {
+  it("have the expected names, lines, states and modes", () => {
     assert.deepStrictEqual(
       all.map(({ carrier, lines: offered }) => [carrier.id, carrier.name, Object.keys(offered).join()]),
       [
@@ -45,7 +45,7 @@ describe("the fictional carriers", () => {
     assert.strictEqual(bluefern?.lines.personal_auto?.mode, "poll")
   })
 
-  it("return the sample offer", () => {
+  it("return the expected offer for the reference application", () => {
     const pinecrest = all.find(({ carrier }) => carrier.id === "sbx_pinecrest")
     const ask = askFor("personal_auto", reference.personal_auto)
     const reply = pinecrest === undefined ? undefined : Effect.runSync(pinecrest.ask({ ...ask, now: ask.now + 4_000 }))

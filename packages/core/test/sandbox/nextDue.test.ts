@@ -70,7 +70,7 @@ describe("the next due step", () => {
 
   for (const scenario of namesOf("renters")) {
     testInWorld(
-      `${scenario}: is reached by each step, and all steps leave the same feed as one long advance`,
+      `in ${scenario} is reached by each advance to it, and all these advances leave the same feed as one long advance`,
       Effect.gen(function* () {
         yield* Effect.exit(start({ scenario }))
         for (const { after, at, what } of yield* moveToEnd) {

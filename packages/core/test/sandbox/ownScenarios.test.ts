@@ -89,7 +89,7 @@ describe("your own carriers in a sandbox", () => {
 
   const raising = three()
   testInWorld(
-    "raise the first offer's price in price_update, as a second version, without being asked again",
+    "raise the first offer's price in price_update as a second version, without being asked again",
     Effect.gen(function* () {
       yield* work
       const { quotes } = yield* played("price_update", 15 * minute)
@@ -131,7 +131,7 @@ describe("your own carriers in a sandbox", () => {
   )
 
   testInWorld(
-    "make offers with the scenario's content",
+    "make offers with the scenario's expiry times, prices and unknown values",
     Effect.gen(function* () {
       yield* work
       const soon = yield* played("quote_expires_soon", 30)

@@ -62,7 +62,7 @@ describe("an advance of the clock", () => {
     }
   })
 
-  test("waits at most as long as an attempt may take", () => {
+  test("waits at most as long as an attempt at an ask may take", () => {
     const never = silent("silent", { attempt_timeout_ms: 5_000, idempotent: false })
     return {
       ...carriers(never),
@@ -109,7 +109,7 @@ describe("an advance of the clock", () => {
     }
   })
 
-  test("stops when a carrier must be asked to refresh its offer, and waits for the answer", () => {
+  test("pauses when a carrier must be asked to refresh its offer, and waits for the answer", () => {
     const refreshed: Array<string> = []
     const refreshes = real(
       "refreshes",
@@ -137,7 +137,7 @@ describe("an advance of the clock", () => {
     }
   })
 
-  test("is refused with `wait` after a while, naming the time left and the carriers, and a retry continues it", () => {
+  test("is refused with `wait` after a while, with the time left and the carriers, and continues when it is retried", () => {
     const polled = real(
       "polled",
       (_, { idempotency_key }) => ({
@@ -165,7 +165,7 @@ describe("an advance of the clock", () => {
     }
   })
 
-  test("logs the carriers that it waits for, the remaining time and its speed, repeatedly while it waits", () => {
+  test("repeatedly logs the carriers that it waits for, the remaining time and its speed", () => {
     const takesItsTime = slow("slow", 14_000)
     return {
       ...carriers(takesItsTime),

@@ -75,7 +75,7 @@ const calls: {
   feedback: [writes("feedback"), () => sendFeedback]
 }
 
-describe("a call that a reset overtakes is decided again, at the new clock's time:", () => {
+describe("a call that a reset overtakes is decided again at the reset clock's time:", () => {
   for (const [name, [isMeant, call]] of Object.entries(calls)) {
     const { around, before, isOver } = makeInterruption()
     testWebhooks(
@@ -105,7 +105,7 @@ describe("a call that a reset overtakes is decided again, at the new clock's tim
 describe("a call that an advance overtakes", () => {
   const { around, before, isOver } = makeInterruption()
   testWebhooks(
-    "is stored as first decided",
+    "is stored as it was first decided",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()

@@ -90,7 +90,7 @@ describe("time in a sandbox", () => {
     })
   )
 
-  it.effect("is not changed by a runner in the background", () =>
+  it.effect("has the same effect with a runner in the background", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const alone = yield* telling(everything(advance(hour)))
@@ -101,7 +101,7 @@ describe("time in a sandbox", () => {
   )
 
   testInWorld(
-    "gives every event its due time, in order",
+    "gives every event the time at which it was due, in order",
     Effect.gen(function* () {
       yield* everything(advance(90_000))
       const times = (yield* feed()).map(({ occurred_at }) => occurred_at)
@@ -137,7 +137,7 @@ describe("time in a sandbox", () => {
   })
 
   testInWorld(
-    "adds up two concurrent advances, and both return when all work is done",
+    "adds up concurrent advances, which all return when all work is done",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "personal_auto", scenario: "quotes_ready" })
       const answers = yield* Effect.forEach([10, 10, 40], (seconds) => advance(seconds), { concurrency: "unbounded" })
@@ -148,7 +148,7 @@ describe("time in a sandbox", () => {
   )
 
   testInWorld(
-    "does not pass in an advance before another runner's work is done",
+    "does not advance before another runner's work is done",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({ line: "personal_auto" })
@@ -160,7 +160,7 @@ describe("time in a sandbox", () => {
   )
 
   testInWorld(
-    "is returned by an advance, and stays ahead of real time",
+    "is returned by an advance, and then stays ahead of real time",
     Effect.gen(function* () {
       const first = yield* advance(90)
       assert.deepInclude(first, { control: "advance_time", replay: null, removed: null })
@@ -186,7 +186,7 @@ describe("time in a sandbox", () => {
   }
 
   testInWorld(
-    "returns to real time with a reset during an advance",
+    "returns to real time after a reset during an advance",
     Effect.gen(function* () {
       yield* everything(Effect.void)
       const advancing = yield* Effect.forkChild(advance(hour))

@@ -42,14 +42,14 @@ describe("a stored record's value", () => {
 })
 
 describe("an encoded value", () => {
-  it("is decoded into a copy that the reader may change", () => {
+  it("is decoded into a copy that the reader can mutate", () => {
     const value = { words: ["a"] }
     const decoded = Json.decode(Json.encode(value))
     decoded.words.push("b")
     assert.deepStrictEqual(value, { words: ["a"] })
   })
 
-  it("has the members that were added to it", () => {
+  it("has the members that were added to it later", () => {
     const extended = Json.extend(Json.encode({ a: 1 }), { b: 2 })
     assert.deepStrictEqual(Json.read(extended), { a: 1, b: 2 })
     assert.deepStrictEqual(Json.decode(extended), { a: 1, b: 2 })

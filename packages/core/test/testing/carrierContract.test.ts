@@ -106,7 +106,7 @@ const outage = () => Effect.succeed(Reply.unavailable("carrier_error"))
 const safely = Effect.catchCause(outage)
 
 describe("the carrier contract", () => {
-  it("holds for a correct adapter, and takes no real time although each answer takes seconds", async () => {
+  it("holds for a correct adapter, and takes no real time even though each answer takes seconds", async () => {
     const cases = CarrierContract.cases(acme, { renters: facts }, options)
     assert.deepStrictEqual(
       cases.map(({ name }) => name),
@@ -343,7 +343,7 @@ describe("the carrier contract", () => {
     assert.match(await said(undefined, { ...acme, connection: { api_key: "secret" } }), /^- connection\.api_key: /m)
   })
 
-  it.live("asks once and reports the exchange, without secrets", () =>
+  it.live("asks the carrier once and reports the exchange, without secrets", () =>
     Effect.gen(function* () {
       const { client } = fakeCarrier.make(() => fakeCarrier.json({ ...quoted("Q-1"), api_key: "hidden" }))
       const adapter = { ...acme, redact: ["email"] }

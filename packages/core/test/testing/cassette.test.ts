@@ -186,20 +186,22 @@ describe("a cassette", () => {
       /The answer has more than \d+ characters\. Request/
     ]
   ]
-  it.live.each(unplayable)("cannot be recorded, with advice on what to do, if an answer is %s", ([, body, type, why]) =>
-    Effect.gen(function* () {
-      const answer = () => new Response(body, { headers: { "content-type": type } })
-      const { message } = yield* Effect.flip(get(answer))
-      assert.match(
-        message,
-        /^The answer to GET \/quotes at api\.acme\.example cannot be stored, so the recording could not/
-      )
-      assert.match(message, why)
-      assert.notInclude(message, "Ada")
-    })
+  it.live.each(unplayable)(
+    "cannot be recorded if an answer is %s, and the error says what to do",
+    ([, body, type, why]) =>
+      Effect.gen(function* () {
+        const answer = () => new Response(body, { headers: { "content-type": type } })
+        const { message } = yield* Effect.flip(get(answer))
+        assert.match(
+          message,
+          /^The answer to GET \/quotes at api\.acme\.example cannot be stored, so the recording could not/
+        )
+        assert.match(message, why)
+        assert.notInclude(message, "Ada")
+      })
   )
 
-  it.live("contains text if the adapter allows it, and XML always", () =>
+  it.live("contains text if the adapter allows recording it, and always contains XML", () =>
     Effect.gen(function* () {
       const bodyOf = ({ exchanges }: Cassette.Cassette) => exchanges[0]?.response.body
       const csv = () => new Response("Ada;40", { headers: { "content-type": "text/csv" } })
@@ -210,7 +212,7 @@ describe("a cassette", () => {
     })
   )
 
-  it.live("contains error responses without their pages, and the requests that follow them", () =>
+  it.live("contains error responses without their bodies, and the requests that follow them", () =>
     Effect.gen(function* () {
       const busy = () =>
         new Response("<html>Too busy", { status: 429, headers: { "content-type": "text/html", "retry-after": "0" } })

@@ -59,7 +59,7 @@ describe("the carrier contract with other facts", () => {
     assert.match(message, /^With other facts \(coverage\.personal_property_usd: \d+\): ask throws InvalidMoney at /)
   })
 
-  it("detects the same fault in the next run", async () => {
+  it("detects the same fault again in the next run", async () => {
     assert.strictEqual(await messageOf(caseOf(raw)), await messageOf(caseOf(raw)))
   })
 
@@ -102,7 +102,7 @@ describe("the carrier contract with other facts", () => {
     assert.isNull(await messageOf(caseOf(feed, { cassette: empty })))
   })
 
-  it.effect("sends nothing to the carrier's own sandbox", () =>
+  it.effect("is not run against the carrier's own sandbox", () =>
     Effect.gen(function* () {
       let sent = 0
       const network = HttpClient.transform(answering, (call) => {

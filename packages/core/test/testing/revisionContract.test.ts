@@ -58,7 +58,7 @@ describe("the revision contract", () => {
     ])
   })
 
-  it("rejects paths that callers do not write, and dropped unknown fields", async () => {
+  it("rejects paths that callers do not send, and upgrades that drop unknown fields", async () => {
     const misnamed = await brokenBy(start(swap.upgrade))
     assert.isTrue(misnamed.length > 0)
     const dropping = await brokenBy(
@@ -79,7 +79,7 @@ describe("the revision contract", () => {
     for (const kind of ["quote_request", "quote", "event"]) assert.include(messages[0], `${kind} changes id`)
   })
 
-  it("rejects a renamed field that takes another field's name, whichever it is", async () => {
+  it("rejects renaming a field to another field's name, whichever field it is", async () => {
     const names = ["price", "source", "coverage", "availability", "next_actions", "evidence"]
     await fc.assert(
       fc.asyncProperty(fc.shuffledSubarray(names, { minLength: 2, maxLength: 2 }), async ([newer = "", taken = ""]) => {

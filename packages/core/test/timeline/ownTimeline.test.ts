@@ -16,7 +16,7 @@ const quoting = [prompt("acme", offers()), prompt("other", declined)]
 
 describe("a request's timeline for the organization that started it", () => {
   testRecorded(
-    "matches the operators' timeline without exchanges, on pages of any size",
+    "equals the operators' timeline without exchanges, on pages of any size",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)

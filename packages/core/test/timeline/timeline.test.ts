@@ -100,7 +100,7 @@ describe("a request's timeline", () => {
   )
 
   testInWorld(
-    "finds one request's events among many",
+    "contains only this request's events among many",
     Effect.gen(function* () {
       for (let i = 0; i < 30; i++) yield* start({})
       yield* advance(300)
@@ -214,7 +214,7 @@ describe("a request's timeline", () => {
 
   const many = offers(...Array.from({ length: 10 }, (_, index) => offer({ offer_ref: `offer-${index}` })))
   testRecorded(
-    "reports what a very long timeline omits",
+    "says what is omitted if it is very long",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -227,7 +227,7 @@ describe("a request's timeline", () => {
   )
 
   testInWorld(
-    "is found in any workspace, and unknown ids are rejected",
+    "is found in any workspace, and an unknown id is not found",
     Effect.gen(function* () {
       const other = yield* stranger
       const { id } = yield* start({}, { key: other.live, ...live })

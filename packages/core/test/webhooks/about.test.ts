@@ -216,7 +216,7 @@ describe("a filter by quote request or quote", () => {
   )
 
   testInWorld(
-    "can be followed in the feed: an empty page catches up, and a cursor expires only behind erased events",
+    "can follow the feed: even an empty page moves the cursor forward, and a cursor expires only behind erased events",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
       const { organization } = yield* World
@@ -331,7 +331,7 @@ const compareAll = (steps: ReadonlyArray<Step>, limit: number) =>
     }
   }).pipe(Effect.scoped, Effect.provide(world({ webhooks: endpoints().layer })))
 
-describe("filtered pages of random calls", () => {
+describe("filtered pages of randomly chosen calls", () => {
   it.effect("equal the complete lists, filtered separately", () =>
     Effect.forEach(
       fc.sample(fc.tuple(fc.array(step, { minLength: 3, maxLength: 25 }), fc.constantFrom(1, 3, 100)), {

@@ -62,7 +62,7 @@ describe("the published address cases", () => {
 
   for (const [index, { class: kind, expect, url }] of addresses.cases.entries()) {
     if (expect === "reject_at_connect") continue
-    it(`${index} ${kind}: ${JSON.stringify(url).slice(0, 80)}`, () => {
+    it(`are judged as published: ${index} ${kind} ${JSON.stringify(url).slice(0, 80)}`, () => {
       assert.strictEqual(verdict(url), expected(url, expect))
       // Allowing a host's own machine allows nothing else.
       const isLoopback = kind === "localhost-names" || /127|::1\]|localhost/.test(url)
@@ -70,7 +70,7 @@ describe("the published address cases", () => {
     })
   }
 
-  it("accepts host names, and leaves them to the lookup", () => {
+  it("are accepted if they are host names, which are judged when they are looked up", () => {
     const named = addresses.cases.filter(({ expect, url }) => expect === "reject_at_connect" && URL.canParse(url))
     for (const { url } of named) {
       if (url.includes(" ") || url.includes("<") || url.includes(".test.invalid")) continue
@@ -224,7 +224,7 @@ describe("the host's own addresses", () => {
     own_hosts: ["api.example.com"]
   }
 
-  it("are rejected, as are its names", () => {
+  it("are rejected, as are the host's names", () => {
     assert.strictEqual(judgeAddress("8.8.8.8", own), "refused")
     assert.strictEqual(judgeAddress("8.8.8.9", own), "public")
     assert.strictEqual(judgeAddress("2001:200:0::1", own), "refused")
@@ -232,7 +232,7 @@ describe("the host's own addresses", () => {
     assert.strictEqual(reason("https://api2.example.com/v1/events", own), null)
   })
 
-  it("on loopback stay allowed if the settings allow them", () => {
+  it("on loopback are still allowed if the settings allow loopback", () => {
     const policy = { ...loopback, own_addresses: NetAddress.loopbackAddresses }
     assert.strictEqual(judgeAddress("127.0.0.1", policy), "public")
   })
@@ -266,7 +266,7 @@ const textOf = (value: bigint, width: number): string => {
 
 describe("whole address ranges:", () => {
   for (const network of specialIpv4) {
-    it(`${IpNetwork.format(network)} is rejected, and its neighbors are judged separately`, () => {
+    it(`${IpNetwork.format(network)} is rejected, but the addresses next to it are judged separately`, () => {
       fc.assert(
         fc.property(inside(network), (address) => {
           assert.strictEqual(judgeAddress(address, publicOnly), "refused")
@@ -282,7 +282,7 @@ describe("whole address ranges:", () => {
       }
     })
 
-    it(`${IpNetwork.format(network)} is rejected in every form that contains it`, () => {
+    it(`${IpNetwork.format(network)} is rejected in every form that embeds it`, () => {
       fc.assert(
         fc.property(inside(network), fc.bigInt(0n, (1n << 64n) - 1n), (address, random) => {
           const value = bits(NetAddress.ipFromStringUnsafe(address))
@@ -329,7 +329,7 @@ describe("whole address ranges:", () => {
     )
   })
 
-  it("a DNS64 lookup result counts as the embedded address, a URL never does", () => {
+  it("a DNS64 lookup result counts as the embedded address, but a URL never does", () => {
     const policy: Policy = { ...publicOnly, nat64: true, own_addresses: [NetAddress.ipFromStringUnsafe("8.8.4.4")] }
     fc.assert(
       fc.property(word, (value) => {
@@ -377,7 +377,7 @@ describe("whole address ranges:", () => {
     }
   })
 
-  it("text that is not an address is rejected", () => {
+  it("text that is not an IP address is rejected", () => {
     for (const text of [
       "",
       "example.com",

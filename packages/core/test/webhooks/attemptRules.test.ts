@@ -122,7 +122,7 @@ const withoutVersions = ({ endpoint, deliveries, jobs }: ReturnType<typeof toget
 
 describe("attempts to one endpoint", () => {
   it.prop(
-    "have the same result when applied together or one by one",
+    "have the same result whether applied together or one by one",
     [attempts],
     ([all]) => {
       if (all.length > 0) assert.deepStrictEqual(withoutVersions(together(all)), withoutVersions(oneByOne(all)))
@@ -152,7 +152,7 @@ describe("attempts to one endpoint", () => {
     assert.lengthOf(change.jobs, 1)
   })
 
-  it("have the same result when applied to records or to encoded records", () => {
+  it("have the same result whether applied to records or to encoded records", () => {
     const attempt: Attempt = { delivery: 1, schedule_step: 1, answer: "failed", hours: 1, takes_ms: 5 }
     const [delivery, health] = applyAttempts(start.endpoint, [endedOf(attempt, queued(1))]).writes
     if (delivery === undefined || health === undefined) return assert.fail("Two records are written")
@@ -162,7 +162,7 @@ describe("attempts to one endpoint", () => {
     assert.include(delivery.body, '"status":"retrying"')
   })
 
-  it("turn delivery off in the middle, and cancel the later deliveries", () => {
+  it("can turn delivery off partway, and then cancel the later deliveries", () => {
     const at = (delivery: number, hours: number): Attempt => ({
       delivery,
       schedule_step: 1,

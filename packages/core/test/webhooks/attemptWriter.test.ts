@@ -35,7 +35,7 @@ const slowly = (seen: Array<number>, commitOf: (storage: StorageService, nth: nu
   })
 })
 
-describe("attempt results for one endpoint that arrive at the same time", () => {
+describe("attempt results for one endpoint that arrive concurrently", () => {
   const whole: Array<number> = []
   testWebhooks(
     "are committed together while another commit runs, and otherwise immediately",
@@ -63,7 +63,7 @@ describe("attempt results for one endpoint that arrive at the same time", () => 
 
   const racing: Array<number> = []
   testWebhooks(
-    "stay together if another process has written to the endpoint in the meantime",
+    "are still committed together if another process has written to the endpoint in the meantime",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -118,7 +118,7 @@ describe("attempt results for one endpoint that arrive at the same time", () => 
 
   const taken: Array<number> = []
   testWebhooks(
-    "are committed without the result whose job another host has taken over",
+    "are committed without a result whose job another host has taken over",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -143,7 +143,7 @@ describe("attempt results for one endpoint that arrive at the same time", () => 
   )
 })
 
-describe("the endpoint for a result", () => {
+describe("the endpoint's record for a result", () => {
   const reads = { count: 0 }
   const counting = (storage: StorageService): StorageService => ({
     ...storage,
@@ -154,7 +154,7 @@ describe("the endpoint for a result", () => {
   })
 
   testWebhooks(
-    "is not read while no other process writes to it, and is read again after another process has written to it",
+    "is read again only after another process has written to it",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -200,7 +200,7 @@ describe("the endpoint for a result", () => {
   )
 
   testWebhooks(
-    "is reloaded if another host has disabled it during the attempt: no retry is left",
+    "is reloaded if another host has disabled the subscription during the attempt, so that no retry follows",
     () =>
       Effect.gen(function* () {
         const storage = yield* Storage
@@ -347,7 +347,7 @@ describe("a host that stops while results are committed", () => {
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 
-  it.effect("drops a result that still waits, and commits the others", () =>
+  it.effect("drops a result whose writer is interrupted while waiting, and commits the others", () =>
     Effect.gen(function* () {
       const { gate, commits, log, fibers } = yield* three
       const [first, second, third] = fibers

@@ -33,7 +33,7 @@ describe("a change to a subscription", () => {
     { lookUp: (url) => (url.includes("private") ? "refused" : url.includes("later") ? "unavailable" : "public") }
   )
 
-  testWebhooks("is rejected without a field, and the refusal lists the fields that can be changed", () =>
+  testWebhooks("is rejected if it changes no field, and the refusal lists the fields that can be changed", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const error = yield* refusal(update(id, {}))
@@ -62,7 +62,7 @@ describe("a change to a subscription", () => {
     })
   )
 
-  testWebhooks("is refused for a disabled subscription, while disabling can be repeated", () =>
+  testWebhooks("is refused for a disabled subscription, which can still be disabled again", () =>
     Effect.gen(function* () {
       const made = yield* create()
       const disabled = yield* disable(made.id)
@@ -75,7 +75,7 @@ describe("a change to a subscription", () => {
     })
   )
 
-  testWebhooks("is not found for another organization, and forbidden to widget and platform keys", () =>
+  testWebhooks("returns not_found to another organization, and forbidden to widget and platform keys", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const { sandbox } = yield* stranger
@@ -93,7 +93,7 @@ describe("a change to a subscription", () => {
     })
   )
 
-  testWebhooks("is never dated before the creation, even after a reset moves the clock back", () =>
+  testWebhooks("is never dated before the subscription's creation, even after a reset moves the clock back", () =>
     Effect.gen(function* () {
       yield* advance(86_400)
       const { id, created_at } = yield* create()

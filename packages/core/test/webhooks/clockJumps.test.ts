@@ -67,7 +67,7 @@ for (const [name, script] of Object.entries(scripts)) {
   describe(`an endpoint that ${name}`, () => {
     let smallSteps: unknown
     testWebhooks(
-      "gets deliveries in small steps",
+      "gets the expected deliveries in small clock steps",
       () =>
         Effect.gen(function* () {
           smallSteps = yield* week(inSteps)
@@ -75,7 +75,7 @@ for (const [name, script] of Object.entries(scripts)) {
       script()
     )
     testWebhooks(
-      "gets the same deliveries in one jump",
+      "gets the same deliveries in one jump of the clock",
       () =>
         Effect.gen(function* () {
           assert.deepStrictEqual(yield* week(inOneJump), smallSteps)

@@ -23,7 +23,7 @@ const startWaiting = start({ scenario: "waits_in_queue" })
 
 describe("a host that dies", () => {
   testWebhooks(
-    "between an attempt and its commit causes a second send when its lease has expired, with the same id and bytes",
+    "between an attempt and its commit causes a second send once its lease has expired, with the same id and bytes",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -62,7 +62,7 @@ describe("a host that dies", () => {
 
   const host = { isWell: false }
   testWebhooks(
-    "repeatedly leaves a failed delivery that can be replayed",
+    "again and again leaves a failed delivery that can be replayed",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -201,7 +201,7 @@ describe("a sandbox reset", () => {
   )
 
   testWebhooks(
-    "drops an unfinished create, and turns delivery on again",
+    "drops an unfinished create call, and turns delivery on again",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -247,10 +247,10 @@ describe("a sandbox reset", () => {
 const pageOf = (id: string, limit: number, cursor?: string | null) =>
   deliveries(id, { limit, ...(typeof cursor === "string" && { cursor }) })
 
-describe("an endless commit conflict", () => {
+describe("a commit conflict that never ends", () => {
   const conflict = { isEndless: false }
   testWebhooks(
-    "ends a reset with an internal error instead of blocking the reset forever",
+    "makes a reset fail with an internal error instead of blocking it forever",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()

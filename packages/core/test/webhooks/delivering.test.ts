@@ -141,7 +141,7 @@ describe("a delivery", () => {
     })
   )
 
-  testWebhooks("is pending until its first attempt ends", () =>
+  testWebhooks("is pending until its first attempt has ended", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* start()
@@ -209,10 +209,10 @@ describe("a delivery", () => {
     ["429", answered(429), false],
     ["a truncated body", { ...answered(200), failure: "bad_response" }, false],
     ["a timeout", silence, false],
-    ["no connection", { response_status_code: null, duration_ms: 3, failure: "connection_failed" }, false]
+    ["a failed connection", { response_status_code: null, duration_ms: 3, failure: "connection_failed" }, false]
   ] as const) {
     testWebhooks(
-      `${what} ${succeeds ? "confirms" : "is a failure, whose code is recorded"}`,
+      `after ${what} ${succeeds ? "has succeeded" : "is scheduled for a retry"}`,
       () =>
         Effect.gen(function* () {
           const { id } = yield* create()
@@ -275,7 +275,7 @@ describe("a delivery", () => {
     })
   )
 
-  testWebhooks("has the host's real time in its timestamp, whatever the sandbox's clock", (endpoints) =>
+  testWebhooks("has the host's real time as its timestamp, whatever the sandbox's clock says", (endpoints) =>
     Effect.gen(function* () {
       yield* create()
       yield* advance(1_000_000)
@@ -323,7 +323,7 @@ describe("an advance of a day", () => {
     }).pipe(Effect.scoped, Effect.provide(world({ webhooks: webhooks.layer })))
   }
 
-  it.effect("leaves the same delivery log as many small steps", () =>
+  it.effect("leaves the same delivery log as many small advances", () =>
     Effect.gen(function* () {
       const jump = yield* lived(1)
       assert.isAbove(jump.all.length, 6)
@@ -338,7 +338,7 @@ describe("an advance of a day", () => {
 })
 
 describe("the delivery log", () => {
-  testWebhooks("is newest first, in pages, and its cursors are valid only for it", () =>
+  testWebhooks("is listed newest first, in pages, and its cursors are valid only for this log", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const other = yield* create()

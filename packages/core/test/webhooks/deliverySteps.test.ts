@@ -11,7 +11,7 @@ const aboutDeliveries = new Set(["delivery", "endpoint_health", "subscription"])
 describe("in storage", () => {
   const { around, count, since } = noting()
   testWebhooks(
-    "eight deliveries to an endpoint that start and end together read its subscription once, and end in one change",
+    "eight deliveries to one endpoint that start and end together read the subscription once, and end in one change",
     () =>
       Effect.gen(function* () {
         yield* create({}, live)

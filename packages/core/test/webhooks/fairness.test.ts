@@ -67,7 +67,7 @@ describe("a slow endpoint", () => {
 describe("an endpoint that hangs", () => {
   const endpoint = { isUp: false }
   testWebhooks(
-    "gets at most three concurrent attempts once it is known to hang, and all waiting events when it responds again",
+    "gets at most three concurrent attempts once it is known to hang, and then all waiting events when it responds again",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -152,7 +152,7 @@ describe("an attempt for which the host has no free connection", () => {
 
   const host = { isFull: true }
   testWebhooks(
-    "is cancelled with its subscription, and for a test event remains a manual attempt",
+    "is cancelled with its subscription, and stays a manual attempt for a test event",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -198,7 +198,7 @@ describe("new events", () => {
 
 describe("when half of all endpoints hang,", () => {
   testWebhooks(
-    "the others are not delayed",
+    "the other endpoints are not delayed",
     (endpoints) =>
       Effect.gen(function* () {
         const access = yield* Access

@@ -58,7 +58,7 @@ describe("a subscription's health", () => {
   )
 
   testWebhooks(
-    "reflects the attempt that began last, whichever ends last",
+    "reflects the attempt that started last, whichever ends last",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

@@ -44,7 +44,7 @@ describe("deliveries made due by one advance of a sandbox's clock", () => {
 
   const attempts: Array<string> = []
   testWebhooks(
-    "arrive in due order, with retries among new events",
+    "arrive in the order in which they are due, with retries among new events",
     () =>
       Effect.gen(function* () {
         // A request is accepted before the clock moves.

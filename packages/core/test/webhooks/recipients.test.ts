@@ -43,7 +43,7 @@ const racing = (storage: Storage["Service"]): Storage["Service"] => ({
     })
 })
 
-describe("an event", () => {
+describe("an event's delivery", () => {
   testWebhooks(
     "is delivered to a subscription that another host has created since this host cached the recipients",
     ({ layer }) =>

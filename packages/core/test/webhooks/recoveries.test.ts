@@ -36,7 +36,7 @@ const eventsIn = (sent: ReadonlyArray<{ readonly request: { readonly headers: Re
   sent.map(({ request }) => request.headers["webhook-id"] ?? "")
 
 describe("a recovery", () => {
-  testWebhooks("resends deliveries in order, at its pace, and reports its progress", ({ sent }) =>
+  testWebhooks("resends deliveries in order, at the given pace, and reports its progress", ({ sent }) =>
     Effect.gen(function* () {
       const { place, progress, token } = yield* delivered(5)
       const first = eventsIn(sent)
@@ -93,38 +93,40 @@ describe("a recovery", () => {
     })
   )
 
-  testWebhooks("skips events that were replayed five times within a day, even by their owner", ({ sent }) =>
-    Effect.gen(function* () {
-      const { place } = yield* delivered(2)
-      const { call } = yield* World
-      const id = place.subscription_id
-      const [event] = eventsIn(sent)
-      for (let i = 0; i < 5; i++) {
-        yield* replay(id, event ?? "", { ...live, idempotency_key: `replay-${i}` })
-        yield* pass(1_000)
-      }
-      const before = sent.length
-      const options = { ...live, idempotency_key: "recover" }
-      const started = yield* recover(id, { statuses: ["succeeded"] }, options)
-      assert.deepStrictEqual(yield* recover(id, { statuses: ["succeeded"] }, options), started)
-      yield* pass(10_000)
-      const { recoveries } = yield* call(listEventRecoveries, { id }, live)
-      assert.deepStrictEqual(
-        recoveries.map(({ resent, skipped, state }) => [state, resent, skipped]),
-        [["done", 1, 1]]
-      )
-      assert.lengthOf(sent, before + 1)
-      const input = { id, recovery_id: started.id, action: "pause" }
-      assert.strictEqual((yield* refusal(call(changeEventRecovery, input, live)))._tag, "conflict")
-      const fast = yield* refusal(recover(id, { per_minute: 61 }, { ...live, idempotency_key: "fast" }))
-      assert.deepStrictEqual(pathsOf(fast), ["per_minute"])
-      const foreign = yield* refusal(call(listEventRecoveries, { id }))
-      assert.strictEqual(foreign._tag, "not_found")
-    })
+  testWebhooks(
+    "skips events that were already replayed five times within a day, even by the subscription's owner",
+    ({ sent }) =>
+      Effect.gen(function* () {
+        const { place } = yield* delivered(2)
+        const { call } = yield* World
+        const id = place.subscription_id
+        const [event] = eventsIn(sent)
+        for (let i = 0; i < 5; i++) {
+          yield* replay(id, event ?? "", { ...live, idempotency_key: `replay-${i}` })
+          yield* pass(1_000)
+        }
+        const before = sent.length
+        const options = { ...live, idempotency_key: "recover" }
+        const started = yield* recover(id, { statuses: ["succeeded"] }, options)
+        assert.deepStrictEqual(yield* recover(id, { statuses: ["succeeded"] }, options), started)
+        yield* pass(10_000)
+        const { recoveries } = yield* call(listEventRecoveries, { id }, live)
+        assert.deepStrictEqual(
+          recoveries.map(({ resent, skipped, state }) => [state, resent, skipped]),
+          [["done", 1, 1]]
+        )
+        assert.lengthOf(sent, before + 1)
+        const input = { id, recovery_id: started.id, action: "pause" }
+        assert.strictEqual((yield* refusal(call(changeEventRecovery, input, live)))._tag, "conflict")
+        const fast = yield* refusal(recover(id, { per_minute: 61 }, { ...live, idempotency_key: "fast" }))
+        assert.deepStrictEqual(pathsOf(fast), ["per_minute"])
+        const foreign = yield* refusal(call(listEventRecoveries, { id }))
+        assert.strictEqual(foreign._tag, "not_found")
+      })
   )
 
   testWebhooks(
-    "selects by state, type and time, is the subscription's only recovery, and pauses if the subscription is disabled",
+    "selects deliveries by state, type and time, is the subscription's only recovery, and pauses if the subscription is disabled",
     ({ sent }) =>
       Effect.gen(function* () {
         const { place, progress, token } = yield* delivered(3)

@@ -22,36 +22,38 @@ const signers = Effect.fnUntraced(function* ({ request: { headers, body } }: Sen
 })
 
 describe("a secret rotation", () => {
-  testWebhooks("returns the new secret once, and both secrets sign for a day of workspace time", (endpoints) =>
-    Effect.gen(function* () {
-      const made = yield* create()
-      const rotated = yield* rotate(made.id, key("one"))
-      assert.deepStrictEqual(rotated, {
-        ...made,
-        signing_secret: secretOf(rotated),
-        previous_secret_expires_at: "2026-11-21T12:00:00.000Z"
+  testWebhooks(
+    "returns the new secret once, and both secrets sign deliveries for a day of workspace time",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const made = yield* create()
+        const rotated = yield* rotate(made.id, key("one"))
+        assert.deepStrictEqual(rotated, {
+          ...made,
+          signing_secret: secretOf(rotated),
+          previous_secret_expires_at: "2026-11-21T12:00:00.000Z"
+        })
+        assert.notStrictEqual(secretOf(rotated), secretOf(made))
+        assert.deepStrictEqual(yield* rotate(made.id, key("one")), { ...rotated, signing_secret: null })
+        assert.deepStrictEqual((yield* list()).event_subscriptions, [{ ...rotated, signing_secret: null }])
+        const secrets = [secretOf(made), secretOf(rotated)]
+        const sent = Effect.gen(function* () {
+          yield* start()
+          yield* runDue
+          return yield* signers(endpoints.sent.at(-1) ?? assert.fail("nothing was sent"), secrets)
+        })
+        assert.deepStrictEqual(yield* sent, [0, 1])
+        yield* advance(86_399)
+        assert.deepStrictEqual(yield* sent, [0, 1])
+        yield* pass(1_000)
+        assert.deepStrictEqual(yield* sent, [1])
+        assert.notProperty((yield* list()).event_subscriptions[0], "previous_secret_expires_at")
+        assert.notInclude(JSON.stringify(yield* stored), "whsec_")
+        assert.notInclude(JSON.stringify(yield* stored), secretOf(rotated).slice(6, 26))
       })
-      assert.notStrictEqual(secretOf(rotated), secretOf(made))
-      assert.deepStrictEqual(yield* rotate(made.id, key("one")), { ...rotated, signing_secret: null })
-      assert.deepStrictEqual((yield* list()).event_subscriptions, [{ ...rotated, signing_secret: null }])
-      const secrets = [secretOf(made), secretOf(rotated)]
-      const sent = Effect.gen(function* () {
-        yield* start()
-        yield* runDue
-        return yield* signers(endpoints.sent.at(-1) ?? assert.fail("nothing was sent"), secrets)
-      })
-      assert.deepStrictEqual(yield* sent, [0, 1])
-      yield* advance(86_399)
-      assert.deepStrictEqual(yield* sent, [0, 1])
-      yield* pass(1_000)
-      assert.deepStrictEqual(yield* sent, [1])
-      assert.notProperty((yield* list()).event_subscriptions[0], "previous_secret_expires_at")
-      assert.notInclude(JSON.stringify(yield* stored), "whsec_")
-      assert.notInclude(JSON.stringify(yield* stored), secretOf(rotated).slice(6, 26))
-    })
   )
 
-  testWebhooks("after another rotation leaves every secret its full day", (endpoints) =>
+  testWebhooks("soon after another rotation leaves every secret valid for its full day", (endpoints) =>
     Effect.gen(function* () {
       const made = yield* create()
       const secrets = [made, yield* rotate(made.id), yield* rotate(made.id)].map(secretOf)
@@ -61,7 +63,7 @@ describe("a secret rotation", () => {
     })
   )
 
-  testWebhooks("is refused while ten secrets sign, until the oldest has expired", () =>
+  testWebhooks("is refused while ten secrets are in use, until the oldest has expired", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       for (let nth = 1; nth < 10; nth++) yield* rotate(id)
@@ -82,7 +84,7 @@ describe("a secret rotation", () => {
   )
 
   testWebhooks(
-    "has to wait during another rotation",
+    "must wait while another rotation is running",
     () =>
       Effect.gen(function* () {
         const making = yield* Effect.forkChild(create())
@@ -115,7 +117,7 @@ describe("a secret rotation", () => {
 
 describe("an unfinished rotation", () => {
   testWebhooks(
-    "blocks others for ten minutes, signs nothing, and is finished with its own key and the same secret",
+    "blocks other rotations for ten minutes, signs nothing, and can be finished with its own key and the same secret",
     (endpoints) =>
       Effect.gen(function* () {
         const { id, signing_secret } = yield* create()
@@ -140,7 +142,7 @@ describe("an unfinished rotation", () => {
   )
 
   testWebhooks(
-    "expires after ten minutes, and another rotation can begin",
+    "expires after ten minutes, and another rotation can start",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -159,7 +161,7 @@ describe("an unfinished rotation", () => {
   )
 
   testWebhooks(
-    "is dropped if the host is no longer public",
+    "is dropped if the endpoint's host is no longer public",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -186,7 +188,7 @@ describe("an unfinished rotation", () => {
   )
 })
 
-describe("a secret whose response was lost", () => {
+describe("a new secret whose response was lost", () => {
   // The host dies after the call has done its work, but before its response is stored.
   const dying = { armed: false }
   const around = (storage: Parameters<NonNullable<NonNullable<Parameters<typeof testWebhooks>[3]>["around"]>>[0]) => ({

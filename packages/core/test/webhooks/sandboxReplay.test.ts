@@ -40,7 +40,7 @@ describe("a replay of the sandbox's events", () => {
     gap: (ids: ReadonlyArray<string>) => ids.slice(1)
   }
   for (const [scenario, order] of Object.entries(orders)) {
-    testWebhooks(`${scenario}: sends them in the scenario's order, with the original bytes`, (endpoints) =>
+    testWebhooks(`in ${scenario} sends the events in the scenario's order, with the original bytes`, (endpoints) =>
       Effect.gen(function* () {
         const { id, ids } = yield* deliveredEvents
         const first = new Map(
@@ -76,7 +76,7 @@ describe("a replay of the sandbox's events", () => {
     )
   }
 
-  testWebhooks("delayed: sends them fifteen minutes of workspace time later", (endpoints) =>
+  testWebhooks("in delayed mode sends the events fifteen minutes of workspace time later", (endpoints) =>
     Effect.gen(function* () {
       const { ids } = yield* deliveredEvents
       endpoints.sent.length = 0
@@ -92,7 +92,7 @@ describe("a replay of the sandbox's events", () => {
     })
   )
 
-  testWebhooks("is as_recorded by default, and rejects unknown modes", (endpoints) =>
+  testWebhooks("uses the as_recorded mode by default, and rejects unknown modes", (endpoints) =>
     Effect.gen(function* () {
       const { ids } = yield* deliveredEvents
       endpoints.sent.length = 0
@@ -135,7 +135,7 @@ describe("a replay of the sandbox's events", () => {
   )
 
   testWebhooks(
-    "retries newly delivered events on the schedule, and leaves earlier deliveries unchanged",
+    "retries newly delivered events on schedule, and leaves earlier deliveries unchanged",
     (endpoints) =>
       Effect.gen(function* () {
         yield* start({ scenario: "waits_in_queue" })
@@ -197,7 +197,7 @@ describe("a replay of the sandbox's events", () => {
     })
   )
 
-  testWebhooks("without events or subscriptions makes no deliveries", (endpoints) =>
+  testWebhooks("creates no deliveries without events or subscriptions", (endpoints) =>
     Effect.gen(function* () {
       assert.strictEqual((yield* replayEvents()).replay?.deliveries, 0)
       yield* start({ scenario: "waits_in_queue" })

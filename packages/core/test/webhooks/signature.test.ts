@@ -154,7 +154,7 @@ describe("signature verification", () => {
   const genuine: Signature.Verification = { ok: true, id: published.id, timestamp: published.timestamp }
   const failed = (reason: Signature.Distrust): Signature.Verification => ({ ok: false, reason })
 
-  it("accepts text, bytes, and any form of headers", async () => {
+  it("accepts a body as text or bytes, and headers in any form", async () => {
     const { headers, body, now_seconds } = await delivery()
     const bytes = new TextEncoder().encode(body)
     const lists = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]))
@@ -166,7 +166,7 @@ describe("signature verification", () => {
     }
   })
 
-  it("accepts a match of any entry with any secret", async () => {
+  it("accepts a match between any entry and any secret", async () => {
     const both = await delivery([otherSecret, published.secret])
     for (const known of [[published.secret], [otherSecret], [thirdSecret, otherSecret]]) {
       assert.deepStrictEqual(await verifyWebhook({ ...both, secrets: known }), genuine)
@@ -176,7 +176,7 @@ describe("signature verification", () => {
     assert.deepStrictEqual(await verifyWebhook({ ...both, headers: mixed, secrets: [published.secret] }), genuine)
   })
 
-  it("accepts a difference of five minutes in either direction, and not a second more", async () => {
+  it("accepts a timestamp up to five minutes off in either direction, and not a second more", async () => {
     const { headers, body, now_seconds } = await delivery()
     const at = (offset: number, tolerance_seconds?: number) =>
       verifyWebhook({
@@ -241,7 +241,7 @@ describe("signature verification", () => {
     )
   })
 
-  it("tells a consumer that its secret is invalid", async () => {
+  it("tells the receiver that its secret is invalid", async () => {
     const { headers, body, now_seconds } = await delivery()
     const unusable = ["", "whsec_", "whsec_!!!", published.secret.slice(6), "whsec_c2hvcnQ=", `${published.secret}a`]
     for (const known of [[], ...unusable.map((secret) => [secret]), [published.secret, ""]]) {
@@ -250,7 +250,7 @@ describe("signature verification", () => {
     }
   })
 
-  it("tells a consumer that the body was parsed before, even if the sender's content type caused it", async () => {
+  it("tells the receiver that the body was already parsed, even if the sender's content type caused the parsing", async () => {
     const { headers, now_seconds } = await delivery()
     for (const body of [{}, null].map((value) => JSON.parse(JSON.stringify(value)))) {
       const verified = await verifyWebhook({ secrets: [published.secret], headers, body, now_seconds })

@@ -9,7 +9,7 @@ const key = (idempotency_key: string) => ({ idempotency_key })
 const choosable = types.filter((type) => type !== "webhook.test")
 
 describe("creating a subscription", () => {
-  testWebhooks("returns the subscription completely, with its secret", (endpoints) =>
+  testWebhooks("returns the whole subscription with its secret", (endpoints) =>
     Effect.gen(function* () {
       const made = yield* create({ event_types: ["quote.created", "quote.expired"] })
       assert.match(made.id, /^sub_[0-9a-z]{26}$/)
@@ -37,7 +37,7 @@ describe("creating a subscription", () => {
     })
   )
 
-  testWebhooks("accepts every type except the test event, including types that are not sent yet", () =>
+  testWebhooks("accepts every event type except the test event, including types that are not sent yet", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual((yield* create({ event_types: choosable })).event_types, choosable)
       assert.include(choosable, "quote_request.incomplete")
@@ -46,7 +46,7 @@ describe("creating a subscription", () => {
   )
 
   testWebhooks(
-    "rejects wrong types at their entries, together with errors in the url",
+    "rejects each wrong event type at its index, together with errors in the url",
     () =>
       Effect.gen(function* () {
         const wrong = yield* refusal(
@@ -74,7 +74,7 @@ describe("creating a subscription", () => {
   )
 
   testWebhooks(
-    "reports invalid values together with malformed ones, and an invalid key",
+    "reports invalid values, malformed values and an invalid key together",
     (endpoints) =>
       Effect.gen(function* () {
         const bad = { url: "http://private", event_types: ["quote.gone", 1, "quote.created", "quote.created"] }
@@ -133,9 +133,9 @@ describe("a subscription's url", () => {
   )
 })
 
-describe("a host that is not public", () => {
+describe("an endpoint host that is not public", () => {
   testWebhooks(
-    "is rejected at url, and leaves nothing visible",
+    "is rejected at `url`, and no subscription is created",
     (endpoints) =>
       Effect.gen(function* () {
         const error = yield* refusal(create({ url: "https://metadata.internal/" }, key("one")))
@@ -156,9 +156,9 @@ describe("a host that is not public", () => {
   )
 })
 
-describe("a host whose lookup fails temporarily", () => {
+describe("an endpoint host whose lookup fails temporarily", () => {
   testWebhooks(
-    "gets a 503 with Retry-After, and the same key finishes with the same secret",
+    "causes a 503 with Retry-After, and a retry with the same key creates the subscription with the same secret",
     () =>
       Effect.gen(function* () {
         const error = yield* refusal(create({}, key("one")))
@@ -196,7 +196,7 @@ describe("a host whose lookup fails temporarily", () => {
 
   for (const environment of ["sandbox", "live"] as const) {
     testWebhooks(
-      `${environment}: drops the create after ten minutes, and its key can no longer be used`,
+      `in ${environment} drops the create call after ten minutes, and its key can no longer be used`,
       () =>
         Effect.gen(function* () {
           const options = { environment, ...key("one") }
@@ -220,7 +220,7 @@ describe("a host whose lookup fails temporarily", () => {
   }
 })
 
-describe("a retried create", () => {
+describe("a retried create call", () => {
   testWebhooks("returns the first response without the secret, which is stored nowhere", () =>
     Effect.gen(function* () {
       const made = yield* create({}, key("one"))
@@ -238,7 +238,7 @@ describe("a retried create", () => {
   )
 
   testWebhooks(
-    "has to wait while the first call is still running",
+    "must wait while the first call is still running",
     () =>
       Effect.gen(function* () {
         const first = yield* Effect.forkChild(create({}, key("one")))
@@ -253,7 +253,7 @@ describe("a retried create", () => {
 })
 
 describe("the limit of ten active subscriptions", () => {
-  testWebhooks("refuses an eleventh subscription permanently; disabling a subscription makes room", () =>
+  testWebhooks("refuses an eleventh subscription until another one is disabled", () =>
     Effect.gen(function* () {
       const made = yield* Effect.forEach(Array.from({ length: 10 }), () => create())
       const error = yield* refusal(create({}, key("eleventh")))
@@ -269,7 +269,7 @@ describe("the limit of ten active subscriptions", () => {
   )
 
   testWebhooks(
-    "holds among many concurrent creates",
+    "holds for many concurrent create calls",
     () =>
       Effect.gen(function* () {
         yield* Effect.forEach(Array.from({ length: 7 }), () => create())
@@ -292,7 +292,7 @@ describe("the limit of ten active subscriptions", () => {
   )
 
   testWebhooks(
-    "counts no disabled subscriptions",
+    "does not count disabled subscriptions",
     () =>
       Effect.gen(function* () {
         for (let i = 0; i < 30; i++) yield* disable((yield* create()).id)
@@ -314,7 +314,7 @@ describe("the limit of ten active subscriptions", () => {
 })
 
 describe("the list of subscriptions", () => {
-  testWebhooks("is newest first, ten per page, with disabled ones and without secrets", () =>
+  testWebhooks("is newest first, ten per page, with disabled subscriptions and without secrets", () =>
     Effect.gen(function* () {
       const ids: Array<string> = []
       for (let i = 0; i < 13; i++) {

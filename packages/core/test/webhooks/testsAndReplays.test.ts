@@ -59,7 +59,7 @@ describe("a test event", () => {
   )
 
   testWebhooks(
-    "is retried on the schedule, and its retries are scheduled attempts",
+    "is retried on schedule, and its retries are scheduled attempts",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -77,7 +77,7 @@ describe("a test event", () => {
     { send: (_, nth) => (nth === 1 ? answered(500) : confirmed) }
   )
 
-  testWebhooks("is sent once for the same key", (endpoints) =>
+  testWebhooks("is sent only once with the same key", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const other = yield* create()
@@ -91,7 +91,7 @@ describe("a test event", () => {
   )
 
   testWebhooks(
-    "can be sent ten times a minute to a subscription; then the response says when it can be sent again",
+    "can be sent to a subscription ten times a minute; then the refusal says when it can be sent again",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -116,7 +116,7 @@ describe("a test event", () => {
   )
 
   testWebhooks(
-    "is refused if the host cannot be resolved or is no longer public; such calls do not count",
+    "is refused if the host cannot be resolved or is no longer public; such calls do not count toward the limit",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -212,7 +212,7 @@ describe("a replay", () => {
     })
   )
 
-  testWebhooks("of a cancelled delivery, or for a disabled subscription, is refused", () =>
+  testWebhooks("of a cancelled delivery or for a disabled subscription is refused", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* startWaiting
@@ -224,7 +224,7 @@ describe("a replay", () => {
     })
   )
 
-  testWebhooks("is limited to five a day per event; failed calls do not count", (endpoints) =>
+  testWebhooks("is limited to five a day per event; failed calls do not count toward the limit", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* startWaiting
@@ -267,7 +267,7 @@ describe("a replay", () => {
 describe("tests and replays together", () => {
   const limits = { ...noLimits, tests_and_replays: { per_minute: 60, per_day: null } }
   testWebhooks(
-    "are limited to sixty a minute per integration, in both environments together; the response names the limit and its end",
+    "share a limit of sixty a minute per integration across both environments; the refusal names the limit and when it ends",
     () =>
       Effect.gen(function* () {
         const live = { environment: "live" } as const
@@ -303,7 +303,7 @@ describe("tests and replays together", () => {
 
   const storage = { failing: false }
   testWebhooks(
-    "count only if they were queued",
+    "count toward the limit only if they were queued",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()

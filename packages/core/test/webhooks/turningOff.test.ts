@@ -106,7 +106,7 @@ describe("five days of failures", () => {
   )
 
   testWebhooks(
-    "count from the first failure after the last success",
+    "are counted from the first failure after the last success",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -164,7 +164,7 @@ describe("five days of failures", () => {
 describe("turning delivery off", () => {
   const worker = { isBehind: true }
   testWebhooks(
-    "cancels earlier deliveries, and none from after delivery was turned on again",
+    "cancels earlier deliveries, but none created after delivery is turned on again",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()

@@ -53,7 +53,7 @@ describe("the faults in a value", () => {
     }
   })
 
-  it("are collected only until enough are found, in lists, in nested lists and in records", () => {
+  it("are collected only until enough are found, in lists, nested lists and records", () => {
     let looks = 0
     const Word = Schema.String.check(
       Schema.makeFilter((text: string) => {
@@ -76,7 +76,7 @@ describe("the faults in a value", () => {
     }
   })
 
-  it("are not collected in a large value: only the first is reported", () => {
+  it("are limited to the first fault in a large value", () => {
     const wrong = Array.from({ length: 60_000 }, () => 1)
     const Either = Schema.Union([Schema.Array(Schema.Boolean), Schema.Array(Schema.Array(Schema.String))])
     const ways: ReadonlyArray<readonly [Schema.Decoder<unknown>, unknown]> = [
@@ -88,7 +88,7 @@ describe("the faults in a value", () => {
     for (const [schema, value] of ways) assert.strictEqual(Input.findings(schema)(value).length, 1)
   })
 
-  it("are found in bounded time if members of a recursive union share fields", () => {
+  it("are found in bounded time even if members of a recursive union share fields", () => {
     let looks = 0
     const Leaf = Schema.String.check(
       Schema.makeFilter(() => {
@@ -114,7 +114,7 @@ describe("the faults in a value", () => {
     )
   })
 
-  it("are empty if a recursive value is large and valid", () => {
+  it("are an empty list if a recursive value is large and valid", () => {
     const grove = Array.from({ length: 5_000 }, () => ({ name: "n", inner: [{ name: "m", inner: [] }] }))
     assert.deepStrictEqual(Input.findings(Schema.Array(Tree))(grove), [])
   })

@@ -54,11 +54,11 @@ describe("a setting's address", () => {
     ["http://127.0.0.1:8787", "http://127.0.0.1:8787"],
     ["http://[::1]:8787", "http://[::1]:8787"],
     ["https://b\u00fccher.example", "https://xn--bcher-kva.example"]
-  ])("is read from %j as %j", (text, base) => {
+  ])("is normalized from %j to %j", (text, base) => {
     assert.deepStrictEqual(readBase(text), Result.succeed(base))
   })
 
-  it("does not change when it is read again", () => {
+  it("does not change when it is normalized again", () => {
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: false }), (text) => {
         const first = readBase(text)

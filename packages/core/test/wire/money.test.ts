@@ -77,7 +77,7 @@ describe("money from a number", () => {
     }
   })
 
-  it("is rounded to the nearest cent on demand, half a cent up", () => {
+  it("is rounded to the nearest cent on demand, and half a cent is rounded up", () => {
     const computed = [
       [10 / 3, 333],
       [1.005, 101],
