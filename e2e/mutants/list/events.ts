@@ -90,13 +90,13 @@ export const events = inPackage("core")({
       name: "a retry schedule that is shifted",
       from: "retriesAfterMs[delivery.retries]",
       to: "retriesAfterMs[delivery.retries + 1]",
-      found_by: test(delivering, "is retried on the schedule, counted from the end of the previous attempt, then fails")
+      found_by: test(delivering, "is retried on schedule, counted from the end of the previous attempt, and then fails")
     },
     {
       name: "waits for retries count from the start of an attempt",
       from: "next_attempt_at: outcome.ended_at + waitMs",
       to: "next_attempt_at: outcome.attempted_at + waitMs",
-      found_by: test(delivering, "is retried on the schedule, counted from the end of the previous attempt, then fails")
+      found_by: test(delivering, "is retried on schedule, counted from the end of the previous attempt, and then fails")
     }
   ],
   "webhooks/records/Endpoint.ts": [

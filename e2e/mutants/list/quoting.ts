@@ -115,10 +115,7 @@ export const quoting = inPackage("core")({
       name: "one offer more than is allowed",
       from: "const maxOffers = 10\n",
       to: "const maxOffers = 11\n",
-      found_by: test(
-        "packages/core/test/quoting/faults.test.ts",
-        "says when only the first ten offers of an answer were used"
-      )
+      found_by: test("packages/core/test/quoting/faults.test.ts", "says if only the first ten of its offers were used")
     }
   ],
   "quoting/asking/CarrierReferences.ts": [
@@ -154,7 +151,7 @@ export const quoting = inPackage("core")({
       name: "an offer that ends now",
       from: "rule(end > now,",
       to: "rule(end >= now,",
-      found_by: test(offers, "no offer from this answer is shown, and the carrier gave no answer")
+      found_by: test(offers, "and then shows no offer from this answer")
     }
   ],
   "carriers/health/CarrierHealth.ts": [

@@ -237,7 +237,7 @@ const handleOf = (started: { readonly read_handle?: string }): string => started
 describe("a read handle", () => {
   for (const as of ["platform", "widget"] as const) {
     testInWorld(
-      `${as}: opens only its own request, with its quotes and its cancellation`,
+      `for a ${as} key opens only its own request, to read it and its quotes and to cancel it`,
       Effect.gen(function* () {
         const first = yield* start({ scenario: "waits_in_queue" }, { as })
         const second = yield* start({}, { as })

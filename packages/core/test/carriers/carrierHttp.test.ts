@@ -238,18 +238,20 @@ describe("a status that is not a success", () => {
     [302, { location: "http://10.0.0.1/" }, "carrier_error", null]
   ]
   for (const [code, headers, reason, retry_after_ms] of cases) {
-    it.effect(`${code} ${Object.values(headers).join()} is ${reason}, ${retry_after_ms ?? "no"} ms`, () =>
-      withClient(
-        () => status(code, headers),
-        (http, requests) =>
-          Effect.gen(function* () {
-            const error = yield* Effect.flip(http.effect.get("/quotes/{id}?name=Anna", { params: { id: "Anna" } }))
-            assert.deepStrictEqual([error.reason, error.retry_after_ms, error.status], [reason, retry_after_ms, code])
-            assert.match(error.message, new RegExp(`^GET /quotes/\\{id\\} at api.acme.example: answered ${code}`))
-            assert.notInclude(error.message, "Anna")
-            assert.lengthOf(requests, 1)
-          })
-      )
+    it.effect(
+      `of ${code} with the headers ${JSON.stringify(headers)} becomes ${reason} with ${retry_after_ms ?? "no"} retry_after_ms`,
+      () =>
+        withClient(
+          () => status(code, headers),
+          (http, requests) =>
+            Effect.gen(function* () {
+              const error = yield* Effect.flip(http.effect.get("/quotes/{id}?name=Anna", { params: { id: "Anna" } }))
+              assert.deepStrictEqual([error.reason, error.retry_after_ms, error.status], [reason, retry_after_ms, code])
+              assert.match(error.message, new RegExp(`^GET /quotes/\\{id\\} at api.acme.example: answered ${code}`))
+              assert.notInclude(error.message, "Anna")
+              assert.lengthOf(requests, 1)
+            })
+        )
     )
   }
 

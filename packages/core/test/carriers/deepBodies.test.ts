@@ -34,7 +34,7 @@ describe("a body nested 60,000 levels deep", () => {
     ["objects", objects]
   ] as const) {
     testRecorded(
-      `in ${what} is omitted from the exchange's record, and the answer counts`,
+      `in ${what} is omitted from the exchange's record, but the answer still counts`,
       Effect.gen(function* () {
         const id = yield* ask()
         assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
@@ -46,7 +46,7 @@ describe("a body nested 60,000 levels deep", () => {
       { answer: () => new Response(body, { headers: { "content-type": "application/json" } }) }
     )
     testRecorded(
-      `in ${what} can be sent, and is omitted from the record`,
+      `in ${what} can be sent, but is omitted from the record`,
       Effect.gen(function* () {
         const id = yield* ask()
         assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])

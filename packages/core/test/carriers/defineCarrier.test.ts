@@ -199,7 +199,7 @@ describe("an error in a defined carrier", () => {
   ] as const) {
     const server = answering(new Response("{}", { status, headers }))
     testInWorld(
-      `from its HTTP client becomes the matching reply: ${status} is ${reason}, which is logged`,
+      `from its HTTP client is logged and becomes the matching reply: ${status} becomes ${reason}`,
       server.through(
         Effect.gen(function* () {
           const { id, lines } = yield* logOfRequest()

@@ -63,12 +63,12 @@ const undefinedMembers: ReadonlyArray<readonly [string, CarrierReply, string]> =
   ["a wait as null", Reply.unavailable("maintenance", null), "no_answer maintenance"]
 ]
 
-describe("undefined counts as absent in", () => {
+describe("undefined counts as absent", () => {
   for (const [what, reply, outcome] of undefinedMembers) {
     for (const [by, scripted] of [
-      ["adapter of its own", prompt("own", reply)],
+      ["an adapter", prompt("own", reply)],
       [
-        "definition",
+        "a defined carrier",
         {
           adapter: defineCarrier({
             id: "naic:12345",
@@ -82,7 +82,7 @@ describe("undefined counts as absent in", () => {
       ]
     ] as const) {
       testInWorld(
-        `${what}, returned by an ${by}`,
+        `in ${what} returned by ${by}`,
         Effect.gen(function* () {
           yield* work
           const { id } = yield* start({}, live)
@@ -94,7 +94,7 @@ describe("undefined counts as absent in", () => {
     }
   }
 
-  testInWorld("a refreshed offer", () => {
+  testInWorld("in a refreshed offer", () => {
     const refreshing = prompt("own", Reply.offers([{ ...bare, refresh_after_ms: minuteMs }]), {
       rest: {
         refresh: () =>
@@ -121,7 +121,7 @@ describe("undefined counts as absent in", () => {
     }
   })
 
-  it("the type of an offer, which accepts undefined from an answer's optional field", () => {
+  it("in the type of an offer, so that an answer's optional field can be passed on", () => {
     expectTypeOf<{ offer_ref: string; product: string | undefined }>().toExtend<Reply.PartialOffer>()
     expectTypeOf<{ offer_ref: undefined }>().not.toExtend<Reply.PartialOffer>()
   })
@@ -213,9 +213,9 @@ describe("a wait in fractions of a millisecond", () => {
 
 describe("an expiry time", () => {
   const expiring = (expires_at: string | Date) => [
-    [`${JSON.stringify(expires_at)} by Reply`, Reply.offers([{ ...bare, expires_at }])] as const,
+    [`${JSON.stringify(expires_at)} passed to Reply`, Reply.offers([{ ...bare, expires_at }])] as const,
     [
-      `${JSON.stringify(expires_at)} by hand`,
+      `${JSON.stringify(expires_at)} in a plain object`,
       { kind: "offers", offers: [Object.assign(offer(), { expires_at })] } as const
     ] as const
   ]

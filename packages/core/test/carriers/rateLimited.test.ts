@@ -25,7 +25,7 @@ describe("a rate-limited ask", () => {
   for (const idempotent of [true, false]) {
     const refusing = carrier("busy", (_, nth) => Effect.succeed(nth < 3 ? busy(20_000) : offers()), { idempotent })
     testInWorld(
-      `is repeated at the time that the carrier names, ${idempotent ? "if it recognizes repeats" : "even if it recognizes no repeats"}`,
+      `is retried at the time that the carrier names, ${idempotent ? "if the carrier is idempotent" : "even if the carrier is not idempotent"}`,
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* after(50), ["busy quoted"])
         assert.deepStrictEqual(secondsOf(refusing), [0, 20, 40])
@@ -160,7 +160,7 @@ describe("over HTTP,", () => {
 
   const server = FakeCarrier.make(() => FakeCarrier.status(503, { "retry-after": "5" }))
   testInWorld(
-    "a 503 from a carrier that does not recognize repeats ends the ask, because the carrier may have accepted it",
+    "a 503 from a carrier that is not idempotent ends the ask, because the carrier may have accepted it",
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* after(30), ["naic:12345 no_answer carrier_error"])
       assert.lengthOf(server.requests, 1)

@@ -118,7 +118,7 @@ describe("an exchange with a carrier", () => {
     ]
   ] as const) {
     testRecorded(
-      `has bodies that are neither JSON nor XML ${what}`,
+      `has its non-JSON, non-XML bodies ${what}`,
       Effect.gen(function* () {
         yield* ask()
         const [exchange] = yield* onRecord()

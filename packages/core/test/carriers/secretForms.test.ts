@@ -110,7 +110,7 @@ const drawn = fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { minLeng
 })
 
 describe("secrets in every form in which a carrier may repeat them", () => {
-  it.each(Object.entries(encodings))("are redacted, and no other text is: %s", (_, write: Write) => {
+  it.each(Object.entries(encodings))("are redacted without redacting other text: %s", (_, write: Write) => {
     fc.assert(
       fc.property(secret, calm, calm, drawn, (secret, before, after, draw) => {
         const told = write(secret, draw)

@@ -135,7 +135,7 @@ describe("an event feed", () => {
     ["limit", JSON.parse('{ "limit": "5" }')],
     ["poll_ms", { poll_ms: 0 }]
   ]
-  it.each(wrong)("immediately rejects a wrong %s, and names it", (name, options) => {
+  it.each(wrong)("immediately rejects an invalid %s, and names it", (name, options) => {
     const { client } = scripted(page("c1"))
     assert.throws(() => client.events(options), new RegExp(`^${name} must be a number from `))
   })

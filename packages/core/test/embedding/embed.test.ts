@@ -167,7 +167,7 @@ describe("an embedded service's public URL", () => {
     "https://user:secret@example.com",
     "https://example.com?a=b",
     'http://x/"><script>'
-  ])("cannot be %j: the service does not start", (public_url) =>
+  ])("prevents the service from starting if it is %j", (public_url) =>
     Effect.gen(function* () {
       const error = yield* rejection((yield* embedded({ public_url })).ready)
       assert.match(String(error), /^Error: The public URL must /)

@@ -68,7 +68,9 @@ const invisible = [
 const sprinkled = (text: string, unseen: string): string => Array.from(text, (one) => one + unseen).join("")
 
 describe("the filter for personal numbers", () => {
-  it.each(vectors)("$text", ({ refused_as, text }) => assert.strictEqual(find(text), refused_as))
+  it.each(vectors)("classifies $text as $refused_as", ({ refused_as, text }) =>
+    assert.strictEqual(find(text), refused_as)
+  )
 
   it.each([
     ["a ZIP code with its extension", "12345-6789"],

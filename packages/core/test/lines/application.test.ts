@@ -107,7 +107,7 @@ describe("the report of missing facts", () => {
   })
 
   it.each(["mixed", "unknown", "Mixed Breed", "lab mix"])(
-    "includes the size of a dog whose breed is %j, once",
+    "includes the size only once for a dog whose breed is %j",
     (breed) => {
       assert.deepStrictEqual(missingPaths("pet", { ...pets, pets: [{ ...without(dog, "size"), breed }] }), [
         "application.pets.0.size"
@@ -146,7 +146,7 @@ describe("malformed facts", () => {
     ["null", null],
     ["a list", []],
     ["text", "application"],
-    ["nothing", undefined]
+    ["missing", undefined]
   ])("are reported at `application` if `application` is %s", (_, input) => {
     assert.deepStrictEqual(invalidPaths("renters", input), ["application"])
   })

@@ -179,7 +179,7 @@ describe("assume", () => {
     ["1HGCM82633A004352", 2003],
     ["1M8GDM9AXKP042788", 1989],
     ["5YJ3E1EA2KF317000", 2019]
-  ])("reads the model year from %s", (vin, year) => {
+  ])("reads the model year from the VIN %s", (vin, year) => {
     const { facts, assumptions } = assumeAuto({ ...auto, vehicles: [{ vin }] })
     assert.strictEqual(facts.vehicles[0]?.model_year, year)
     const made = assumptions.find(({ path }) => path === "application.vehicles.0.model_year")

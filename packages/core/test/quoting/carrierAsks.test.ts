@@ -103,7 +103,7 @@ describe("a carrier's ask", () => {
     const wishes = prompt("wishes", offers(), { wants: ["applicant.email"] })
     const general = prompt("general")
     testInWorld(
-      `${line}: has no name, e-mail, phone or street unless its adapter has declared the need`,
+      `for ${line} has no name, e-mail, phone or street unless its adapter has declared that it needs them`,
       Effect.gen(function* () {
         yield* work
         yield* start({ line, application: identified[line] }, live)

@@ -71,7 +71,7 @@ describe("erasing a quote request", () => {
   for (const environment of environments) {
     for (const [name, asked, before, after] of states) {
       testInWorld(
-        `in ${environment}, ${name}, ends the request and its quotes, and keeps prices and events`,
+        `(${name}, in ${environment}) ends the request and its quotes, and keeps prices and events`,
         Effect.gen(function* () {
           const options = { environment }
           const { organization } = yield* World

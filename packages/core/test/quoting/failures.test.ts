@@ -80,7 +80,7 @@ describe("a poll that", () => {
   for (const [what, poll, reason] of failures) {
     const scripted = failingOnce(poll)
     testInWorld(
-      `${what} ${reason === null ? "is repeated" : "fails its carrier immediately"}`,
+      `${what} ${reason === null ? "is retried" : "fails its carrier immediately"}`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -114,7 +114,7 @@ describe("a poll that", () => {
   })
 })
 
-describe("a poll over HTTP that is answered", () => {
+describe("a poll over HTTP that gets", () => {
   for (const [what, script, reason] of answers) {
     let failed = false
     const { client } = FakeCarrier.make((got, count) => {
@@ -132,7 +132,7 @@ describe("a poll over HTTP that is answered", () => {
         Reply.offers([{ offer_ref: "1", premium: (await http.get("/quotes")).json(Priced).premium, term_months: 12 }])
     })
     testInWorld(
-      `${what} ${reason === null ? "is repeated" : "fails its carrier immediately"}`,
+      `${what} ${reason === null ? "is retried" : "fails its carrier immediately"}`,
       Effect.provideService(
         Effect.gen(function* () {
           yield* work
@@ -207,7 +207,7 @@ describe("an ask that", () => {
   }
 })
 
-describe("an ask over HTTP that is answered", () => {
+describe("an ask over HTTP that gets", () => {
   for (const [what, script, polled, asked] of answers) {
     const reason = asked ?? polled
     const { idempotent, other } = endsOf(reason, what === "nothing" ? "timeout" : "carrier_error")

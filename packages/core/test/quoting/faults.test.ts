@@ -33,7 +33,7 @@ const facts = /Ada|Lovelace|lovelace|1985-12|Analytical|\b10001\b|apartment/
 
 const needs = ["applicant.first_name", "applicant.last_name", "applicant.email", "dwelling.address.line1"]
 
-describe("the log, when an adapter fails in `ask`,", () => {
+describe("the log entry for an adapter that fails in `ask`", () => {
   const failures: ReadonlyArray<readonly [string, (ask: CarrierAsk) => Effect.Effect<never>, RegExp]> = [
     [
       "by throwing",
@@ -57,7 +57,7 @@ describe("the log, when an adapter fails in `ask`,", () => {
   for (const [how, ask, error] of failures) {
     const broken = prompt("broken", offers(), { needs, idempotent: false, rest: { ask } })
     testInWorld(
-      `${how}, names the carrier, request, error and location, without the facts in the message`,
+      `${how} names the carrier, request, error and location, without the facts in the message`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest(identified)
         const line = single(lines, crashed)
@@ -72,7 +72,7 @@ describe("the log, when an adapter fails in `ask`,", () => {
 
   const thrown = prompt("broken", offers(), { idempotent: false, rest: { ask: (ask) => Effect.die(ask.facts) } })
   testInWorld(
-    "by throwing the facts themselves, says only that an object was thrown",
+    "by throwing the facts themselves says only that an object was thrown",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest(identified)
       assert.strictEqual(single(lines, crashed).cause, "object: message omitted")
@@ -82,7 +82,7 @@ describe("the log, when an adapter fails in `ask`,", () => {
   )
 })
 
-describe("the log, when an adapter fails elsewhere,", () => {
+describe("the log entry for an adapter that fails", () => {
   const throwing = () => {
     throw new RangeError("no")
   }
@@ -100,7 +100,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
   ]
   for (const [where, millis, broken] of elsewhere) {
     testInWorld(
-      `in \`${where}\`, names the carrier, the request, the error and the location`,
+      `in \`${where}\` names the carrier, the request, the error and the location`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest({}, millis)
         const line = single(lines, crashed)
@@ -112,7 +112,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
   }
 
   testInWorld(
-    "in `callback`, names the carrier, error and location",
+    "in `callback` names the carrier, the error and the location",
     Effect.gen(function* () {
       const service = yield* Asking
       const lines = yield* logOf(service.callback("broken", callbackOf("r", offers())))
@@ -127,7 +127,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
     rest: { ask: () => Effect.as(Effect.logInfo("the carrier's own words"), offers()) }
   })
   testInWorld(
-    "names the carrier and request even on the adapter's own lines",
+    "has the carrier and the request, as do the adapter's own log entries",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest()
       const { annotations } = single(lines, "the carrier's own words")
@@ -138,7 +138,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
   )
 })
 
-describe("the log, when an answer is refused,", () => {
+describe("the log entry for a refused answer", () => {
   const money = (amount_minor: number) => ({ amount_minor, currency: "USD" }) as const
   const subject = { subject_id: "vehicle-9", kind: "vehicle", label: null, coverages: [] }
   const rules: ReadonlyArray<readonly [string, unknown, string]> = [
@@ -181,7 +181,7 @@ describe("the log, when an answer is refused,", () => {
     const broken = prompt("broken")
     Object.assign(broken.adapter, { ask: () => Effect.succeed(answer) })
     testInWorld(
-      `for ${what}, names the carrier, request and rule, once`,
+      `with ${what} names the carrier, request and rule, and appears once`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest()
         const { annotations } = single(lines, refused)
@@ -205,7 +205,7 @@ describe("the log, when an answer is refused,", () => {
     const broken = prompt("broken", offers(offer({ refresh_after_ms: minuteMs })))
     Object.assign(broken.adapter, { refresh: () => Effect.succeed(found) })
     testInWorld(
-      `to \`refresh\`, for ${what}, names the carrier, request and rule`,
+      `to \`refresh\` with ${what} names the carrier, request and rule`,
       Effect.gen(function* () {
         const { lines } = yield* logOfRequest({}, 2 * minuteMs)
         assert.include(String(single(lines, refused).annotations.broken_rules), rule)
@@ -216,7 +216,7 @@ describe("the log, when an answer is refused,", () => {
 
   const calls = callingBack("calls")
   testInWorld(
-    "in a callback, names the carrier and rule, and the request if it is known",
+    "in a callback names the carrier and rule, and the request if it is known",
     Effect.gen(function* () {
       const service = yield* Asking
       const lines = yield* logOf(
@@ -241,7 +241,7 @@ describe("the log, when an answer is refused,", () => {
   )
 
   testInWorld(
-    "says when only the first ten offers of an answer were used",
+    "says if only the first ten of its offers were used",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest()
       single(lines, "A carrier made too many offers; using the first 10")
@@ -250,7 +250,7 @@ describe("the log, when an answer is refused,", () => {
   )
 })
 
-describe("the log, when other code of a host fails,", () => {
+describe("a failure in a host's own code", () => {
   const secret = "the secret inside"
   const throwing = (): never => {
     throw new EvalError(secret)
@@ -258,7 +258,7 @@ describe("the log, when other code of a host fails,", () => {
   const place = /EvalError: message omitted\n +at .*faults\.test\.ts:\d+:\d+/
 
   testInWorld(
-    "such as the OnFinishedCall hook, has an entry, and the call is still answered",
+    "is logged for an OnFinishedCall hook, and the call is still answered",
     Effect.gen(function* () {
       const lines = yield* logOf(Effect.provideService(list(), OnFinishedCall, throwing))
       const line = single(lines, "OnFinishedCall failed")
@@ -276,7 +276,7 @@ describe("the log, when other code of a host fails,", () => {
   }
   const served: Served = [{ date: "2026-09-26", differences: [] }, older]
   testInWorld(
-    "such as a revision, has an entry without the input",
+    "is logged for a revision, without the input",
     Effect.gen(function* () {
       const lines = yield* logOf(refusal(start({}, { revision: older.date })))
       const line = single(lines, "A call failed")
@@ -300,7 +300,7 @@ describe("the log, when other code of a host fails,", () => {
     }))
   ).pipe(Layer.provideMerge(NodeCrypto.layer))
   testInWorld(
-    "such as a TextCrypto, has an entry without the text",
+    "is logged for a TextCrypto, without the text",
     Effect.gen(function* () {
       failing.encrypt = true
       const lines = yield* logOf(refusal(start(identified)))
@@ -313,7 +313,7 @@ describe("the log, when other code of a host fails,", () => {
 
   const sender = Layer.succeed(WebhookSender, { send: throwing, lookUp: () => Effect.succeed("public") })
   testInWorld(
-    "such as a webhook sender, has an entry that names the job",
+    "is logged for a webhook sender, with the job",
     Effect.gen(function* () {
       yield* create({ url: "https://a.example/hooks?token=secret" })
       yield* start()
@@ -328,7 +328,7 @@ describe("the log, when other code of a host fails,", () => {
 
   const broken = { get: false }
   testInWorld(
-    "such as a storage backend, has an entry with the job and the cause",
+    "is logged for a storage backend, with the job and the cause",
     Effect.gen(function* () {
       yield* start({}, live)
       broken.get = true

@@ -34,7 +34,7 @@ describe("a live carrier that was not asked before the deadline", () => {
     const never = prompt("never")
     const { around, hold } = holding()
     testInWorld(
-      `has no asked_at, if jobs run ${how} afterwards`,
+      `has no asked_at, even if jobs run ${how} afterwards`,
       Effect.gen(function* () {
         const stop = yield* work
         const { id } = yield* start({}, live)

@@ -28,7 +28,7 @@ describe("a carrier that is polled", () => {
   ] as const) {
     const scripted = polled("polled", 3, asked_ms)
     testInWorld(
-      `is polled after ${waits_ms / 1_000} seconds if it asks for ${asked_ms / 1_000}`,
+      `is polled after ${waits_ms / 1_000} seconds if it asks for ${asked_ms / 1_000} seconds`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

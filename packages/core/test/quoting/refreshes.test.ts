@@ -69,7 +69,7 @@ describe("a refresh that", () => {
       rest: { refresh: () => (++count === 1 ? refresh() : Effect.succeed(updated)) }
     })
     testInWorld(
-      `${what} ${again ? "is repeated" : "leaves the quote unchanged"}`,
+      `${what} ${again ? "is retried" : "leaves the quote unchanged"}`,
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* versionAfterRefresh, [again ? [2, 13_000] : [1, 12_000]])
         assert.deepStrictEqual(yield* failedRefreshes, [[1, reason]])
@@ -80,7 +80,7 @@ describe("a refresh that", () => {
   }
 })
 
-describe("a refresh over HTTP that is answered", () => {
+describe("a refresh over HTTP that gets", () => {
   for (const [what, script, polled] of answers) {
     const again = polled === null
     let fails = true
@@ -99,7 +99,7 @@ describe("a refresh over HTTP that is answered", () => {
       }
     })
     testInWorld(
-      `${what} ${again ? "is repeated" : "leaves the quote unchanged"}`,
+      `${what} ${again ? "is retried" : "leaves the quote unchanged"}`,
       Effect.provideService(
         Effect.gen(function* () {
           yield* Effect.forkChild(

@@ -221,7 +221,7 @@ describe("a start call reports all wrong fields in one response", () => {
   })
 })
 
-describe("the scenario of a start call", () => {
+describe("a start call's scenario", () => {
   testInWorld(
     "must belong to its line, otherwise the refusal lists the line's scenarios",
     Effect.gen(function* () {
@@ -258,7 +258,7 @@ describe("the scenario of a start call", () => {
 
   for (const line of lineNames) {
     testInWorld(
-      `needs_information, ${line}: lists every fact that a price needs, and starts nothing`,
+      `needs_information lists every fact that a ${line} price needs, and starts nothing`,
       Effect.gen(function* () {
         const error = yield* refusal(start({ line, scenario: "needs_information" }))
         assert.strictEqual(error._tag, "needs_information")
@@ -270,7 +270,7 @@ describe("the scenario of a start call", () => {
   }
 
   testInWorld(
-    "consent_refused: rejects the consent, whatever was sent",
+    "consent_refused rejects the consent, whatever was sent",
     Effect.gen(function* () {
       const error = yield* refusal(start({ scenario: "consent_refused" }))
       assert.deepStrictEqual([error._tag, pathsOf(error)], ["invalid_input", ["consent_receipt_id"]])
@@ -281,7 +281,7 @@ describe("the scenario of a start call", () => {
 
   for (const code of ["rate_limited", "service_unavailable"] as const) {
     testInWorld(
-      `${code}: refuses the first call with a request_key, and accepts one five seconds later`,
+      `${code} refuses the first call with a request_key, and accepts a call five seconds later`,
       Effect.gen(function* () {
         const input = startOf({ scenario: code })
         const first = yield* refusal(startWith(input))
@@ -303,7 +303,7 @@ describe("the scenario of a start call", () => {
   }
 
   testInWorld(
-    "internal_error: fails every time, and creates nothing",
+    "internal_error fails every time, and creates nothing",
     Effect.gen(function* () {
       const input = startOf({ scenario: "internal_error" })
       for (let i = 0; i < 3; i++) {

@@ -44,8 +44,8 @@ const endOf = (outcomes: ReadonlyArray<Outcome>, closes: boolean, open = 0) => {
   return [step.request.status, step.request.status_details.reason, step.event]
 }
 
-describe("the transition table of a quote request", () => {
-  it("a start call is accepted: queued, version 1", () => {
+describe("a quote request", () => {
+  it("starts as queued, with version 1", () => {
     const { event, request } = start()
     assert.deepStrictEqual(
       [event, request.status, request.status_details.reason, request.version],
@@ -54,7 +54,7 @@ describe("the transition table of a quote request", () => {
     assert.deepStrictEqual(request.next_actions, [{ type: "read_status", resource: "quote_request", id: request.id }])
   })
 
-  it("queued, cancelled: failed with cancelled_by_caller, without next actions", () => {
+  it("that is cancelled while queued fails with cancelled_by_caller, without next actions", () => {
     const step = QuoteRequest.cancel(start().request, 5_000)
     assert.deepStrictEqual(
       [step?.event, step?.request.status, step?.request.status_details.reason, step?.request.version],
@@ -64,14 +64,14 @@ describe("the transition table of a quote request", () => {
     assert.strictEqual(step?.request.updated_at, "1970-01-01T00:00:05.000Z")
   })
 
-  it("any later status, cancelled: unchanged", () => {
+  it("that is no longer queued is not changed by a cancellation", () => {
     const begun = collecting(1)
     assert.isNull(QuoteRequest.cancel(begun.request, 5_000))
     const cancelled = QuoteRequest.cancel(start().request, 1)
     assert.isNull(QuoteRequest.cancel(cancelled?.request ?? assert.fail(), 5_000))
   })
 
-  it("queued, collection starts: collecting", () => {
+  it("becomes collecting when collection starts", () => {
     const { event, request } = collecting(2, 1)
     assert.deepStrictEqual(
       [event, request.status, request.status_details.reason, request.version, request.deadline_at],
@@ -79,7 +79,7 @@ describe("the transition table of a quote request", () => {
     )
   })
 
-  it("queued, no carrier can be asked: failed with no_carrier_available", () => {
+  it("fails with no_carrier_available if no carrier can be asked", () => {
     for (const step of [collecting(0), collecting(0, 3)]) {
       assert.deepStrictEqual(
         [step.event, step.request.status, step.request.status_details.reason],
@@ -88,11 +88,11 @@ describe("the transition table of a quote request", () => {
     }
   })
 
-  it("a carrier quotes, others are pending: quotes_arriving", () => {
+  it("becomes quotes_arriving when a carrier quotes while others are pending", () => {
     assert.deepStrictEqual(endOf([quoted], false, 1), ["in_progress", "quotes_arriving", "quote_request.updated"])
   })
 
-  it("a carrier declines or is silent, others are pending: unchanged", () => {
+  it("keeps its status when a carrier declines or is silent while others are pending", () => {
     for (const outcome of [declined, silent]) {
       assert.deepStrictEqual(endOf([outcome], false, 1), ["in_progress", "collecting", "quote_request.updated"])
       assert.deepStrictEqual(endOf([quoted, outcome], false, 1), [
@@ -103,7 +103,7 @@ describe("the transition table of a quote request", () => {
     }
   })
 
-  it("a carrier asks a question: action_required, even after other answers and the deadline", () => {
+  it("becomes action_required when a carrier asks a question, even after other answers or the deadline", () => {
     const row = ["action_required", "carrier_question", "quote_request.updated"]
     assert.deepStrictEqual(endOf([question], false), row)
     assert.deepStrictEqual(endOf([question, quoted], false), row)
@@ -111,7 +111,7 @@ describe("the transition table of a quote request", () => {
     assert.deepStrictEqual(endOf([question], true, 2), row)
   })
 
-  it("nobody answers the question for a day: completed, action not taken", () => {
+  it("completes with the action not taken if nobody answers the question for a day", () => {
     for (const [others, reason] of [
       [[], "no_offers_action_not_taken"],
       [[declined], "no_offers_action_not_taken"],
@@ -148,12 +148,12 @@ describe("the transition table of a quote request", () => {
   ]
   for (const [outcomes, closes, ...end] of rows) {
     const all = outcomes.map(({ outcome }) => outcome).join(", ") || "nothing"
-    it(`the end after ${all}${closes ? ", then the deadline" : ""}: ${end[0]}, ${end[1]}`, () => {
+    it(`ends as ${end[0]} with ${end[1]} after ${all}${closes ? " and the deadline" : ""}`, () => {
       assert.deepStrictEqual(endOf(outcomes, closes, closes ? 1 : 0), end)
     })
   }
 
-  it("a failure leaves no carrier pending", () => {
+  it("has no pending carrier after it has failed", () => {
     const { request } = QuoteRequest.fail(collecting(2).request, "internal_error", 5_000)
     assert.deepStrictEqual(
       request.carriers.map(({ outcome }) => outcome),

@@ -163,7 +163,7 @@ describe("every carrier", () => {
     [1, null],
     [60, null],
     [61, "start_date_out_of_range"]
-  ])("treats a policy start %i days ahead as %s", (days, expected) => {
+  ])("answers a policy start %i days ahead with the decline reason %s", (days, expected) => {
     const effective_date = addDays(today, days)
     const auto = { ...autoFacts(reference.personal_auto), effective_date }
     const renters = { ...rentersFacts(reference.renters), effective_date }

@@ -125,7 +125,7 @@ const replayStruckAt = (nth: number, fault: Hosts.Fault) =>
 describe("a replay of events", () => {
   for (const fault of ["dies after", "pauses after", "storage fails after"] as const) {
     it.effect(
-      `makes one more attempt for each event, whichever commit a host ${fault}`,
+      `makes one more attempt for each event, whichever commit is hit by the fault "${fault}"`,
       () =>
         Effect.gen(function* () {
           for (let nth = 1, isOver = false; !isOver; nth++) {

@@ -28,7 +28,7 @@ const struckAt = (nth: number, fault: Hosts.Fault, isRepeated: boolean) =>
 describe("an advance of a sandbox's clock", () => {
   for (const fault of Hosts.faults) {
     it.effect(
-      `happens once and completely, whichever commit a host ${fault}`,
+      `happens once and completely, whichever commit is hit by the fault "${fault}"`,
       () =>
         Effect.gen(function* () {
           const calm = yield* struckAt(0, fault, true)
@@ -48,7 +48,7 @@ describe("an advance of a sandbox's clock", () => {
 describe("an advance that was interrupted and never repeated", () => {
   for (const fault of ["dies after", "pauses after"] as const) {
     it.effect(
-      `is finished by the next advance, and blocks no webhook, whichever commit a host ${fault}`,
+      `is finished by the next advance, and blocks no webhook, whichever commit is hit by the fault "${fault}"`,
       () =>
         Effect.gen(function* () {
           for (let nth = 1, isOver = false; !isOver; nth++) {

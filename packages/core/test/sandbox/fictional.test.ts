@@ -257,7 +257,7 @@ const texas: ReadonlyArray<Place> = [751, 754, 752, 750, 753]
 const askOf = (line: StandardLineName, application: object, at: Place): CarrierAsk =>
   askFor(line, inPlace(line, application, at), { scenario: "quotes_ready" })
 
-describe("every offer, whatever the facts,", () => {
+describe("every offer from a fictional carrier", () => {
   const cases: ReadonlyArray<readonly [StandardLineName, fc.Arbitrary<object>]> = [
     ["personal_auto", auto],
     ["renters", renters],
@@ -266,7 +266,7 @@ describe("every offer, whatever the facts,", () => {
   for (const [line, facts] of cases) {
     const asks = fc.tuple(facts, place).map(([application, at]) => ({ ...askOf(line, application, at), at }))
 
-    it(`${line}: is the same for the same facts, and repeats no fact outside its covers`, () => {
+    it(`for ${line} is the same for the same facts, and repeats no fact outside its coverages`, () => {
       fc.assert(
         fc.property(asks, (asked) => {
           const offers = offersOf(asked)
@@ -285,7 +285,7 @@ describe("every offer, whatever the facts,", () => {
       )
     })
 
-    it(`${line}: passes the offer checks, with a positive whole price`, () => {
+    it(`for ${line} passes the offer checks whatever the facts, with a positive whole price`, () => {
       fc.assert(
         fc.property(asks, (asked) => {
           for (const [adapter, offer] of offersOf(asked)) {
@@ -306,7 +306,7 @@ describe("every offer, whatever the facts,", () => {
       )
     })
 
-    it(`${line}: costs no less in a more expensive territory`, () => {
+    it(`for ${line} costs no less in a more expensive territory`, () => {
       fc.assert(
         fc.property(facts, (application) => {
           const totals = texas.map((at) =>

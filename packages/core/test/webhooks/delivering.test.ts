@@ -155,7 +155,7 @@ describe("a delivery", () => {
     ["sandbox", 15_000]
   ] as const) {
     testWebhooks(
-      `${environment}: is retried on the schedule, counted from the end of the previous attempt, then fails`,
+      `in ${environment} is retried on schedule, counted from the end of the previous attempt, and then fails`,
       (endpoints) =>
         Effect.gen(function* () {
           const { id } = yield* create({}, { environment })

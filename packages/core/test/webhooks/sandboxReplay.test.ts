@@ -40,7 +40,7 @@ describe("a replay of the sandbox's events", () => {
     gap: (ids: ReadonlyArray<string>) => ids.slice(1)
   }
   for (const [scenario, order] of Object.entries(orders)) {
-    testWebhooks(`in ${scenario} sends the events in the scenario's order, with the original bytes`, (endpoints) =>
+    testWebhooks(`in ${scenario} mode sends the events in that mode's order, with the original bytes`, (endpoints) =>
       Effect.gen(function* () {
         const { id, ids } = yield* deliveredEvents
         const first = new Map(
