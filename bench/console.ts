@@ -5,7 +5,7 @@
 import { createServer } from "node:http"
 import { setTimeout } from "node:timers/promises"
 import { Allowance, embed } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { nodeHandler } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { startBrowser } from "../test/support/browser.ts"
@@ -36,7 +36,7 @@ let stories = 0
 /** Starts a quote request and lets its carriers answer. */
 const story = async (): Promise<void> => {
   const name = `bench-${stories++}`
-  const application = Applications.smallest.renters
+  const application = ExampleApplications.smallest.renters
   await client.start_quote_request({
     line: "renters",
     request_key: name,

@@ -3,7 +3,7 @@ import { chmodSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Clock, Effect, Layer, Redacted, type Scope } from "effect"
 import { Client } from "pg"
@@ -120,7 +120,7 @@ const lost = {
     line: "renters",
     consent_receipt_id: "receipt-lost",
     request_key: "lost",
-    application: Applications.smallest.renters
+    application: ExampleApplications.smallest.renters
   }
 } as const
 

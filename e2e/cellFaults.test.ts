@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { PgCells } from "@quotewire/storage-pg/cells"
 import { Context, Effect, Fiber, Layer, Redacted } from "effect"
 import { FourCells } from "../packages/storage-pg/test/support/cells.ts"
@@ -168,7 +168,7 @@ layer(Layer.provideMerge(host, second), { excludeTestServices: true, timeout: "6
             () => over
           )
           const start = { line: "renters", consent_receipt_id: "receipt-0001", request_key: "during" }
-          const during = { ...start, application: Applications.smallest.renters }
+          const during = { ...start, application: ExampleApplications.smallest.renters }
           assert.strictEqual((yield* call(lost.keys, "start_quote_request", during)).status, 503)
           // Writers notice a server that responds but refuses writes.
           yield* askUntil(cellsOf, (ready) => isAnswering || ready.join() === "true,false,true,false")

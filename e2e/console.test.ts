@@ -1,6 +1,6 @@
 import { afterAll, assert, beforeAll, beforeEach, describe, it, vi } from "@effect/vitest"
 import { OperatorTokens } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import axe from "axe-core"
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { startBrowser } from "../test/support/browser.ts"
@@ -51,7 +51,7 @@ const start = (scenario: string, request_key = `console-${scenario}`) =>
     line: "renters",
     request_key,
     consent_receipt_id: "receipt-0001",
-    application: Applications.smallest.renters,
+    application: ExampleApplications.smallest.renters,
     scenario
   })
 
@@ -185,7 +185,7 @@ describe("the console", () => {
         line: "renters",
         request_key: name,
         consent_receipt_id: "receipt-0001",
-        application: Applications.smallest.renters,
+        application: ExampleApplications.smallest.renters,
         scenario: "waits_in_queue"
       })
       return id

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto"
 import * as Http from "node:http"
 import { text } from "node:stream/consumers"
 import { assert, describe, it } from "@effect/vitest"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { Effect, Schedule } from "effect"
 import { migrations } from "../packages/storage-pg/src/migrations/migrations.ts"
 import { statements } from "../test/support/TestDatabase.ts"
@@ -52,7 +52,7 @@ const starting = (more: object = {}): Sent => ({
     line: "renters",
     consent_receipt_id: "receipt-0001",
     request_key: randomUUID(),
-    application: Applications.smallest.renters,
+    application: ExampleApplications.smallest.renters,
     ...more
   }
 })

@@ -1,5 +1,5 @@
 import { assert } from "@effect/vitest"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { Effect, Fiber } from "effect"
 import { Host } from "./host.ts"
 import { everywhere } from "./hosts.ts"
@@ -14,7 +14,7 @@ const start = (keys: Keys, request_key: string, more: object = {}, options = {})
         line: "renters",
         consent_receipt_id: "receipt-0001",
         request_key,
-        application: Applications.smallest.renters,
+        application: ExampleApplications.smallest.renters,
         ...more
       },
       options
@@ -107,7 +107,7 @@ everywhere("a caller", (it) => {
         { concurrency: "unbounded" }
       )
       assert.strictEqual(new Set(starts.map(({ body }) => body.id)).size, 1)
-      const other = yield* start(keys, "same", { line: "pet", application: Applications.smallest.pet })
+      const other = yield* start(keys, "same", { line: "pet", application: ExampleApplications.smallest.pet })
       assert.strictEqual(other.status, 409)
       assert.strictEqual(other.body.error.retry_action.type, "use_new_request_key")
       const listed = yield* host.call(keys, "list_quote_requests", {})

@@ -1,6 +1,6 @@
 import { afterAll, assert, beforeAll, beforeEach, describe, it } from "@effect/vitest"
 import { type Ids, OperatorTokens } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import axe from "axe-core"
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { startBrowser } from "../test/support/browser.ts"
@@ -48,7 +48,7 @@ const quoted = async (request_key = "shared") => {
     line: "renters",
     request_key,
     consent_receipt_id: "receipt-0001",
-    application: Applications.smallest.renters,
+    application: ExampleApplications.smallest.renters,
     scenario: "quotes_ready"
   })
   await client.advance_time({ seconds: 60 }, { idempotency_key: request_key })

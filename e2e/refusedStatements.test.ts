@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Context, Effect, Layer } from "effect"
 import { scopedDatabase, statements, type TestDatabase, tables } from "../test/support/TestDatabase.ts"
@@ -71,7 +71,7 @@ layer(Layer.provideMerge(host, database), { excludeTestServices: true, timeout: 
             sql("delete from public.refusal")
           )
           const start = { line: "renters", consent_receipt_id: "receipt-0001", request_key: "after" }
-          const application = Applications.smallest.renters
+          const application = ExampleApplications.smallest.renters
           const statuses: Array<number> = []
           for (let tries = 0; tries < 5; tries++) {
             const refused = yield* call(keys, "start_quote_request", { ...start, application })

@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
 import { operations } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { NodeReceiver } from "@quotewire/http/testing"
 import { Effect } from "effect"
 import { Host } from "./host.ts"
@@ -138,7 +138,7 @@ onEveryStorage("a hundred identical concurrent calls", (it) => {
         line: "renters",
         consent_receipt_id: "receipt-0001",
         request_key: "crowd",
-        application: Applications.smallest.renters
+        application: ExampleApplications.smallest.renters
       }
       const answers = yield* Effect.all(
         Array.from({ length: crowd }, () => host.call(keys, "start_quote_request", input)),

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Revision, Storage } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { NodeReceiver } from "@quotewire/http/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, type Scope } from "effect"
@@ -66,7 +66,7 @@ const starting = {
   line: "renters",
   consent_receipt_id: "receipt-0001",
   request_key: "the-first",
-  application: Applications.smallest.renters
+  application: ExampleApplications.smallest.renters
 }
 
 /**

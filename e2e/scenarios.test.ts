@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { lineNames, type StandardLineName } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { Effect } from "effect"
 import timelines from "../packages/core/test/scenarios.json" with { type: "json" }
 import { Host } from "./host.ts"
@@ -40,7 +40,7 @@ onEveryHost("each scenario", (it, { whole }) => {
           scenario,
           consent_receipt_id: "receipt-0001",
           request_key: `${scenario}-${line}`,
-          application: Applications.smallest[line]
+          application: ExampleApplications.smallest[line]
         })
         assert.strictEqual(started.status, 202)
         const expected = timelines.scenarios[scenario][line]

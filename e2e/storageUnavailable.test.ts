@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { operations, Storage } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer } from "effect"
 import { Host, http } from "./host.ts"
@@ -60,7 +60,7 @@ const furnished = Effect.fnUntraced(function* (keys: Keys) {
       line: "renters",
       consent_receipt_id: "receipt-0001",
       request_key: `away-${++starts}`,
-      application: Applications.smallest.renters
+      application: ExampleApplications.smallest.renters
     }),
     get_quote_request: () => ({ id: request, wait_seconds: 0 }),
     cancel_quote_request: () => ({ id: request }),

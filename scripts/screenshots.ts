@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { fileURLToPath } from "node:url"
 import { embed, WebhookAddress } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { NodeWebhookSender, nodeHandler } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import type { Page } from "playwright-core"
@@ -46,7 +46,10 @@ const { id } = await client.start_quote_request({
   consent_receipt_id: "receipt-0001",
   credit_disclosure_receipt_id: "receipt-0002",
   scenario: "some_carriers_silent",
-  application: { ...Applications.smallest.personal_auto, prior_insurance: { status: "insured", months_continuous: 24 } }
+  application: {
+    ...ExampleApplications.smallest.personal_auto,
+    prior_insurance: { status: "insured", months_continuous: 24 }
+  }
 })
 await client.advance_time({ seconds: 70 }, once("minute"))
 

@@ -9,7 +9,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
 import { quoteDisclosure } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { Bridge } from "@quotewire/mcp/stdio"
 import { Effect, Schema } from "effect"
 import { parse } from "yaml"
@@ -237,7 +237,7 @@ describe("the entry in the MCP server registry", () => {
       const { id, read_handle } = yield* call(started, "start_quote_request", {
         line: "renters",
         request_key: randomUUID(),
-        application: Applications.smallest.renters,
+        application: ExampleApplications.smallest.renters,
         quote_disclosure_version: quoteDisclosure.version,
         quote_disclosure_accepted: true
       })

@@ -147,16 +147,16 @@ describe("modules of the core", () => {
     "access/Caller access/limits/Limits",
     "calls/IdempotencyRecord",
     "lines/Application lines/Fact lines/FactSchema lines/Line lines/State",
-    "lines/sharedFacts lines/standard lines/personal_auto/Vin lines/pet/Breed",
+    "lines/SharedFacts lines/standard lines/personal_auto/Vin lines/pet/Breed",
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
       ["facts", "rules", "complete", "line"].map((module) => `lines/${line}/${module}`)
     ),
-    "carriers/recorder/Exchange carriers/secrets/Redaction timeline/Entry",
+    "carriers/recorder/Exchange carriers/secrets/Redaction timeline/Timeline",
     "carriers/secrets/SecretForms",
     "carriers/AdapterRules carriers/health/CarrierHealth carriers/Connection carriers/Eligibility carriers/Offer",
     "carriers/Reply carriers/Scenario",
     "rating/Amount rating/Answer rating/PlanFaults rating/Plan rating/Premium rating/RatePlan rating/Rating rating/Table",
-    "rating/Variable rating/checkExamples rating/checkPlan rating/checkTables rating/coverageItems",
+    "rating/Variable rating/checkExamples rating/checkPlan rating/checkTables rating/CoverageItems",
     "rating/fictionalPlans rating/offer rating/ratings rating/underwriting",
     "rating/personal_auto/VehicleSegment rating/personal_auto/covers",
     ...["personal_auto", "renters", "pet"].map((line) => `rating/${line}/rating`),
@@ -201,7 +201,7 @@ describe("modules of the core", () => {
 
   it("that are not services name services only in `make`, as parts of a service", () => {
     const wiring = [
-      ...["index", "layer", "hosting", "operations"],
+      ...["index", "Quotewire", "hosting", "operations"],
       ...["embedding/administration", "embedding/embed", "embedding/operators", "embedding/serviceLayer"],
       "calls/Pipeline",
       ...["feedback/FeedbackOperations", "calls/RequestOperations", "webhooks/WebhookOperations"],

@@ -10,7 +10,7 @@ import { emptyDatabase } from "./support/TestDatabase.ts"
 
 const program = `
 import { embed } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { postgres } from "@quotewire/storage-pg"
 
 const seal_key = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64")
@@ -18,7 +18,7 @@ const quotewire = embed({ storage: postgres({ url: process.argv[2], migrate: tru
 const { id: organization_id } = await quotewire.createOrganization("Acme")
 const { key } = await quotewire.createKey({ organization_id, environment: "sandbox", kind: "server" })
 const client = quotewire.client(key)
-const application = Applications.smallest.renters
+const application = ExampleApplications.smallest.renters
 const { id } = await client.start_quote_request({ line: "renters", request_key: "1", consent_receipt_id: "receipt-0001", application })
 await client.advance_time({ seconds: 60 }, { idempotency_key: "1" })
 console.log((await client.get_quote_request({ id })).quote_request.status)

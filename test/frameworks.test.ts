@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { promisify } from "node:util"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { connect } from "@quotewire/http/client"
 import { root } from "./support/sources.ts"
 
@@ -162,7 +162,7 @@ const frameworks = [
 
 it.skipIf(hasNext)("Next is tested once `npm run integrations` has installed it", () => {})
 
-const application = Applications.smallest.renters
+const application = ExampleApplications.smallest.renters
 const startOf = (request_key: string) =>
   ({ line: "renters", consent_receipt_id: "receipt-0001", request_key, application }) as const
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import type { Conversation, Tool, Turn } from "./Conversation.ts"
 
 /*
@@ -58,7 +58,7 @@ export const next = (conversation: Conversation): Turn => {
   if (results.length <= 2) {
     if (results.length === 2 && !last.includes("needs_information"))
       throw new Lost(`No missing fact was named: ${last}`)
-    const { vehicles, ...facts } = Applications.smallest.personal_auto
+    const { vehicles, ...facts } = ExampleApplications.smallest.personal_auto
     return call("start_quote_request", {
       line: "personal_auto",
       request_key: randomUUID(),

@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { Effect } from "effect"
 import { AgentHosts, agentHosts } from "./host.ts"
 
@@ -76,7 +76,7 @@ layer(agentHosts(), { excludeTestServices: true })("the agent endpoint over HTTP
         toolsCall(0, "start_quote_request", {
           ...start,
           scenario: "waits_in_queue",
-          application: Applications.smallest.renters
+          application: ExampleApplications.smallest.renters
         }),
         { headers }
       )

@@ -4,7 +4,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { connect as connectRest } from "@quotewire/http/client"
 import { Effect } from "effect"
 import { methodsOf, roundRobin } from "./clients.ts"
@@ -82,7 +82,7 @@ const requestsOf = Effect.gen(function* () {
   return quote_requests.map(({ id }) => id)
 })
 
-const { dwelling } = Applications.smallest.renters
+const { dwelling } = ExampleApplications.smallest.renters
 
 layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })(
   "an official MCP client that shows forms and alternates between two hosts",
@@ -117,7 +117,7 @@ layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })(
         const shown: Person["shown"] = []
         const { start } = yield* connect(program, { shown, answer: () => ({ action: "decline" }) })
         const before = yield* requestsOf
-        const refused = yield* start(Applications.smallest.renters)
+        const refused = yield* start(ExampleApplications.smallest.renters)
         assert.isTrue(refused.isError)
         assert.deepNestedInclude(refused, { "structuredContent.error.code": "invalid_input" })
         assert.deepStrictEqual(

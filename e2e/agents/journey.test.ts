@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { Effect, Fiber } from "effect"
 import { connect } from "./clients.ts"
 import { AgentHosts, agentHosts } from "./host.ts"
@@ -66,7 +66,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
       holdsAll(capabilities, same)
 
       // A start call without all facts is refused, and says which are missing.
-      const { vehicles, ...incomplete } = Applications.smallest.personal_auto
+      const { vehicles, ...incomplete } = ExampleApplications.smallest.personal_auto
       const start = {
         line: "personal_auto",
         request_key: randomUUID(),
@@ -122,7 +122,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
 
       // No summary for a model contains what the person said.
       for (const fact of facts) {
-        assert.include(JSON.stringify(Applications.smallest.personal_auto), fact)
+        assert.include(JSON.stringify(ExampleApplications.smallest.personal_auto), fact)
         for (const { texts } of [refused, started, changed, done, quote]) assert.notInclude(texts[0], fact)
       }
     })
@@ -137,7 +137,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
         client.call("start_quote_request", {
           line: "renters",
           request_key: randomUUID(),
-          application: Applications.smallest.renters,
+          application: ExampleApplications.smallest.renters,
           ...(caller === "keyless"
             ? {
                 quote_disclosure_version: structured.quote_disclosure.version,
@@ -168,7 +168,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
         const refused = yield* client.call("start_quote_request", {
           line: "renters",
           request_key: "not-a-uuid",
-          application: Applications.smallest.renters,
+          application: ExampleApplications.smallest.renters,
           consent_receipt_id: "receipt-0004",
           quote_disclosure_version: structured.quote_disclosure.version,
           quote_disclosure_accepted: false

@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { Effect, Schema } from "effect"
 import { methodsOf } from "./clients.ts"
 import { AgentHosts, agentHosts } from "./host.ts"
@@ -70,7 +70,7 @@ layer(agentHosts(), { excludeTestServices: true })("an official client of an old
             credit_disclosure_receipt_id: null,
             contact_consent: null,
             scenario: null,
-            application: JSON.stringify(Applications.smallest.renters)
+            application: JSON.stringify(ExampleApplications.smallest.renters)
           })
         )
         const { content, isError } = Schema.decodeUnknownSync(Result)(started)

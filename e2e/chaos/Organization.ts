@@ -1,4 +1,4 @@
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { Caller, type OnOutage } from "./Caller.ts"
 import type { Chance } from "./Chance.ts"
 import * as Follower from "./Follower.ts"
@@ -73,8 +73,8 @@ const inLetters = (number: number): string => Array.from(`${number}`, (digit) =>
  * The smallest application. Each one for renters insurance names another person, by whom its carriers recognize it.
  */
 const applicationOf = (line: (typeof lines)[number], lane: number, number: number) => {
-  if (line !== "renters") return Applications.smallest[line]
-  const smallest = Applications.smallest.renters
+  if (line !== "renters") return ExampleApplications.smallest[line]
+  const smallest = ExampleApplications.smallest.renters
   return {
     ...smallest,
     applicant: { first_name: `${inLetters(lane)} ${inLetters(number)}` },

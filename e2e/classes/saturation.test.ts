@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { operations, Storage } from "@quotewire/core"
 import { Context, Effect, Fiber, Layer } from "effect"
-import type { Services } from "../../packages/core/src/layer.ts"
+import type { Services } from "../../packages/core/src/Quotewire.ts"
 import { type CallOptions, World } from "../../packages/core/src/testing/World.ts"
 import { list, pass, testInWorld, world } from "../../packages/core/test/quoting/support.ts"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Quotewire, Storage } from "@quotewire/core"
-import { Ulid, World } from "@quotewire/core/testing"
+import { Ids, type Quotewire, Storage } from "@quotewire/core"
+import { World } from "@quotewire/core/testing"
 import { NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { PgStorage } from "@quotewire/storage-pg"
@@ -28,7 +28,7 @@ const repeatingIds = () => {
   const generator = Effect.succeed(() => String(next++).padStart(26, "0"))
   const layer: Layer.Layer<Quotewire.Cryptography> = Layer.merge(
     NodeCrypto.layer,
-    Layer.succeed(Ulid.Generator, generator)
+    Layer.succeed(Ids.Generator, generator)
   )
   const from = (number: number) =>
     Effect.sync(() => {

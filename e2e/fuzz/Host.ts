@@ -1,7 +1,7 @@
 // The command does the same on startup.
 import "effect/schema/SchemaJITCompiler/enable"
 import { Access, Allowance, operations, Quotewire, Seal, type Storage, WebhookSender } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { Http, NodeCrypto, OpenApi } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer, Predicate } from "effect"
@@ -81,7 +81,7 @@ const furnish = async (baseUrl: string, key: string): Promise<Readonly<Record<st
       line: "renters",
       consent_receipt_id: "receipt-0001",
       request_key: "furnish",
-      application: Applications.smallest.renters
+      application: ExampleApplications.smallest.renters
     }),
     "id"
   )

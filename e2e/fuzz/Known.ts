@@ -1,5 +1,5 @@
 import { lineNames } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import fc from "fast-check"
 
 /** What the document alone does not say about a valid call: what exists, and what belongs together. */
@@ -29,7 +29,7 @@ const started = fc.constantFrom(...lineNames).chain((line) =>
     line: fc.constant(line),
     request_key: fc.constant("@@unique@@"),
     consent_receipt_id: fc.constantFrom("receipt-0001", "A".repeat(128)),
-    application: fc.constant(Applications.smallest[line])
+    application: fc.constant(ExampleApplications.smallest[line])
   })
 )
 

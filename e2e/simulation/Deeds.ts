@@ -1,5 +1,5 @@
 import { Access, Erasures } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { Effect } from "effect"
 import * as Ledger from "./Ledger.ts"
 import type { Machine } from "./Machine.ts"
@@ -57,7 +57,7 @@ const start = (
     line,
     request_key: `start-${request}`,
     consent_receipt_id: `receipt-${request.toString().padStart(4, "0")}`,
-    application: { ...Applications.smallest[line], ...changes },
+    application: { ...ExampleApplications.smallest[line], ...changes },
     ...(as === "one that cannot start" && { scenario: "cannot_start" })
   }
   const once = Effect.gen(function* () {

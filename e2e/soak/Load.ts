@@ -1,6 +1,6 @@
 import * as Http from "node:http"
 import { setTimeout as after } from "node:timers/promises"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import * as Lags from "./Lags.ts"
 
 /** A running load on a host. */
@@ -68,7 +68,7 @@ const quoteOnce = async (call: Call, line: (typeof lines)[number], lane: number,
     line,
     consent_receipt_id: `receipt-${lane}-${number}`,
     request_key: `request-${lane}-${number}`,
-    application: Applications.smallest[line]
+    application: ExampleApplications.smallest[line]
   })
   let { version, status } = started
   while (status === "in_progress") {

@@ -1,4 +1,4 @@
-import { Applications, type Receiver } from "@quotewire/core/testing"
+import { ExampleApplications, type Receiver } from "@quotewire/core/testing"
 import { NodeReceiver } from "@quotewire/http/testing"
 import { Effect } from "effect"
 import { Host } from "../host.ts"
@@ -103,7 +103,7 @@ export const startRequest = (keys: Keys, more: object = {}) =>
       line: "renters",
       consent_receipt_id: "receipt-0001",
       request_key: `request-${++requests}`,
-      application: Applications.smallest.renters,
+      application: ExampleApplications.smallest.renters,
       ...more
     })
   ).pipe(Effect.map(({ body }): string => body.id))

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { connect } from "@quotewire/http/client"
 import { Context, Effect, Layer } from "effect"
 import type { FrameLocator, Page } from "playwright-core"
@@ -86,7 +86,7 @@ const make = Effect.gen(function* () {
     }),
     start: (line, scenario) =>
       Effect.promise(async () => {
-        const { personal_auto, renters } = Applications.smallest
+        const { personal_auto, renters } = ExampleApplications.smallest
         const common = { scenario, request_key: randomUUID(), consent_receipt_id: "receipt-0001" }
         const started = await rest.start_quote_request(
           line === "renters"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { embed, generateSealKey } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Redacted } from "effect"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
@@ -39,7 +39,7 @@ const withParkedEvent = Effect.gen(function* () {
       line: "renters",
       consent_receipt_id: "receipt-1",
       request_key: "once",
-      application: Applications.smallest.renters
+      application: ExampleApplications.smallest.renters
     })
   )
   yield* Effect.promise(() => parked)

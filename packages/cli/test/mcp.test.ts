@@ -8,7 +8,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
 import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js"
 import { StdioClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { Bridge } from "@quotewire/mcp/stdio"
 import { Effect } from "effect"
 
@@ -70,7 +70,7 @@ describe("quotewire mcp", () => {
   /** Starts a renters request for a person who is shown forms, and who agrees or declines. */
   const startAt = (client: Pick<Client, "callTool"> | Pick<OlderClient, "callTool">) =>
     Effect.promise(async () => {
-      const args = { line: "renters", request_key: randomUUID(), application: Applications.smallest.renters }
+      const args = { line: "renters", request_key: randomUUID(), application: ExampleApplications.smallest.renters }
       return { isError: false, ...(await client.callTool({ name: "start_quote_request", arguments: args })) }
     })
   const transport = () =>

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type Carrier, embed, generateSealKey, OperatorTokens } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { nodeHandler } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect } from "effect"
@@ -76,7 +76,7 @@ const withRequest = Effect.gen(function* () {
       line: "renters",
       consent_receipt_id: "receipt-1",
       request_key: "once",
-      application: Applications.smallest.renters
+      application: ExampleApplications.smallest.renters
     })
   )
   yield* Effect.promise(() => client.wait_for_quotes(id))

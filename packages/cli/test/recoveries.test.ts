@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { embed, OperatorTokens, WebhookAddress } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { NodeWebhookSender, nodeHandler } from "@quotewire/http"
 import { connect } from "@quotewire/http/client"
 import { MemoryStorage } from "@quotewire/storage-memory"
@@ -33,7 +33,7 @@ const start = Effect.gen(function* () {
       line: "renters",
       request_key: "first",
       consent_receipt_id: "receipt-0001",
-      application: Applications.smallest.renters
+      application: ExampleApplications.smallest.renters
     })
     const haveFailed = async () => {
       const { deliveries } = await client.list_event_deliveries({ id: subscription })

@@ -1,4 +1,4 @@
-import * as Directory from "./access/Directory.ts"
+import * as ApiKey from "./access/ApiKey.ts"
 import * as SealKeysInUse from "./access/sealing/SealKeysInUse.ts"
 import * as Workspaces from "./access/Workspaces.ts"
 import * as FinishedCall from "./calls/FinishedCall.ts"
@@ -42,8 +42,8 @@ export const kinds: Kind.Kinds = Kind.registry([
   Cell.kind,
   Cell.markKind,
   Cell.placementKind,
-  Directory.organizationKind,
-  Directory.keyKind,
+  ApiKey.organizationKind,
+  ApiKey.keyKind,
   Workspaces.kind,
   SealKeysInUse.kind,
   Connection.kind,

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ApiError, Event, operations, standardLines } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { OpenApi } from "@quotewire/http"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import addFormats from "ajv-formats"
@@ -92,7 +92,7 @@ describe("the contract", () => {
 
   it("says which facts belong to which line", () => {
     const isStart = ajv.getSchema("openapi#/components/schemas/StartInput") ?? assert.fail("no start")
-    for (const [line, application] of Object.entries(Applications.smallest)) {
+    for (const [line, application] of Object.entries(ExampleApplications.smallest)) {
       assert.isTrue(isStart({ line, request_key: "one", application }), `${line}: ${ajv.errorsText(isStart.errors)}`)
       for (const other of standardLines.filter(({ name }) => name !== line))
         assert.isFalse(isStart({ line: other.name, request_key: "one", application }), `${line} as ${other.name}`)

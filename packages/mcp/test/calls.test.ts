@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Allowance, operations } from "@quotewire/core"
-import { Applications, LongPolls, World } from "@quotewire/core/testing"
+import { Allowance, Hints, operations } from "@quotewire/core"
+import { ExampleApplications, World } from "@quotewire/core/testing"
 import { DateTime, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Agents, layer, toolsCall } from "./support/agents.ts"
@@ -15,7 +15,7 @@ const start = Effect.flatMap(Agents, (agents) =>
   )
 )
 
-const waiting = Effect.flatMap(LongPolls.LongPolls, (longPolls) => longPolls.count)
+const waiting = Effect.flatMap(Hints.LongPolls, (longPolls) => longPolls.count)
 
 /** Starts a request, and a read that waits for its next change. */
 const readWaiting = Effect.gen(function* () {
@@ -126,7 +126,7 @@ describe("a call that waits", () => {
           scenario: "action_required",
           request_key: "asks",
           consent_receipt_id: "receipt-0001",
-          application: Applications.smallest.personal_auto
+          application: ExampleApplications.smallest.personal_auto
         },
         "server"
       )

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { defineCarrier, type FactPath, Reply } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { DateTime, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Agents, layer, modern, modernHeaders, type Sent } from "./support/agents.ts"
@@ -14,7 +14,7 @@ const key = (number: number) => `0d9c9b1e-7f51-4c2e-9d3e-0a4f5f1f7c${10 + number
 const startWith = (number: number, changes: object = {}) => ({
   line: "renters",
   request_key: key(number),
-  application: Applications.smallest.renters,
+  application: ExampleApplications.smallest.renters,
   ...changes
 })
 
@@ -125,7 +125,7 @@ describe("a program that can ask the person", () => {
   it.effect("asks for missing facts with the line's labels, and needs no argument for them", () =>
     Effect.gen(function* () {
       yield* at
-      const { dwelling } = Applications.smallest.renters
+      const { dwelling } = ExampleApplications.smallest.renters
       const args = startWith(1, { application: { dwelling: { address: { state: dwelling.address.state } } } })
       const question = yield* send(args)
       const { message, requestedSchema } = question.inputRequests.facts.params

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Access, operations, type Quotewire, type Storage } from "@quotewire/core"
-import { Applications, LongPolls, World } from "@quotewire/core/testing"
+import { Access, Hints, operations, type Quotewire, type Storage } from "@quotewire/core"
+import { ExampleApplications, World } from "@quotewire/core/testing"
 import { asking, type JsonRpc, Local, StdioServer, Tools } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { DateTime, Deferred, Effect, Fiber, PlatformError, Sink, Stdio, Stream } from "effect"
@@ -44,7 +44,7 @@ const connected = Effect.fnUntraced(function* (capabilities: object, protocolVer
 const start = {
   line: "renters",
   request_key: "0d9c9b1e-7f51-4c2e-9d3e-0a4f5f1f7c11",
-  application: Applications.smallest.renters
+  application: ExampleApplications.smallest.renters
 }
 const forms = { elicitation: {} }
 const world = World.World.layer(MemoryStorage.layer)
@@ -170,7 +170,7 @@ describe("a waiting call's progress", () => {
       yield* call(2, "get_quote_request", { id, read_handle, wait_seconds: 0 })
       const { version } = (yield* read).result.structuredContent.quote_request
       yield* call(3, "get_quote_request", { id, read_handle, since_version: version }, { progressToken: "p" })
-      const longPolls = yield* LongPolls.LongPolls
+      const longPolls = yield* Hints.LongPolls
       while ((yield* longPolls.count) === 0) yield* Effect.yieldNow
       for (const progress of [5, 10]) {
         yield* TestClock.adjust("5 seconds")

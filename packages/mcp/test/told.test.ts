@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Resource } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { DateTime, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { layer } from "./support/agents.ts"
@@ -78,7 +78,7 @@ describe("a model that sees only structuredContent", () => {
     Effect.gen(function* () {
       yield* at
       const start = { line: "renters", request_key: "a-home", consent_receipt_id: "receipt-0001" }
-      const application = Applications.smallest.renters
+      const application = ExampleApplications.smallest.renters
       const { id } = (yield* call("start_quote_request", { ...start, application })).structuredContent
       yield* advanced(90)
       const { summary } = (yield* call("get_quote_request", { id })).structuredContent
@@ -220,7 +220,7 @@ describe("a model without a key", () => {
       const started = yield* callKeyless("start_quote_request", {
         ...keyless,
         line: "personal_auto",
-        application: Applications.smallest.personal_auto
+        application: ExampleApplications.smallest.personal_auto
       })
       const { id, read_handle } = started.structuredContent
       yield* advanced(90)

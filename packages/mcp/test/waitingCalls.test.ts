@@ -1,7 +1,8 @@
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { assert, describe, it } from "@effect/vitest"
-import { Applications, LongPolls } from "@quotewire/core/testing"
+import { Hints } from "@quotewire/core"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { Effect, Fiber } from "effect"
 import { Agents, layer, toolsCall } from "./support/agents.ts"
 
@@ -13,7 +14,7 @@ const heapUsed = () => {
   return process.memoryUsage().heapUsed
 }
 
-const application = Applications.smallest.renters
+const application = ExampleApplications.smallest.renters
 const calls = 20
 const emptyLists = Array.from({ length: 40_000 }, () => [])
 
@@ -24,7 +25,7 @@ describe("calls that wait for a person", () => {
   it.effect("keep no arguments in memory that count as absent", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
-      const longPolls = yield* LongPolls.LongPolls
+      const longPolls = yield* Hints.LongPolls
       const clientInfo = { name: "a-client", version: "9" }
       const handshake = { protocolVersion: "2025-11-25", capabilities: { elicitation: {} }, clientInfo }
       const { headers } = yield* send({ message: { jsonrpc: "2.0", id: 0, method: "initialize", params: handshake } })
@@ -54,7 +55,7 @@ describe("calls that wait for a person", () => {
   it.effect("keep no unread parts of their messages in memory", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
-      const longPolls = yield* LongPolls.LongPolls
+      const longPolls = yield* Hints.LongPolls
       const clientInfo = { name: "a-client", version: "9" }
       const handshake = { protocolVersion: "2025-11-25", capabilities: { elicitation: {} }, clientInfo }
       const { headers } = yield* send({ message: { jsonrpc: "2.0", id: 0, method: "initialize", params: handshake } })

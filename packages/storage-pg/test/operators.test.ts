@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { embed, generateSealKey } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Redacted } from "effect"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
@@ -32,7 +32,7 @@ const withRequests = Effect.gen(function* () {
         line: "renters",
         consent_receipt_id: "receipt-0001",
         request_key: `key-${i}`,
-        application: Applications.smallest.renters
+        application: ExampleApplications.smallest.renters
       })
       started.unshift(id)
     }

@@ -11,8 +11,8 @@ import {
 } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, KeyId, type OrganizationId, type WorkspaceId } from "../wire/Ids.ts"
+import * as ApiKey from "./ApiKey.ts"
 import type { Caller, Environment, Grant, KeyKind } from "./Caller.ts"
-import * as Directory from "./Directory.ts"
 import { KnownKeys, momentOf } from "./KnownKeys.ts"
 import * as PartnerLink from "./PartnerLink.ts"
 import { Seal } from "./sealing/Seal.ts"
@@ -50,7 +50,7 @@ export class Access extends Context.Service<
   Access,
   {
     /** Creates an organization with its two workspaces. */
-    readonly createOrganization: (name: string) => Effect.Effect<Directory.Organization, StorageUnavailable>
+    readonly createOrganization: (name: string) => Effect.Effect<ApiKey.Organization, StorageUnavailable>
     /**
      * Creates a key. Fails with `not_found` if the organization does not exist.
      *
@@ -63,14 +63,14 @@ export class Access extends Context.Service<
       readonly key?: string
     }) => Effect.Effect<IssuedKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /** Lists every organization, oldest first. */
-    readonly listOrganizations: Effect.Effect<ReadonlyArray<Directory.Organization>, StorageUnavailable>
+    readonly listOrganizations: Effect.Effect<ReadonlyArray<ApiKey.Organization>, StorageUnavailable>
     /**
      * Lists an organization's keys, oldest first, including revoked ones. The list contains metadata, never the keys
      * themselves.
      */
     readonly listKeys: (
       organization_id: OrganizationId
-    ) => Effect.Effect<ReadonlyArray<Directory.ApiKey>, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    ) => Effect.Effect<ReadonlyArray<ApiKey.ApiKey>, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /** Whether any organization has a valid key in this environment. */
     readonly hasKeyIn: (environment: Environment) => Effect.Effect<boolean, StorageUnavailable>
     /**
@@ -79,7 +79,7 @@ export class Access extends Context.Service<
      */
     readonly revokeKey: (
       key_id: KeyId
-    ) => Effect.Effect<Directory.ApiKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    ) => Effect.Effect<ApiKey.ApiKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
      * Returns the caller that a verified token stands for; fails with `forbidden` if the organization does not exist.
      *
@@ -108,9 +108,9 @@ export class Access extends Context.Service<
       return Access.of({
         createOrganization: yield* makeCreateOrganization,
         createKey,
-        listOrganizations: Directory.organizations(storage),
+        listOrganizations: ApiKey.organizations(storage),
         listKeys,
-        hasKeyIn: (environment) => Directory.hasKeyIn(storage, environment),
+        hasKeyIn: (environment) => ApiKey.hasKeyIn(storage, environment),
         revokeKey: (keyId) => retryOnConflict(revokeKey(keyId)),
         admit: admitting(storage, seal),
         mayBeGuessed: guessing(clock, known),
@@ -125,7 +125,7 @@ const makeCreateOrganization = Effect.gen(function* () {
   const ids = yield* Ids
   return Effect.fn("Access.createOrganization")(function* (name: string) {
     const now = yield* Clock.currentTimeMillis
-    const organization: Directory.Organization = {
+    const organization: ApiKey.Organization = {
       id: ids.organization(),
       name,
       created_at: now,
@@ -143,7 +143,7 @@ const makeCreateOrganization = Effect.gen(function* () {
         ),
       { discard: true }
     )
-    yield* addTo(storage, Change.make(directoryWorkspace, { writes: [Directory.toStoredOrganization(organization)] }))
+    yield* addTo(storage, Change.make(directoryWorkspace, { writes: [ApiKey.toStoredOrganization(organization)] }))
     return organization
   })
 })
@@ -156,7 +156,7 @@ const makeKeys = Effect.fnUntraced(function* (known: KnownKeys) {
   const random = yield* SecureRandom.SecureRandom
 
   const findOrganization = Effect.fnUntraced(function* (id: OrganizationId) {
-    const organization = yield* Directory.findOrganization(storage, id)
+    const organization = yield* ApiKey.findOrganization(storage, id)
     return organization === null ? yield* ApiError.make("not_found") : organization
   })
 
@@ -169,7 +169,7 @@ const makeKeys = Effect.fnUntraced(function* (known: KnownKeys) {
     const organization = yield* findOrganization(options.organization_id)
     const now = yield* Clock.currentTimeMillis
     const key = options.key ?? (yield* drawKey(random, options))
-    const apiKey: Directory.ApiKey = {
+    const apiKey: ApiKey.ApiKey = {
       id: ids.key(),
       organization_id: organization.id,
       workspace_id: organization.workspaces[options.environment],
@@ -180,22 +180,22 @@ const makeKeys = Effect.fnUntraced(function* (known: KnownKeys) {
     }
     yield* addTo(
       storage,
-      Change.make(directoryWorkspace, { writes: [Directory.toStoredKey(yield* seal.hash(key), 1, apiKey)] })
+      Change.make(directoryWorkspace, { writes: [ApiKey.toStoredKey(yield* seal.hash(key), 1, apiKey)] })
     )
     return { key_id: apiKey.id, key }
   })
 
   const listKeys = Effect.fn("Access.listKeys")(function* (organizationId: OrganizationId) {
     const { id } = yield* findOrganization(organizationId)
-    return yield* Directory.keysOf(storage, id)
+    return yield* ApiKey.keysOf(storage, id)
   })
 
   const revokeKey = Effect.fn("Access.revokeKey")(function* (keyId: KeyId) {
-    const found = yield* Directory.findKeyById(storage, keyId)
+    const found = yield* ApiKey.findKeyById(storage, keyId)
     if (found === null) return yield* ApiError.make("not_found")
     if (found.key.revoked_at !== null) return found.key
-    const revoked: Directory.ApiKey = { ...found.key, revoked_at: yield* Clock.currentTimeMillis }
-    const writes = [Directory.toStoredKey(found.hash, found.version + 1, revoked)]
+    const revoked: ApiKey.ApiKey = { ...found.key, revoked_at: yield* Clock.currentTimeMillis }
+    const writes = [ApiKey.toStoredKey(found.hash, found.version + 1, revoked)]
     yield* commit(storage, Change.make(directoryWorkspace, { writes }))
     known.revoke(keyId)
     return revoked
@@ -218,7 +218,7 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
   const find = Effect.fnUntraced(function* (key: string) {
     const { generation } = known
     const at = momentOf(clock)
-    const apiKey = yield* readOne(storage, Directory.keyKind, directoryWorkspace, yield* seal.hash(key))
+    const apiKey = yield* readOne(storage, ApiKey.keyKind, directoryWorkspace, yield* seal.hash(key))
     if (apiKey === null || apiKey.revoked_at !== null) {
       known.drop(key)
       return yield* refused
@@ -235,7 +235,7 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
     if (key === null) return keyless ? keylessCaller(read_handle) : refused
     const cached = known.callerOf(key, momentOf(clock))
     if (cached !== null) return Effect.succeed(withHandle(cached, read_handle))
-    if (known.has(key) || Directory.isWellFormed(key)) {
+    if (known.has(key) || ApiKey.isWellFormed(key)) {
       return Effect.map(find(key), (caller) => withHandle(caller, read_handle))
     }
     return PartnerLink.isLike(key) ? link(key) : refused
@@ -252,7 +252,7 @@ const linking = (storage: Storage["Service"], seal: Seal["Service"], clock: Cloc
     if (link === null || PartnerLink.hasEnded(link, clock.currentTimeMillisUnsafe())) return yield* refused
     const { made_by, shared_id, workspace_id } = link
     const workspace = yield* readOne(storage, Workspaces.kind, workspace_id, workspace_id)
-    const maker = made_by === null ? null : yield* Directory.findKeyById(storage, made_by)
+    const maker = made_by === null ? null : yield* ApiKey.findKeyById(storage, made_by)
     if (workspace === null || (maker !== null && maker.key.revoked_at !== null)) return yield* refused
     const { environment, organization_id } = workspace
     const caller: Caller = {
@@ -270,7 +270,7 @@ const linking = (storage: Storage["Service"], seal: Seal["Service"], clock: Cloc
 /** Turns a grant into its caller, if the organization is in the directory. */
 const admitting = (storage: Storage["Service"], seal: Seal["Service"]) =>
   Effect.fn("Access.admit")(function* ({ environment, kind, organization_id, subject }: Grant) {
-    const organization = yield* Directory.findOrganization(storage, organization_id)
+    const organization = yield* ApiKey.findOrganization(storage, organization_id)
     if (organization === null) return yield* ApiError.make("forbidden", { message: unknownOrganization })
     const hash = yield* seal.hash(JSON.stringify([organization_id, subject]))
     const caller: Caller = {
@@ -293,11 +293,11 @@ const idCharacters = 26
 const drawKey = (
   random: SecureRandom.SecureRandom["Service"],
   { environment, kind }: { readonly environment: Environment; readonly kind: KeyKind }
-) => Effect.map(random.randomBytes(Directory.randomBytes), (bytes) => Directory.write(environment, kind, bytes))
+) => Effect.map(random.randomBytes(ApiKey.randomBytes), (bytes) => ApiKey.write(environment, kind, bytes))
 
 const refused = Effect.fail(ApiError.make("authentication_failed"))
 
-const callerOf = (apiKey: Directory.ApiKey): Caller => {
+const callerOf = (apiKey: ApiKey.ApiKey): Caller => {
   const { id: key_id, kind, environment, organization_id, workspace_id } = apiKey
   return { kind, environment, organization_id, workspace_id, key_id, read_handle: null }
 }

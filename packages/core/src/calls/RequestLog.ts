@@ -1,7 +1,7 @@
 import { Context, Effect, Latch, Layer } from "effect"
 import * as Cursor from "../access/Cursor.ts"
 import { Seal } from "../access/sealing/Seal.ts"
-import * as Supervise from "../concurrency/supervise.ts"
+import * as Supervise from "../concurrency/Supervise.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, readOne, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { aboutOf } from "../wire/About.ts"

@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Option, Record, Result, Schema } from "effect"
-import * as Directory from "../access/Directory.ts"
+import * as ApiKey from "../access/ApiKey.ts"
 import { type Workspace, Workspaces } from "../access/Workspaces.ts"
 import { BoundedMap } from "../concurrency/BoundedMap.ts"
 import * as Fault from "../concurrency/Fault.ts"
@@ -309,11 +309,11 @@ export class Revisions extends Context.Service<
         if (environment === "sandbox") return revisions[0].date
         const stored = yield* storage.get({
           workspace_id: directoryWorkspace,
-          kind: Directory.organizationKind.name,
+          kind: ApiKey.organizationKind.name,
           id: organization_id
         })
         if (Option.isNone(stored)) return revisions[0].date
-        const organization = Directory.organizationKind.value(stored.value)
+        const organization = ApiKey.organizationKind.value(stored.value)
         return (yield* pinned(organization.workspaces.sandbox)) ?? revisions[0].date
       })
 

@@ -1,5 +1,5 @@
 import { Cache, Clock, Context, Effect, Exit, Layer, Option, Result } from "effect"
-import * as Directory from "../access/Directory.ts"
+import * as ApiKey from "../access/ApiKey.ts"
 import { openRecord, Seal, sealRecord } from "../access/sealing/Seal.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import { BoundedMap } from "../concurrency/BoundedMap.ts"
@@ -210,7 +210,7 @@ const makeRecords = Effect.gen(function* () {
   const unreadable = new BoundedMap<string, number>(maxCached)
 
   const requireOrganization = (id: OrganizationId) =>
-    Effect.flatMap(Directory.findOrganization(storage, id), (organization) =>
+    Effect.flatMap(ApiKey.findOrganization(storage, id), (organization) =>
       organization === null ? Effect.fail(ApiError.make("not_found")) : Effect.void
     )
 

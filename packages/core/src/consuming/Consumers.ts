@@ -1,6 +1,6 @@
 import { Clock, Context, Deferred, Effect, Exit, FiberSet, Layer, Scope, Semaphore } from "effect"
 import { Workspaces } from "../access/Workspaces.ts"
-import * as Supervise from "../concurrency/supervise.ts"
+import * as Supervise from "../concurrency/Supervise.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type * as ApiError from "../wire/ApiError.ts"
 import { Ids } from "../wire/Ids.ts"

@@ -1,5 +1,5 @@
 import { Clock, Effect } from "effect"
-import { findOrganization } from "../access/Directory.ts"
+import { findOrganization } from "../access/ApiKey.ts"
 import type { Workspace, Workspaces } from "../access/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
 import type { RecordPage } from "../storage/Page.ts"

@@ -1,7 +1,7 @@
 import { Effect, Exit, type ManagedRuntime, Scope } from "effect"
 import type { Sleep } from "../client/waiting.ts"
 import { releaseLongPolls } from "../hosting.ts"
-import type { Services } from "../layer.ts"
+import type { Services } from "../Quotewire.ts"
 import type { Storage } from "../storage/Storage.ts"
 import type { Embedded } from "./Embedded.ts"
 import { closed, valueOf } from "./rejections.ts"

@@ -1,4 +1,4 @@
-import type { ApiKey, Organization } from "../access/Directory.ts"
+import type { ApiKey, Organization } from "../access/ApiKey.ts"
 import type { ConnectionSummary, LastTest } from "../carriers/Connection.ts"
 import { fromMillis, type Timestamp } from "../wire/Timestamp.ts"
 

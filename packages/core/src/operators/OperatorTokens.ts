@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
-import * as Directory from "../access/Directory.ts"
+import * as ApiKey from "../access/ApiKey.ts"
 import * as SecretText from "../access/SecretText.ts"
 import { Seal } from "../access/sealing/Seal.ts"
 import * as Change from "../storage/Change.ts"
@@ -146,7 +146,7 @@ const makeCreate = Effect.gen(function* () {
     const wrong = wrongOptions(options)
     if (wrong.length > 0) return yield* ApiError.invalidInput(wrong)
     const { expires_in_days, name, organization_id, scopes } = options
-    if (organization_id !== undefined && (yield* Directory.findOrganization(storage, organization_id)) === null) {
+    if (organization_id !== undefined && (yield* ApiKey.findOrganization(storage, organization_id)) === null) {
       return yield* ApiError.make("not_found")
     }
     const token = OperatorToken.write(yield* random.randomBytes(SecretText.randomBytes))

@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import { Access } from "../access/Access.ts"
+import type * as ApiKey from "../access/ApiKey.ts"
 import { Environment, KeyKind } from "../access/Caller.ts"
-import type * as Directory from "../access/Directory.ts"
 import { CarrierAdapters, environmentsOf } from "../carriers/Carrier.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { KeyId, OrganizationId, WorkspaceId } from "../wire/Ids.ts"
@@ -23,7 +23,7 @@ const Organization = Schema.Struct({
   }).annotateKey({ description: "Its workspaces" })
 }).annotate({ identifier: "Organization" })
 
-const viewOf = ({ created_at, ...organization }: Directory.Organization): typeof Organization.Type => ({
+const viewOf = ({ created_at, ...organization }: ApiKey.Organization): typeof Organization.Type => ({
   ...organization,
   created_at: fromMillis(created_at)
 })
@@ -84,7 +84,7 @@ const Key = Schema.Struct({
   revoked_at: Schema.NullOr(Timestamp).annotateKey({ description: "When it was revoked; null while it is valid" })
 }).annotate({ identifier: "Key" })
 
-const keyViewOf = ({ created_at, revoked_at, ...key }: Directory.ApiKey): typeof Key.Type => ({
+const keyViewOf = ({ created_at, revoked_at, ...key }: ApiKey.ApiKey): typeof Key.Type => ({
   ...key,
   created_at: fromMillis(created_at),
   revoked_at: revoked_at === null ? null : fromMillis(revoked_at)

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
+import * as ApiKey from "../access/ApiKey.ts"
 import * as Cursor from "../access/Cursor.ts"
-import * as Directory from "../access/Directory.ts"
 import { Seal } from "../access/sealing/Seal.ts"
 import { type Workspace, Workspaces } from "../access/Workspaces.ts"
 import * as QuoteRequest from "../quoting/QuoteRequest.ts"
@@ -106,7 +106,7 @@ const makeCandidates = Effect.gen(function* () {
       const next = ids.length < maxWorkspaces ? null : (ids.at(-1) ?? null)
       return { ids: ids.filter((id) => id !== directoryWorkspace), next }
     }
-    const organization = yield* Directory.findOrganization(storage, organization_id)
+    const organization = yield* ApiKey.findOrganization(storage, organization_id)
     if (organization === null) return yield* ApiError.make("not_found")
     const { live, sandbox } = organization.workspaces
     return { ids: environment === undefined ? [sandbox, live] : [organization.workspaces[environment]], next: null }

@@ -3,8 +3,8 @@
  * module loads no part of the service, so that commands that only call a host start quickly.
  */
 
+export * as ApiKey from "../access/ApiKey.ts"
 export * as Caller from "../access/Caller.ts"
-export * as ApiKey from "../access/Directory.ts"
 export * as Limits from "../access/limits/Limits.ts"
 export * as Seal from "../access/sealing/Seal.ts"
 export * as Fault from "../concurrency/Fault.ts"

@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { Workspaces } from "../access/Workspaces.ts"
-import * as Supervise from "../concurrency/supervise.ts"
+import * as Supervise from "../concurrency/Supervise.ts"
 import type { Kinds } from "../storage/Kind.ts"
 import {
   directoryWorkspace,

@@ -1,7 +1,7 @@
 import { Cause, Clock, Effect, Exit, FiberSet, Metric, Option, Schedule, type Scope } from "effect"
 import { Workspaces } from "../access/Workspaces.ts"
 import { Slot } from "../concurrency/Slot.ts"
-import * as Supervise from "../concurrency/supervise.ts"
+import * as Supervise from "../concurrency/Supervise.ts"
 import { makeSignal } from "../storage/Hints.ts"
 import type { ClaimedJob, JobKind } from "../storage/Job.ts"
 import { type JobClaim, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"

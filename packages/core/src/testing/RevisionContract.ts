@@ -4,9 +4,9 @@ import type { Fields, Resource, Revision, Served } from "../calls/Revision.ts"
 import { faultsOf } from "../calls/RevisionRules.ts"
 import type { Client } from "../client/Client.ts"
 import { embed } from "../embedding/embed.ts"
-import type { Services } from "../layer.ts"
-import * as Applications from "../lines/examples.ts"
+import * as ExampleApplications from "../lines/ExampleApplications.ts"
 import { operations } from "../operations.ts"
+import type { Services } from "../Quotewire.ts"
 import type { Storage } from "../storage/Storage.ts"
 import { ruleText } from "../wire/BrokenRule.ts"
 import { Ids } from "../wire/Ids.ts"
@@ -131,7 +131,7 @@ const start = {
   line: "renters" as const,
   request_key: "contract",
   consent_receipt_id: "receipt-0001",
-  application: Applications.smallest.renters
+  application: ExampleApplications.smallest.renters
 }
 
 /** Makes a function that returns an older revision's name for a field of a start call. */

@@ -6,7 +6,7 @@ import * as QuoteRequest from "../quoting/QuoteRequest.ts"
 import * as Delivery from "../webhooks/records/Delivery.ts"
 import { QuoteRequestId, SubscriptionId } from "../wire/Ids.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
-import type { Entry, Timeline } from "./Entry.ts"
+import type { Entry, Timeline } from "./Timeline.ts"
 
 /** Makes the schema for entries of one kind. */
 const entry = <const What extends string, Details extends Schema.Top>(what: What, meaning: string, details: Details) =>

@@ -13,7 +13,7 @@ import * as Delivery from "../webhooks/records/Delivery.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { prefixes, type WorkspaceId } from "../wire/Ids.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
-import * as Entry from "./Entry.ts"
+import * as Timeline from "./Timeline.ts"
 
 /** Which part of a timeline to read. */
 export interface TimelineOptions {
@@ -48,7 +48,7 @@ export class Timelines extends Context.Service<
     readonly read: (
       quote_request_id: string,
       options?: TimelineOptions
-    ) => Effect.Effect<Entry.Timeline, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    ) => Effect.Effect<Timeline.Timeline, ApiError.ApiError<"not_found"> | StorageUnavailable>
   }
 >()("@quotewire/core/Timelines") {
   static readonly layer: Layer.Layer<Timelines, never, Storage> = Layer.effect(
@@ -92,10 +92,10 @@ const read = Effect.fnUntraced(function* (storage: Port, id: string, options: Ti
   const deliveries = yield* Effect.forEach(events.found, ({ id: event_id }) =>
     deliveriesOf(storage, workspace_id, { event_id, causes })
   )
-  const all = Entry.sorted([
+  const all = Timeline.sorted([
     ...(yield* startOf(storage, workspace_id, request)),
     ...(yield* consentOf(storage, workspace_id, request)),
-    ...Entry.ofCarriers(request),
+    ...Timeline.ofCarriers(request),
     ...exchanges.found,
     ...circuits.found,
     ...(yield* erasureOf(storage, workspace_id, id)),
@@ -111,7 +111,7 @@ const read = Effect.fnUntraced(function* (storage: Port, id: string, options: Ti
     delivery: events.isComplete && deliveries.every((delivery) => delivery.isComplete)
   }
   const end = after + Math.min(maxLimit, Math.max(1, limit))
-  const page: Entry.Timeline = {
+  const page: Timeline.Timeline = {
     quote_request_id: request.id,
     workspace_id,
     environment: request.environment,
@@ -172,7 +172,7 @@ const quotesOf = Effect.fnUntraced(function* (storage: Port, workspace_id: Works
   return { found: versions.flat(), isComplete }
 })
 
-const ofQuote = ({ at, quote }: QuoteVersion): Entry.Entry => ({
+const ofQuote = ({ at, quote }: QuoteVersion): Timeline.Entry => ({
   at: fromMillis(at),
   what: "quote",
   details: {
@@ -188,7 +188,7 @@ const ofQuote = ({ at, quote }: QuoteVersion): Entry.Entry => ({
 const consentOf = (storage: Port, workspace_id: WorkspaceId, { application_id: id }: QuoteRequest.QuoteRequest) =>
   Effect.map(readOne(storage, Start.consentKind, workspace_id, id), (kept) => {
     const consent = kept?.quote_consent ?? null
-    return consent === null ? [] : [Entry.ofConsent(consent)]
+    return consent === null ? [] : [Timeline.ofConsent(consent)]
   })
 
 const exchangesOf = (storage: Port, workspace_id: WorkspaceId, request: QuoteRequest.QuoteRequest, bodies: boolean) =>
@@ -202,7 +202,7 @@ const exchangesOf = (storage: Port, workspace_id: WorkspaceId, request: QuoteReq
       limit: maxExchanges
     }),
     ({ next, records }) => ({
-      found: records.map((record) => Entry.ofExchange(Exchange.kind.value(record), bodies)),
+      found: records.map((record) => Timeline.ofExchange(Exchange.kind.value(record), bodies)),
       isComplete: next === null
     })
   )
@@ -218,14 +218,14 @@ const circuitsOf = (storage: Port, workspace_id: WorkspaceId, parent: string) =>
       limit: maxCircuitNotes
     }),
     ({ next, records }) => ({
-      found: records.map((record) => Entry.ofCircuit(CircuitNote.kind.value(record))),
+      found: records.map((record) => Timeline.ofCircuit(CircuitNote.kind.value(record))),
       isComplete: next === null
     })
   )
 
 const erasureOf = (storage: Port, workspace_id: WorkspaceId, id: string) =>
   Effect.map(readOne(storage, Erasure.kind, workspace_id, id), (erased) =>
-    erased === null ? [] : [Entry.ofErasure(erased)]
+    erased === null ? [] : [Timeline.ofErasure(erased)]
   )
 
 /** The events about the request and its quotes, and whether the list is complete. */
@@ -237,7 +237,7 @@ const eventsOf = (storage: Port, workspace_id: WorkspaceId, request_id: string) 
 
 const readEvent = Schema.decodeSync(Schema.fromJsonString(Event))
 
-const ofEvent = ({ id, occurred_at, resource, type }: Event): Entry.Entry => ({
+const ofEvent = ({ id, occurred_at, resource, type }: Event): Timeline.Entry => ({
   at: occurred_at,
   what: "event",
   details: { id, type, resource }
@@ -258,7 +258,7 @@ const deliveriesOf = Effect.fnUntraced(function* (
     limit: maxDeliveries
   })
   const records = page.records.filter(({ id }) => id.startsWith(after))
-  const found = records.map((record): Entry.Entry => {
+  const found = records.map((record): Timeline.Entry => {
     const { attempts: kept, created_at, event_type, status, subscription_id } = Delivery.kind.value(record)
     const attempts = causes ? kept : kept.map(Delivery.withoutCause)
     const details = { subscription_id, event_id, event_type, status, attempts }
@@ -287,6 +287,6 @@ const startOf = Effect.fnUntraced(function* (
   const call = page.records.map(FinishedCall.kind.value).find(({ quote_request_id }) => quote_request_id === id)
   if (call === undefined) return []
   const { agent: _, ...details } = call
-  const entry: Entry.Entry = { at: created_at, what: "call", details }
+  const entry: Timeline.Entry = { at: created_at, what: "call", details }
   return [entry]
 })

@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { randomBytes, write } from "../../src/access/Directory.ts"
+import { randomBytes, write } from "../../src/access/ApiKey.ts"
 import { standardLimits } from "../../src/access/limits/Limits.ts"
 import type * as FinishedCall from "../../src/calls/FinishedCall.ts"
 import * as Pipeline from "../../src/calls/Pipeline.ts"

@@ -4,7 +4,7 @@ import * as AdapterRules from "../../src/carriers/AdapterRules.ts"
 import { type CarrierAdapter, CarrierAdapters } from "../../src/carriers/Carrier.ts"
 import { defineCarrier, InvalidCarrier } from "../../src/carriers/defineCarrier.ts"
 import * as Reply from "../../src/carriers/Reply.ts"
-import { sandboxCarriers, webCryptography } from "../../src/layer.ts"
+import { sandboxCarriers, webCryptography } from "../../src/Quotewire.ts"
 
 const ask = () => Reply.decline("prior_claims")
 

@@ -3,7 +3,7 @@ import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse
 import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
 import * as CarrierHttp from "../../src/carriers/http/CarrierHttp.ts"
 import type { CarrierHttpOptions } from "../../src/carriers/http/CarrierHttpOptions.ts"
-import * as Tokens from "../../src/carriers/http/Tokens.ts"
+import * as Tokens from "../../src/carriers/http/CarrierTokens.ts"
 
 /** A request as the carrier gets it. */
 export interface Got {

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { operatorLimit, standardLimits } from "../../src/access/limits/Limits.ts"
 import { embed } from "../../src/embedding/embed.ts"
-import { smallest } from "../../src/lines/examples.ts"
+import { smallest } from "../../src/lines/ExampleApplications.ts"
 
 const opened = () => embed({ storage: MemoryStorage.layer })
 

@@ -5,7 +5,7 @@ import { subject } from "../../src/lines/Application.ts"
 import { defineLine } from "../../src/lines/defineLine.ts"
 import * as Fact from "../../src/lines/Fact.ts"
 import { disclosed } from "../../src/lines/Line.ts"
-import { address, checkAddress, policyFacts } from "../../src/lines/sharedFacts.ts"
+import { address, checkAddress, policyFacts } from "../../src/lines/SharedFacts.ts"
 
 const today = "2026-11-20"
 

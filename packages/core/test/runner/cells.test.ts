@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import * as Quotewire from "../../src/layer.ts"
+import * as Quotewire from "../../src/Quotewire.ts"
 import { Retention } from "../../src/runner/Retention.ts"
 import type { Change } from "../../src/storage/Change.ts"
 import { type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"

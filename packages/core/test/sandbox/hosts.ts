@@ -1,6 +1,6 @@
 import { NodeCrypto } from "@quotewire/http"
 import { Clock, Context, Deferred, Effect, Exit, Layer, Option, Scope } from "effect"
-import type { Services } from "../../src/layer.ts"
+import type { Services } from "../../src/Quotewire.ts"
 import { Runner } from "../../src/runner/Runner.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World, type WorldOptions } from "../../src/testing/World.ts"

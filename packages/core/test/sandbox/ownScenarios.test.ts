@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { config } from "../../../../examples/line.ts"
-import { lines } from "../../src/layer.ts"
+import { lines } from "../../src/Quotewire.ts"
 import { declined, offers, polled, prompt } from "../quoting/carriers.ts"
 import { feed, read, refusal, start, startOf, startWith, testInWorld, work } from "../quoting/support.ts"
 import { advanceInRealTime } from "./realTime.ts"

@@ -7,7 +7,7 @@ import type { CarrierAdapter, CarrierCallback, CarrierReply } from "../../src/ca
 import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
 import { defineCarrier } from "../../src/carriers/defineCarrier.ts"
 import * as Reply from "../../src/carriers/Reply.ts"
-import { webCryptography } from "../../src/layer.ts"
+import { webCryptography } from "../../src/Quotewire.ts"
 import { ratePlanCarrier } from "../../src/rating/ratePlanCarrier.ts"
 import { fictionalCarriers } from "../../src/sandbox/fictional.ts"
 import * as CarrierContract from "../../src/testing/CarrierContract.ts"

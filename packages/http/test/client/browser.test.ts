@@ -4,7 +4,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { connect } from "@quotewire/http/client"
 import type { Browser, Page } from "playwright-core"
 import { startBrowser } from "../../../../test/support/browser.ts"
-import { smallest } from "../../../core/src/lines/examples.ts"
+import { smallest } from "../../../core/src/lines/ExampleApplications.ts"
 import { bundleOfPage } from "./bundle.ts"
 import { type Serving, serve } from "./serving.ts"
 

@@ -2,7 +2,7 @@ import { afterAll, assert, beforeAll, describe, it, vi } from "@effect/vitest"
 import { type Client, embed, isApiError, operations } from "@quotewire/core"
 import { connect } from "@quotewire/http/client"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { smallest } from "../../../core/src/lines/examples.ts"
+import { smallest } from "../../../core/src/lines/ExampleApplications.ts"
 import { type Serving, serve } from "./serving.ts"
 
 /*

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from "node:http"
 import { type EmbedOptions, embed, Hints } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect } from "effect"
 import { vi } from "vitest"
@@ -42,7 +42,7 @@ export const start = (request_key: string) =>
     line: "renters",
     consent_receipt_id: "receipt-0001",
     request_key,
-    application: Applications.smallest.renters,
+    application: ExampleApplications.smallest.renters,
     scenario: "waits_in_queue"
   })
 

@@ -1,5 +1,5 @@
 import { operations } from "@quotewire/core"
-import { Applications, World } from "@quotewire/core/testing"
+import { ExampleApplications, World } from "@quotewire/core/testing"
 import { Effect } from "effect"
 import { Agents, type Sent } from "./agents.ts"
 
@@ -26,7 +26,7 @@ export const startOf = (scenario: string) => ({
   consent_receipt_id: "receipt-0001",
   credit_disclosure_receipt_id: "receipt-0002",
   scenario,
-  application: Applications.smallest.personal_auto
+  application: ExampleApplications.smallest.personal_auto
 })
 
 /**

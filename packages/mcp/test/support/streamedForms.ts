@@ -1,4 +1,5 @@
-import { Applications, LongPolls } from "@quotewire/core/testing"
+import { Hints } from "@quotewire/core"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { DateTime, Effect, Fiber, type Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Agents, type AgentsOptions, type Got, layer, type Sent, toolsCall } from "./agents.ts"
@@ -9,7 +10,7 @@ export const agreeing = { action: "accept", content: { agree: true } }
 export const start = {
   line: "renters",
   request_key: "0d9c9b1e-7f51-4c2e-9d3e-0a4f5f1f7c11",
-  application: Applications.smallest.renters
+  application: ExampleApplications.smallest.renters
 }
 export const { dwelling } = start.application
 export const told = { action: "accept", content: { "dwelling.type": dwelling.type } }
@@ -51,7 +52,7 @@ export const connected = Effect.fnUntraced(function* (
 
 /** Takes the next event of a call, and waits until there is one. */
 export const next = Effect.fnUntraced(function* ({ events }: { readonly events: Array<Got["body"]> }) {
-  const longPolls = yield* LongPolls.LongPolls
+  const longPolls = yield* Hints.LongPolls
   while (events.length === 0) yield* Effect.yieldNow
   const event = events.shift()
   // Now the form is sent. Wait until its call waits for the answer.

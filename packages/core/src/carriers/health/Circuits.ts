@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
+import * as ApiKey from "../../access/ApiKey.ts"
 import type { Environment } from "../../access/Caller.ts"
-import * as Directory from "../../access/Directory.ts"
 import { directoryWorkspace, Storage, type StorageUnavailable } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import type { OrganizationId } from "../../wire/Ids.ts"
@@ -150,7 +150,7 @@ const makePages = Effect.fnUntraced(function* (adapters: ReadonlyArray<CarrierAd
       Effect.fnUntraced(function* (place) {
         const adapter = Connection.adapterOf(adapters, place)
         if (adapter?.connection === undefined) return []
-        const organization = yield* Directory.findOrganization(storage, place.organization_id)
+        const organization = yield* ApiKey.findOrganization(storage, place.organization_id)
         const workspace_id = organization?.workspaces[place.environment]
         return workspace_id === undefined ? [] : placesOf(adapter, { ...place, workspace_id })
       }),
@@ -172,7 +172,7 @@ const makePages = Effect.fnUntraced(function* (adapters: ReadonlyArray<CarrierAd
   return Effect.fnUntraced(function* (options: CarrierStatusOptions) {
     const { after, carrier_id, organization_id } = options
     if (carrier_id !== undefined) yield* checkKnown(adapters, { carrier_id })
-    if (organization_id !== undefined && (yield* Directory.findOrganization(storage, organization_id)) === null) {
+    if (organization_id !== undefined && (yield* ApiKey.findOrganization(storage, organization_id)) === null) {
       return yield* ApiError.make("not_found")
     }
     const first = (after ?? null) === null && organization_id === undefined ? unconnected(options) : []

@@ -14,8 +14,8 @@ import {
   type Received,
   ThrowingAnswer
 } from "./CarrierResponse.ts"
+import * as Tokens from "./CarrierTokens.ts"
 import * as SentRequest from "./SentRequest.ts"
-import * as Tokens from "./Tokens.ts"
 
 type Send<Answer> = (path: string, options?: CarrierRequestOptions) => Answer
 

@@ -1,7 +1,7 @@
 import { ageInYears } from "../../wire/CalendarDay.ts"
 import { type Assumptions, type Subject, subject, type WithRequired } from "../Application.ts"
+import { completePolicy } from "../SharedFacts.ts"
 import * as State from "../State.ts"
-import { completePolicy } from "../sharedFacts.ts"
 import type { PersonalAuto } from "./facts.ts"
 import { modelYear } from "./Vin.ts"
 

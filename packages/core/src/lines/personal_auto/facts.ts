@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import * as Fact from "../Fact.ts"
+import { Applicant, address, policyFacts } from "../SharedFacts.ts"
 import { stateCodes } from "../State.ts"
-import { Applicant, address, policyFacts } from "../sharedFacts.ts"
 
 const person = { "x-pii": "direct", "x-tier": "offer" } as const
 

@@ -1,6 +1,6 @@
 import { codesOf } from "../codes.ts"
 import { defineLine } from "../defineLine.ts"
-import { smallest } from "../examples.ts"
+import { smallest } from "../ExampleApplications.ts"
 import * as State from "../State.ts"
 import { assume, type PersonalAutoFacts, stateOf, subjectsOf } from "./complete.ts"
 import { PersonalAuto } from "./facts.ts"

@@ -1,7 +1,7 @@
 import { ageInYears, monthOf } from "../../wire/CalendarDay.ts"
 import type { Draft, Problems, Rules } from "../Application.ts"
+import { checkAddress, checkCommon } from "../SharedFacts.ts"
 import * as State from "../State.ts"
-import { checkAddress, checkCommon } from "../sharedFacts.ts"
 import { limits, otherRelationships, type PersonalAuto } from "./facts.ts"
 import { hasRightCheckDigit } from "./Vin.ts"
 

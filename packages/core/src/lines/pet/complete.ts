@@ -1,6 +1,6 @@
 import { type Assumptions, type Scalar, type Subject, subject, type WithRequired } from "../Application.ts"
+import { completePolicy } from "../SharedFacts.ts"
 import type { StateCode } from "../State.ts"
-import { completePolicy } from "../sharedFacts.ts"
 import type { Pet } from "./facts.ts"
 
 type PetCoverage = NonNullable<Pet["coverage"]>

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import * as Fact from "../Fact.ts"
-import { Applicant, address, policyFacts } from "../sharedFacts.ts"
+import { Applicant, address, policyFacts } from "../SharedFacts.ts"
 
 /** The values of facts for which rate plans have factors. */
 export const values = {

@@ -1,6 +1,6 @@
 import { codesOf } from "../codes.ts"
 import { defineLine } from "../defineLine.ts"
-import { smallest } from "../examples.ts"
+import { smallest } from "../ExampleApplications.ts"
 import { assume, type PetFacts, stateOf, subjectsOf } from "./complete.ts"
 import { Pet } from "./facts.ts"
 import { rules } from "./rules.ts"

@@ -1,6 +1,6 @@
 import { monthOf } from "../../wire/CalendarDay.ts"
 import type { Draft, Problems, Rules } from "../Application.ts"
-import { checkAddress, checkCommon } from "../sharedFacts.ts"
+import { checkAddress, checkCommon } from "../SharedFacts.ts"
 import * as Breed from "./Breed.ts"
 import { type Pet, sizeLabel, sizes } from "./facts.ts"
 

@@ -1,6 +1,6 @@
 import { type Assumptions, type Scalar, type Subject, subject, type WithRequired } from "../Application.ts"
+import { completePolicy } from "../SharedFacts.ts"
 import type { StateCode } from "../State.ts"
-import { completePolicy } from "../sharedFacts.ts"
 import type { Renters } from "./facts.ts"
 
 type RentersCoverage = NonNullable<Renters["coverage"]>

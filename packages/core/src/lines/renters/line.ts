@@ -1,6 +1,6 @@
 import { codesOf } from "../codes.ts"
 import { defineLine } from "../defineLine.ts"
-import { smallest } from "../examples.ts"
+import { smallest } from "../ExampleApplications.ts"
 import { assume, type RentersFacts, stateOf, subjectsOf } from "./complete.ts"
 import { Renters } from "./facts.ts"
 import { rules } from "./rules.ts"

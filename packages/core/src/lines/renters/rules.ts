@@ -1,5 +1,5 @@
 import type { Rules } from "../Application.ts"
-import { checkAddress, checkCommon } from "../sharedFacts.ts"
+import { checkAddress, checkCommon } from "../SharedFacts.ts"
 import type { Renters } from "./facts.ts"
 
 /** The rules for renters insurance that its JSON Schema cannot express. */

@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Option } from "effect"
-import * as Directory from "../../access/Directory.ts"
+import * as ApiKey from "../../access/ApiKey.ts"
 import { macOfKey, Seal } from "../../access/sealing/Seal.ts"
 import { expectationsOf, Workspaces } from "../../access/Workspaces.ts"
 import { Lines } from "../../lines/Lines.ts"
@@ -163,7 +163,7 @@ const makeEachOfReceipt = Effect.gen(function* () {
     { consent_receipt_id, environment, organization_id }: typeof Erasure.ReceiptTarget.Type,
     use: (workspace_id: WorkspaceId, id: string) => Effect.Effect<void, E>
   ) {
-    const organization = yield* Directory.findOrganization(storage, organization_id)
+    const organization = yield* ApiKey.findOrganization(storage, organization_id)
     if (organization === null) return yield* ApiError.make("not_found")
     const workspace_id = organization.workspaces[environment]
     for (const label of yield* labelsOf(workspace_id, consent_receipt_id)) {

@@ -2,7 +2,7 @@ import type { CoverageItem } from "../../carriers/Carrier.ts"
 import type { Assumption } from "../../lines/Application.ts"
 import type { PersonalAutoFacts, VehicleFacts } from "../../lines/personal_auto/complete.ts"
 import * as State from "../../lines/State.ts"
-import { deductible, limited, plain } from "../coverageItems.ts"
+import { deductible, limited, plain } from "../CoverageItems.ts"
 
 /** The limits of a bodily injury coverage, in whole US dollars. */
 export interface InjuryLimits {

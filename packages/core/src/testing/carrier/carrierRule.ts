@@ -1,7 +1,7 @@
 import { Cause, Data, Effect, Fiber, Result } from "effect"
 import type { HttpClient } from "effect/http"
 import { CarrierHttpMistake } from "../../carriers/http/CarrierHttpError.ts"
-import * as Tokens from "../../carriers/http/Tokens.ts"
+import * as Tokens from "../../carriers/http/CarrierTokens.ts"
 import * as Fault from "../../concurrency/Fault.ts"
 import { type BrokenRule, ruleText } from "../../wire/BrokenRule.ts"
 import { NotOnCassette } from "../Cassette.ts"
