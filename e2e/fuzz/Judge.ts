@@ -97,8 +97,10 @@ const wrongEnvelope = ({ status, headers, text }: Answered, baseUrl: string): Re
   const envelope = decode(text)
   if (Option.isNone(envelope)) return [`there is no envelope: ${text}`]
   const { error, request_id } = envelope.value
+  // The message may name fields, and a caller can choose the names of unknown fields, but it must not repeat values.
+  const named = (error.field_errors ?? []).map(({ path }) => `"${path}"`)
   const shown = [
-    error.message,
+    named.reduce((text, name) => text.replaceAll(name, "a field"), error.message),
     ...(error.field_errors ?? []).flatMap((one) => [one.message, ...(one.allowed_values ?? [])])
   ]
   return [

@@ -74,7 +74,7 @@ describe("quotewire recoveries", () => {
       const wrong = yield* run("start", subscription, "--statuses", "lost")
       assert.match(
         wrong.err,
-        /^quotewire: The host refused the call \(invalid_input\): .* statuses\.0: .*Known: .*failed/
+        /^quotewire: The host refused the call \(invalid_input\): "statuses\.0" is not valid\. Must be one of .*failed/
       )
       const [id = ""] = (yield* run("start", subscription, "--per-minute", "1")).out.split("  ")
       const paused = yield* run("pause", subscription, id)

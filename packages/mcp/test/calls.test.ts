@@ -185,7 +185,10 @@ describe("a refusal", () => {
       ] as const) {
         const { content, structuredContent } = yield* agents.call(tool, args, "server")
         const { field_errors, message } = structuredContent.error
-        assert.deepStrictEqual([message, field_errors.length], ["4,012 fields are not valid.", 101])
+        assert.deepStrictEqual(
+          [message, field_errors.length],
+          ['4,012 fields are not valid: "surprise_0", "surprise_1", "surprise_2" and 4,009 more.', 101]
+        )
         assert.deepStrictEqual(field_errors.at(-1), { path: "", message: "… and 3,912 more wrong fields." })
         assert.isBelow(content[0]?.text.length ?? 0, 1_000)
       }

@@ -1,4 +1,4 @@
-import type { Line } from "@quotewire/core"
+import { ApiError, type Line } from "@quotewire/core"
 import { type Client, type ConnectOptions, connect, HostError, isApiError } from "@quotewire/http/client"
 import { Effect, Redacted } from "effect"
 import { printable } from "../carriers/CarrierText.ts"
@@ -87,7 +87,7 @@ const sentenceOf = (error: unknown): string | null => {
     return "--since must be now, start, or a cursor that this host returned for this key."
   if (isApiError(error, "event_cursor_expired")) return "Events after --since are no longer stored: use --since start."
   if (!isApiError(error)) return null
-  const fields = (error.field_errors ?? []).map(
+  const fields = ApiError.undescribed(error).map(
     ({ allowed_values = [], message, path }) =>
       `${path}: ${message}${allowed_values.length === 0 ? "" : ` Known: ${allowed_values.join(", ")}.`}`
   )

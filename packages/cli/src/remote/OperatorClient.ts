@@ -121,7 +121,7 @@ export const isRefusal = (error: unknown): error is ApiError.ApiError => Predica
 export const told = <Answer>(...args: Parameters<typeof call>): Effect.Effect<Answer, CommandFailed> =>
   Effect.catch(call<Answer>(...args), (error) => {
     if (!isRefusal(error)) return Effect.fail(error)
-    const fields = (error.field_errors ?? []).map(
+    const fields = ApiError.undescribed(error).map(
       ({ allowed_values = [], message, path }) =>
         `${path}: ${message}${allowed_values.length === 0 ? "" : ` Known: ${allowed_values.join(", ")}.`}`
     )

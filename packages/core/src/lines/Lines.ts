@@ -1,5 +1,6 @@
 import { Context, Result } from "effect"
 import { type ApiError, invalidInput } from "../wire/ApiError.ts"
+import { notAllowed } from "../wire/FieldError.ts"
 import type { Line } from "./Line.ts"
 import { standardLines } from "./standard.ts"
 
@@ -23,7 +24,7 @@ export const find = (lines: LineSet, name: string): Result.Result<Line, ApiError
 
 /** The error for a line that the host does not offer. */
 export const unknownLine = (offered: Iterable<string>): ApiError<"invalid_input"> =>
-  invalidInput([{ path: "line", message: "Must be one of the allowed values.", allowed_values: [...offered] }])
+  invalidInput([{ path: "line", message: notAllowed, allowed_values: [...offered] }])
 
 /**
  * Wraps a function that makes a value from a host's lines. The value is made when it is first needed, and kept as long

@@ -1,7 +1,15 @@
 import { Data, Schema, Struct } from "effect"
-import { countOf, FieldError, joinWrongFields, limitFields, pluralize, type WrongFields } from "./FieldError.ts"
+import {
+  FieldError,
+  joinWrongFields,
+  limitFields,
+  quoted,
+  summarizeMissing,
+  summarizeWrong,
+  type WrongFields
+} from "./FieldError.ts"
 
-export { FieldError, type WrongFields } from "./FieldError.ts"
+export { FieldError, undescribed, type WrongFields } from "./FieldError.ts"
 
 /** What a caller can do about an error (api.md, Retry actions). */
 const retryActionTypes = [
@@ -194,12 +202,20 @@ export const clone = (error: ApiError): ApiError => new ApiError(fieldsOf(error)
 
 /** Translates an error into a revision, with the field paths of that revision. */
 export const inRevision = (error: ApiError, revision: string, path: (path: string) => string): ApiError =>
-  new ApiError({
-    ...fieldsOf(error),
-    field_errors:
-      error.field_errors?.map((field) => (field.path === "" ? field : { ...field, path: path(field.path) })) ?? null,
-    revision
+  new ApiError({ ...fieldsOf(withPaths(error, path)), revision })
+
+/** Copies an error, with other paths for its fields. They also replace the paths that its message quotes. */
+export const withPaths = (error: ApiError, path: (path: string) => string): ApiError => {
+  if (error.field_errors === null) return clone(error)
+  const names = new Map<string, string>()
+  const field_errors = error.field_errors.map((field) => {
+    const renamed = field.path === "" ? field : { ...field, path: path(field.path) }
+    names.set(quoted(field), quoted(renamed))
+    return renamed
   })
+  const message = error.message.replace(/"[^"]*"/g, (name) => names.get(name) ?? name)
+  return new ApiError({ ...fieldsOf(error), message, field_errors })
+}
 
 const fieldsOf = ({ _tag, message, field_errors, retry_action, retry_after_seconds, revision }: ApiError) => ({
   _tag,
@@ -213,25 +229,17 @@ const fieldsOf = ({ _tag, message, field_errors, retry_action, retry_after_secon
 /** Makes the error for an input with wrong fields. The error lists the first hundred and counts the rest. */
 export const invalidInput = (fieldErrors: ReadonlyArray<FieldError> | WrongFields): ApiError<"invalid_input"> => {
   const wrong = joinWrongFields(fieldErrors)
-  const count = countOf(wrong)
-  return make("invalid_input", {
-    message: count === 1 ? "One field is not valid." : `${capitalized(pluralize(count, "field"))} are not valid.`,
-    field_errors: limitFields(wrong, "wrong field")
-  })
+  return make("invalid_input", { message: summarizeWrong(wrong), field_errors: limitFields(wrong, "wrong field") })
 }
 
 /** Makes the error for an application with missing facts. The error lists the first hundred and counts the rest. */
 export const needsInformation = (fieldErrors: ReadonlyArray<FieldError>): ApiError<"needs_information"> => {
   const missing = joinWrongFields(fieldErrors)
-  const count = countOf(missing)
   return make("needs_information", {
-    message:
-      count === 1 ? "One required fact is missing." : `${capitalized(pluralize(count, "required fact"))} are missing.`,
+    message: summarizeMissing(missing),
     field_errors: limitFields(missing, "missing fact")
   })
 }
-
-const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** The envelope of an error, as all hosts send it. */
 export const envelope = (error: ApiError, request_id: string, docsUrl: string): ErrorEnvelope => ({

@@ -78,6 +78,62 @@ export const limitFields = (wrong: WrongFields, noun: string): ReadonlyArray<Fie
   return rest === 0 ? entries : [...entries, { path: "", message: `… and ${pluralize(rest, `more ${noun}`)}.` }]
 }
 
+/** The maximum number of fields that an error's message names. */
+const maxNamed = 3
+
+/** The maximum length of a field's description in an error's message. Its allowed values are left out if it is longer. */
+const maxDescription = 300
+
+/** The message about a value that is not one of a field's allowed values. They are listed beside it. */
+export const notAllowed = "Must be one of the allowed values."
+
+/** What a single wrong field must be: its message and its allowed values. */
+export const descriptionOf = ({ message, allowed_values = [] }: Omit<FieldError, "path">): string => {
+  if (message === notAllowed) return `Must be one of ${allowed_values.join(", ")}.`
+  if (allowed_values.every((value) => message.includes(value))) return message
+  return `${message} Allowed: ${allowed_values.join(", ")}.`
+}
+
+/**
+ * The message of an error with wrong fields. It describes a single field, and names the first three of several fields.
+ * It never repeats a value.
+ */
+export const summarizeWrong = (wrong: WrongFields): string => {
+  const [first] = wrong.found
+  if (first === undefined) return "The input is not valid."
+  if (countOf(wrong) > 1) return `${capitalized(pluralize(countOf(wrong), "field"))} are not valid: ${namesOf(wrong)}.`
+  const name = first.path === "" ? "The input" : quoted(first)
+  const description = descriptionOf(first)
+  return `${name} is not valid. ${description.length > maxDescription ? first.message : description}`
+}
+
+/** The message of an error with missing facts. It names the first three. */
+export const summarizeMissing = (missing: WrongFields): string =>
+  countOf(missing) === 1
+    ? `One required fact is missing: ${namesOf(missing)}.`
+    : `${capitalized(pluralize(countOf(missing), "required fact"))} are missing: ${namesOf(missing)}.`
+
+const namesOf = (wrong: WrongFields): string => {
+  const names = wrong.found.slice(0, maxNamed).map(quoted)
+  const rest = countOf(wrong) - names.length
+  const last = rest === 0 ? names.pop() : countOf(wrong) > maxCounted ? "more" : `${rest.toLocaleString("en-US")} more`
+  return names.length === 0 ? `${last}` : `${names.join(", ")} and ${last}`
+}
+
+/** The wrong fields that an error's message does not describe completely, for programs that list them below it. */
+export const undescribed = ({
+  field_errors,
+  message
+}: {
+  readonly field_errors: ReadonlyArray<FieldError> | null
+  readonly message: string
+}): ReadonlyArray<FieldError> => (field_errors ?? []).filter((field) => !message.includes(descriptionOf(field)))
+
+/** A field's path in quotation marks, as messages contain it. */
+export const quoted = ({ path }: Pick<FieldError, "path">): string => `"${shortened(path)}"`
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
 /**
  * Writes a count with its noun, such as "1 more wrong field", "3,912 more wrong fields" or "more than 10,000 more wrong
  * fields".

@@ -1,7 +1,7 @@
 import { Predicate, Result, Schema, SchemaAST, SchemaIssue, Struct } from "effect"
 import { type ApiError, invalidInput } from "./ApiError.ts"
 import * as DecodeFaults from "./DecodeFaults.ts"
-import { collector, type FieldError, joinWrongFields, type WrongFields } from "./FieldError.ts"
+import { collector, type FieldError, joinWrongFields, notAllowed, type WrongFields } from "./FieldError.ts"
 
 /** The maximum nesting depth of an input. A deeper input is refused before anything else reads it. */
 export const maxDepth = 32
@@ -223,7 +223,7 @@ const wrongWhole = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
   if (own !== null) return wrongAt(place, own)
   const allowedValues = choicesOf(ast)
   if (ast?._tag === "Boolean") return wrongAt(place, "Must be true or false.", allowedValues)
-  if (allowedValues.length > 0) return wrongAt(place, "Must be one of the allowed values.", allowedValues)
+  if (allowedValues.length > 0) return wrongAt(place, notAllowed, allowedValues)
   if (issue._tag === "InvalidType") return wrongAt(place, `Must be ${expectedBy(issue)}.`)
   const described = describe(issue).issues[0]?.message.replace(/^Expected /, "Must be ") ?? "Is not valid"
   // An optional field is described either by its schema's message, which is a whole sentence, or as `… | undefined`.

@@ -210,13 +210,13 @@ describe("input validation", () => {
 
   it("adds a note if more fields are wrong than are listed", () => {
     const many = Object.fromEntries(Array.from({ length: 10_102 }, (_, i) => [`surprise_${i}`, i]))
-    for (const input of [
-      { name: "n", ...many },
-      { name: "n", words: Object.values(many) }
-    ]) {
+    for (const [input, names] of [
+      [{ name: "n", ...many }, '"surprise_0", "surprise_1", "surprise_2"'],
+      [{ name: "n", words: Object.values(many) }, '"words.0", "words.1", "words.2"']
+    ] as const) {
       const refused = read(input)
       const { field_errors, message } = Result.isFailure(refused) ? refused.failure : assert.fail("was accepted")
-      assert.strictEqual(message, "More than 10,000 fields are not valid.")
+      assert.strictEqual(message, `More than 10,000 fields are not valid: ${names} and more.`)
       assert.strictEqual(field_errors?.at(-1)?.message, "… and more than 10,000 more wrong fields.")
     }
   })
@@ -255,6 +255,25 @@ describe("input validation", () => {
       errors.flatMap(({ allowed_values }) => allowed_values ?? []),
       1_000
     )
+  })
+
+  it("describes a single wrong field in the message, or names the first three, and repeats no value", () => {
+    const messageOf = (input: unknown) => {
+      const result = read(input)
+      return Result.isFailure(result) ? result.failure.message : assert.fail("was accepted")
+    }
+    for (const [input, message] of [
+      ["secret", "The input is not valid. Must be an object."],
+      [{}, '"name" is not valid. This field is required.'],
+      [{ name: "n", surprise: "secret" }, '"surprise" is not valid. This field is not known.'],
+      [{ name: "n", parts: [{ size: "secret" }] }, '"parts.0.size" is not valid. Must be an integer.'],
+      [{ name: "n", color: "secret" }, '"color" is not valid. Must be one of red, green.'],
+      [{ count: "secret" }, '2 fields are not valid: "name" and "count".'],
+      [{ count: 9, color: "secret", surprise: 1 }, '4 fields are not valid: "surprise", "name", "count" and 1 more.']
+    ] as const) {
+      assert.strictEqual(messageOf(input), message)
+    }
+    assert.isBelow(messageOf({ [`\u001b${"n".repeat(9_999)}`]: 1 }).length, 400)
   })
 
   it("treats names from the object prototype as unknown fields", () => {

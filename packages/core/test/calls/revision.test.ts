@@ -124,7 +124,10 @@ describe("a refusal", () => {
     assert.deepStrictEqual(paths(older), ["paper", "application.line"])
     assert.deepStrictEqual(paths(oldest), ["sheet", "application.line"])
     const { message, retry_action, revision, status } = shown(oldest)
-    assert.deepStrictEqual([message, retry_action, status], [refused.message, refused.retry_action, 422])
+    assert.deepStrictEqual(
+      [message, retry_action, status],
+      ['2 fields are not valid: "sheet" and "application.line".', refused.retry_action, 422]
+    )
     assert.strictEqual(revision, oldest)
   })
 })

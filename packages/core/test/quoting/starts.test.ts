@@ -168,7 +168,7 @@ describe("a start call reports all wrong fields in one response", () => {
           "application.garaging_address.zip"
         ]
       )
-      assert.match(error.message, /^6 fields are not valid\./)
+      assert.match(error.message, /^6 fields are not valid: "[\w.]+", "[\w.]+", "[\w.]+" and 3 more\./)
     })
   )
 

@@ -51,7 +51,9 @@ export const Id = ({ id }: { readonly id: string }) => (
 export const Failure = ({ error, retry }: { readonly error: unknown; readonly retry?: (() => void) | undefined }) => {
   if (error === null || error === undefined) return null
   const message = error instanceof Error ? error.message : String(error)
-  const fields = error instanceof ApiError ? (error.field_errors ?? []) : []
+  const all = error instanceof ApiError ? (error.field_errors ?? []) : []
+  // The message describes a single wrong field.
+  const fields = all.filter(({ message: says }) => !message.includes(says))
   const id = error instanceof ApiError ? error.request_id : null
   return (
     <div class="note bad-note" role="alert">

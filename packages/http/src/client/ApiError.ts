@@ -55,7 +55,7 @@ export const invalidInput = (path: string, message: string): ApiError =>
   new ApiError({
     code: "invalid_input",
     status: 422,
-    message: "One field is not valid.",
+    message: `${path === "" ? "The input" : JSON.stringify(path)} is not valid. ${message}`,
     field_errors: [{ path, message }],
     retry_action: "correct_input"
   })

@@ -122,17 +122,17 @@ export const refusal = (codes: ReadonlyArray<ApiError.ErrorCode>, served: Revisi
   }
 }
 
-const details: { readonly [code in ApiError.ErrorCode]?: ApiError.Details } = {
-  invalid_input: { field_errors: [{ path: "limit", message: "Must be between 1 and 100." }] },
-  needs_information: {
-    field_errors: [{ path: "application.vehicles.0.vin", message: "This fact is required." }]
-  }
+const withFields: { readonly [code in ApiError.ErrorCode]?: ApiError.ApiError } = {
+  invalid_input: ApiError.invalidInput([{ path: "limit", message: "Must be between 1 and 100." }]),
+  needs_information: ApiError.needsInformation([
+    { path: "application.vehicles.0.vin", message: "This fact is required." }
+  ])
 }
 
 /** An example of the error envelope with this code. */
 export const example = (code: ApiError.ErrorCode, served: Revision.Served, docsUrl: string): ApiError.ErrorEnvelope =>
   ApiError.envelope(
-    code === "invalid_version" ? Revision.notServed(served) : ApiError.make(code, details[code]),
+    code === "invalid_version" ? Revision.notServed(served) : (withFields[code] ?? ApiError.make(code)),
     "req_01kafzsk000000000000000000",
     docsUrl
   )

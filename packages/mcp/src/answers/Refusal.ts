@@ -1,4 +1,4 @@
-import type { ApiError, Line } from "@quotewire/core"
+import { ApiError, type Line } from "@quotewire/core"
 import * as FactQuestions from "./FactQuestions.ts"
 import { count, joinFirst, maxItems } from "./phrases.ts"
 
@@ -21,7 +21,7 @@ export const summaryOf = (
   retryAfterSeconds: number | null,
   line: Line.Line | undefined
 ): string => {
-  const errors = error.field_errors ?? []
+  const errors = ApiError.undescribed(error)
   const fields =
     error.code === "needs_information" && line !== undefined
       ? FactQuestions.missing(errors, line)

@@ -239,16 +239,16 @@ const needsKey = ApiError.make("forbidden", {
 
 /** Translates a refusal: it then refers to the tool's arguments instead of headers and paths. */
 const withToolNames = (mapping: ToolInput.ArgumentMapping, error: ApiError.ApiError): ApiError.ApiError => {
-  const { field_errors, message, retry_action, retry_after_seconds } = error
-  return ApiError.make(error._tag, {
-    message: mapping.request_key ? message.replaceAll("Idempotency-Key", "request_key") : message,
+  const { _tag, field_errors, message, retry_action, retry_after_seconds } = ApiError.withPaths(error, (path) =>
+    ToolInput.toolPath(mapping, path)
+  )
+  const translated = (text: string) =>
+    mapping.request_key ? text.replaceAll("Idempotency-Key", "request_key").replace("this header", "this field") : text
+  return ApiError.make(_tag, {
+    message: translated(message),
     retry_action,
     ...(field_errors !== null && {
-      field_errors: field_errors.map((one) => ({
-        ...one,
-        path: ToolInput.toolPath(mapping, one.path),
-        message: one.message.replace("this header", "this field")
-      }))
+      field_errors: field_errors.map((one) => ({ ...one, message: translated(one.message) }))
     }),
     ...(retry_after_seconds !== null && { retry_after_seconds })
   })
