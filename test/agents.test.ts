@@ -116,9 +116,10 @@ describe("the pages that npm run agents writes", () => {
   )
 })
 
-/** A text without line breaks and with identical prices, because they change with the date. */
+/** A text without line breaks and escaped quotation marks, and with identical prices, because they change with the date. */
 const plain = (text: string): string =>
   text
-    .replaceAll("\\n", "")
     .replaceAll(/\s/g, "")
+    .replaceAll("\\n", "")
+    .replaceAll(/\\+"/g, '"')
     .replaceAll(/\$[\d,]+\.\d\d/g, "$0.00")
