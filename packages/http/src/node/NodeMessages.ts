@@ -271,9 +271,8 @@ const maxReady = 8
  * Creates a function that collects the items of one turn of the event loop, and runs an action on all of them: at the
  * end of the turn, or when enough items have arrived.
  *
- * Each written response wakes its reader. If responses are instead written one by one between calls, starting quote
- * requests reaches 0.89 of the throughput and 0.87 of the throughput per CPU second; reads reach 0.97 and 0.93
- * (medians; see bench/README.md).
+ * Each written response wakes its reader, so responses that are written one by one between calls take more time
+ * (docs/decisions/tuning.md).
  */
 export const atEndOfTurn = <A>(act: (item: A) => void): ((item: A) => void) => {
   let ready: Array<A> = []

@@ -41,7 +41,7 @@ export const readInSlices = (server: Server | SecureServer): void => {
 
 /**
  * Leaves reading to Node until one connection is suspicious, then reads all the server's connections in slices. Reading
- * in slices makes a read request a tenth more expensive. Even if many connections send bursts, Node parses only one of
+ * in slices takes more CPU time (docs/decisions/tuning.md). Even if many connections send bursts, Node parses only one of
  * their chunks whole before the server switches to slices.
  *
  * Call `beware` for a connection whose request takes long to parse, and `hold` for a connection with too many requests

@@ -73,8 +73,8 @@ export type Announce = (hints: ReadonlyArray<Change.Hint>) => void
  * but at most every 50 milliseconds, and contains no duplicate hints. When the scope closes, the remaining hints are
  * sent first.
  *
- * The announcement is not part of the commit, because `pg_notify` in a transaction locks the whole database and costs
- * 40% of the throughput.
+ * The announcement is not part of the commit, because `pg_notify` in a transaction locks the whole database
+ * (docs/decisions/tuning.md).
  */
 export const make = Effect.fnUntraced(function* (
   host: string,

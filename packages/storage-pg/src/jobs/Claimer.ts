@@ -4,8 +4,8 @@ import type { DueWork } from "./DueWork.ts"
 
 /**
  * How long this host pauses after a claim that found nothing, in milliseconds. Every commit of a job triggers a claim.
- * On a busy host, most of these jobs are due later, and one claim serves all commits that happen during the pause.
- * Together with the runner's pauses, this saves a sixth of the database time for starting a quote request.
+ * On a busy host, most of these jobs are due later, and one claim serves all commits that happen during the pause
+ * (docs/decisions/tuning.md).
  */
 const restMs = 5
 

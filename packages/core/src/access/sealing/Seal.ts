@@ -3,7 +3,8 @@ import { Digest, Mac, SecureRandom } from "effect/crypto"
 import { Base64, Base64Url } from "effect/encoding"
 import * as Fault from "../../concurrency/Fault.ts"
 import type { StoredRecord } from "../../storage/Change.ts"
-import { type Kinds, LateRecord, roughLengthOf } from "../../storage/Kind.ts"
+import type { Kinds } from "../../storage/Kind.ts"
+import { LateRecord, roughLengthOf } from "../../storage/LateRecord.ts"
 import { type Storage, StorageUnavailable } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import { type KeyedTextCrypto, nonceBytes, TextCrypto } from "./TextCrypto.ts"
@@ -257,9 +258,8 @@ type Port = Storage["Service"]
 /**
  * A record with a sealed body. In memory it also holds the unsealed record.
  *
- * The body is sealed when it is first read. Sealing it immediately would make a start call take 1.2 times the CPU time
- * (`start` in bench/README.md). In-memory storage keeps this object, so it has few fields: with two closures in their
- * place, a start took 10% more CPU time.
+ * The body is sealed when it is first read (docs/decisions/tuning.md). In-memory storage keeps this object, so it has
+ * few fields.
  */
 class SealedRecord extends LateRecord {
   readonly open: StoredRecord

@@ -117,8 +117,7 @@ export class AskRecords extends Context.Service<AskRecords, Effect.Success<typeo
 
 /**
  * Makes a function that completes the facts of an application with assumptions. With storage in memory, all asks of a
- * request read the same application object, and share its completed facts. If each completed them again, a whole
- * request would take 1.1 times the CPU time (`lives` in bench/README.md).
+ * request read the same application object, and share its completed facts (docs/decisions/tuning.md).
  */
 const completing = () => {
   const completed = new WeakMap<Start.ApplicationRecord, Assumed>()

@@ -174,8 +174,8 @@ language plpgsql as $$
 declare
   only_first_versions constant boolean := 1 = all (writes_version);
   -- If there are only first versions, they are inserted without a check. If a key is then taken, nothing is inserted,
-  -- and the second pass checks. Checking them first would cost 15% more of the server's CPU time for starting a quote
-  -- request.
+  -- and the second pass checks. Checking them first takes more of the server's CPU time
+  -- (docs/decisions/tuning.md).
   checks boolean := not only_first_versions;
   stale integer[] := '{}';
 begin

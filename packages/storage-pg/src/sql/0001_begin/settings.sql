@@ -1,5 +1,5 @@
 -- Sets planner settings on functions. Only the functions that hosts call get them. The functions that those call run
--- with the same settings, because setting them again would cost a tenth of a call. A migration that adds functions must
+-- with the same settings, because setting them again takes time (docs/decisions/tuning.md). A migration that adds functions must
 -- also end with this.
 do $$
 declare
