@@ -9,7 +9,7 @@ const ofHttp = inPackage("http")({
       name: "the address of a connected socket is not checked",
       from: "if (socket.remoteAddress === undefined || !isAllowed(socket.remoteAddress))",
       to: "if (socket.remoteAddress === undefined)",
-      found_by: test(sender, "are checked on the socket, before a byte is written")
+      found_by: test(sender, "are checked on the connected socket, before a byte is written")
     }
   ],
   "webhooks/NodeWebhookSender.ts": [
@@ -35,7 +35,7 @@ const ofHttp = inPackage("http")({
       to: "if (length >= this.limit) {",
       found_by: test(
         "packages/http/test/messageRoute.test.ts",
-        "is not called with a wrong key, without a required key, or with too large a body"
+        "is not called if the key is wrong, a required key is missing or the body is too large"
       )
     }
   ],

@@ -8,8 +8,8 @@ import * as Wire from "./support/wire.ts"
 
 const conforms = Conforms.make(OpenApi.document(operations, "https://api.quotewire.dev"))
 
-describe("answers", () => {
-  it.live("have the operation's exact bytes and their length", () =>
+describe("HTTP responses", () => {
+  it.live("have the operation's exact bytes and a Content-Length", () =>
     Effect.gen(function* () {
       const { keys, port, send } = yield* start()
       const answer = yield* send("GET", "/v1/things/th_1")
@@ -30,7 +30,7 @@ describe("answers", () => {
     })
   )
 
-  it.live("name the created resource, and say if they are a replay", () =>
+  it.live("give the created resource's location, and say whether they are replays", () =>
     Effect.gen(function* () {
       const { notes, send } = yield* start()
       const make = send("POST", "/v1/things", { json: { name: "a" }, headers: { "idempotency-key": "k1" } })
@@ -46,7 +46,7 @@ describe("answers", () => {
     })
   )
 
-  it.live("to HEAD equal those to GET without the body", () =>
+  it.live("to HEAD equal the responses to GET without the body", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const get = yield* send("GET", "/v1/things/th_1")
@@ -57,7 +57,7 @@ describe("answers", () => {
     })
   )
 
-  it.live("arrive in order on one connection, however the requests arrive", () =>
+  it.live("arrive in the requests' order on one connection, however the requests arrive", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const body = JSON.stringify({ name: "b" })

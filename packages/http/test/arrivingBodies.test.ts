@@ -55,7 +55,7 @@ describe("bodies that are still arriving", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("free their room when their callers disconnect", () =>
+  it.live("stop counting toward the limit when their callers disconnect", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ max_arriving_bytes: 400_000 })
       const head = post(keys, "/v1/things", "Content-Length: 200000")
@@ -102,7 +102,7 @@ describe("bodies that are still arriving", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("also share one limit in a handler of Web requests", () =>
+  it.live("also share one limit in a webHandler", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: "https://shop.example" })
       const handle = webHandler(quotewire, { max_arriving_bytes: 300_000 })
@@ -122,7 +122,7 @@ describe("bodies that are still arriving", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("need a limit that leaves room for at least one body", () =>
+  it.live("require a limit that leaves room for at least one body", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const wrong = { max_arriving_bytes: 256 * 1024 - 1 }

@@ -92,7 +92,7 @@ const startWith = (send: Send, key: string, request_key: string) =>
 
 describe("over HTTP,", () => {
   for (const kind of kinds) {
-    it.live(`a ${kind} key may call what the table allows, and nothing else`, () =>
+    it.live(`a ${kind} key can call only the operations that the table allows`, () =>
       Effect.gen(function* () {
         const { keys, send } = yield* start({ operations })
         assert.deepStrictEqual(
@@ -105,7 +105,7 @@ describe("over HTTP,", () => {
     )
   }
 
-  it.live("a partner link may be used only for its own reads", () =>
+  it.live("a partner link can be used only for its own reads", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })
       const { id: shared_id } = yield* startWith(send, keys.server, "shared")
@@ -129,7 +129,7 @@ describe("over HTTP,", () => {
     })
   )
 
-  it.live("nothing can be called without a key or with a wrong key", () =>
+  it.live("no operation can be called without a key or with an invalid key", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })
       for (const key of [null, "", `${keys.server.slice(0, -1)}-`]) {
@@ -149,7 +149,7 @@ describe("Read-Handle", () => {
       ["POST", `/v1/quote-requests/${id}/cancel`]
     ] as const
 
-  it.live("lets a widget or platform key open its own request, and no other", () =>
+  it.live("lets a widget or platform key open only its own request", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })
       for (const kind of ["widget", "platform"] as const) {
@@ -200,7 +200,7 @@ describe("Read-Handle", () => {
 })
 
 describe("pages from allowed origins", () => {
-  it.live("can call what a widget key can call, and nothing else", () =>
+  it.live("can call only the operations that a widget key can call", () =>
     Effect.gen(function* () {
       const origin = "https://shop.example"
       const { keys, send } = yield* start({ operations, cors_origins: [origin] })

@@ -88,7 +88,7 @@ describe("pipelined requests whose responses are not read", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("all get responses, even if the body of the last one arrives while the others are handled", () =>
+  it.live("all get responses, even if the last request's body arrives while the others are handled", () =>
     Effect.gen(function* () {
       const echo = Route.make("POST", "/echo", ({ read }) =>
         Effect.map(read(1_000), (body) => ({ status: 200, headers: {}, body }))
@@ -104,7 +104,7 @@ describe("pipelined requests whose responses are not read", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("close their connection if there are too many, and no further request gets a response", () =>
+  it.live("are limited: beyond the limit, the connection is closed and no further request is handled", () =>
     Effect.gen(function* () {
       const { port, noted } = yield* serving()
       const shapes = [
@@ -150,7 +150,7 @@ describe("pipelined requests whose responses are not read", () => {
 })
 
 describe("unread responses", () => {
-  it.live("close their connection after a timeout, and few responses are produced before that", () =>
+  it.live("close their connection after a timeout, and only a few responses are produced until then", () =>
     Effect.gen(function* () {
       const { port, noted, sockets } = yield* serving({
         read_timeout_ms: 300,
@@ -170,7 +170,7 @@ describe("unread responses", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("close their connection if the caller has closed its side", () =>
+  it.live("close their connection if the caller has closed its end", () =>
     Effect.gen(function* () {
       const { port, sockets } = yield* serving({ read_timeout_ms: 300 })
       const socket = yield* sendUnread(port, get("/large"))
@@ -222,8 +222,8 @@ describe("large responses", () => {
   )
 })
 
-describe("a refused connection", () => {
-  it.live("closes, even if the caller keeps its side open", () =>
+describe("a connection whose request is refused", () => {
+  it.live("closes even if the caller keeps its end open", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => {})

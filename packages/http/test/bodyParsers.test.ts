@@ -80,7 +80,7 @@ describe("behind a body parser", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("a body is refused in the same way as without a parser", () =>
+  it.live("an invalid body is refused in the same way as without a parser", () =>
     Effect.gen(function* () {
       const everything = express().use(express.json({ limit: "1mb", strict: false }), express.urlencoded())
       const { send, logged } = yield* start(expressBehind(everything))
@@ -114,7 +114,7 @@ describe("behind a body parser", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("a carrier's callback needs the signed bytes", () =>
+  it.live("a carrier's callback still needs the signed bytes", () =>
     Effect.gen(function* () {
       const bytes = '{ "a": 1.0 }'
       const raw = yield* start(expressBehind(express.raw({ type: json })))

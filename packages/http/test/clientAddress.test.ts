@@ -11,7 +11,7 @@ interface Case {
 
 const networks = "10.0.0.0/8,fd00::/8"
 
-describe("the address by which a caller is counted", () => {
+describe("the address that a caller is counted by", () => {
   it.each<Case>([
     // By default no header is trusted.
     { trust: null, remote: "192.0.2.1", says: "198.51.100.7", is: "192.0.2.1" },
@@ -51,16 +51,22 @@ describe("the address by which a caller is counted", () => {
       is: "198.51.100.7"
     },
     { trust: "1", header: "forwarded", remote: "10.0.0.1", says: "for=_hidden", is: "10.0.0.1" }
-  ])("$is: $remote, trusting $trust, where the header says $says", ({ trust, header, remote, says, is }) => {
-    const trusted = trust === null ? null : ClientAddress.readTrusted(trust)
-    const name = header ?? "x-forwarded-for"
-    const other = name === "forwarded" ? "x-forwarded-for" : "forwarded"
-    const addressOf = ClientAddress.addressOf(trusted === null ? null : { trusted, header: name })
-    const headers = { [other]: "for=203.0.113.66", ...(says !== undefined && { [name]: says }) }
-    assert.strictEqual(addressOf(remote, ClientAddress.headerIn(headers)), is)
-  })
+  ])(
+    'is "$is" for a connection from "$remote" with the header "$says" if the trusted proxies are $trust',
+    ({ trust, header, remote, says, is }) => {
+      const trusted = trust === null ? null : ClientAddress.readTrusted(trust)
+      const name = header ?? "x-forwarded-for"
+      const other = name === "forwarded" ? "x-forwarded-for" : "forwarded"
+      const addressOf = ClientAddress.addressOf(trusted === null ? null : { trusted, header: name })
+      const headers = { [other]: "for=203.0.113.66", ...(says !== undefined && { [name]: says }) }
+      assert.strictEqual(addressOf(remote, ClientAddress.headerIn(headers)), is)
+    }
+  )
 
-  it.each(["0", "17", "-1", "all", "10.0.0.0", "10.0.0.0/33", ""])("cannot be determined by trusting %s", (trust) => {
-    assert.isNull(ClientAddress.readTrusted(trust))
-  })
+  it.each(["0", "17", "-1", "all", "10.0.0.0", "10.0.0.0/33", ""])(
+    'cannot be determined if the trusted proxies are "%s"',
+    (trust) => {
+      assert.isNull(ClientAddress.readTrusted(trust))
+    }
+  )
 })

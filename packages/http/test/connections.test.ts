@@ -23,7 +23,7 @@ const assertToldToRetry = ({ headers, status, text }: ReturnType<typeof Wire.par
 }
 
 describe("connections", () => {
-  it.live("are limited: an extra connection is closed, and accepted once another has ended", () =>
+  it.live("are limited: an extra connection is closed, and a new one is accepted once another has ended", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ connections: 2 })
       const get = head(keys, "GET /v1/things/thing_1")
@@ -43,7 +43,7 @@ describe("connections", () => {
 })
 
 describe("large bodies", () => {
-  it.live("are refused by their announced length before they are sent", () =>
+  it.live("are refused before they are sent if their declared length is too large", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const wire = yield* Wire.open(port)
@@ -79,7 +79,7 @@ describe("large bodies", () => {
     })
   )
 
-  it.live("of exactly the maximum size are read", () =>
+  it.live("are read if they have exactly the maximum size", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const json = '{"name":"a"}'
@@ -94,7 +94,7 @@ describe("large bodies", () => {
     })
   )
 
-  it.live("are refused before they are sent if the caller expects 100-continue", () =>
+  it.live("are refused before they are sent if the caller sends Expect: 100-continue", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const refused = yield* Wire.open(port)
@@ -154,7 +154,7 @@ describe("connections", () => {
   )
 })
 
-describe("broken requests", () => {
+describe("malformed or incomplete requests", () => {
   it.live("whose bodies become malformed get one response", () =>
     Effect.gen(function* () {
       const { keys, notes, port } = yield* start()
@@ -169,7 +169,7 @@ describe("broken requests", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("whose body does not arrive get one response, and may be sent again", () =>
+  it.live("whose body does not arrive get one response, which says that they can be retried", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ request_timeout_ms: 300 })
       const wire = yield* Wire.open(port)
@@ -180,7 +180,7 @@ describe("broken requests", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("with a full URL as their target are accepted", () =>
+  it.live("that have a full URL as their target are accepted", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const text = yield* Wire.exchange(
@@ -193,7 +193,7 @@ describe("broken requests", () => {
 })
 
 describe("starting a host", () => {
-  it.live("on a port in use fails with one sentence", () =>
+  it.live("on a port in use fails with a one-sentence error", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const error = yield* Effect.flip(start({ port }))
@@ -212,7 +212,7 @@ describe("starting a host", () => {
 })
 
 describe("stopping a host", () => {
-  it.live("wakes pending long polls, responds to them and closes", () =>
+  it.live("wakes up and answers pending long polls, and then closes the connections", () =>
     Effect.gen(function* () {
       const woken = yield* Deferred.make<void>()
       const scope = yield* Scope.make()

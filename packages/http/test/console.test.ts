@@ -52,7 +52,7 @@ describe("the console", () => {
     })
   )
 
-  it.live("has files with an ETag, compressed as the browser accepts", () =>
+  it.live("serves its files with an ETag, compressed as the browser accepts", () =>
     Effect.gen(function* () {
       const { url } = yield* start({ console: {} })
       const types = { "console.js": "text/javascript; charset=utf-8", "console.css": "text/css; charset=utf-8" }
@@ -72,7 +72,7 @@ describe("the console", () => {
     })
   )
 
-  it.live("is off by default, and serves only reads", () =>
+  it.live("is off by default, and refuses anything but GET", () =>
     Effect.gen(function* () {
       const off = yield* start()
       for (const path of ["/console", "/console/", "/console/console.js"]) {
@@ -84,7 +84,7 @@ describe("the console", () => {
     })
   )
 
-  it.live("knows the base path below which it is served, on every handler", () =>
+  it.live("knows the base path that it is served below, on every handler", () =>
     Effect.gen(function* () {
       const service = yield* embedded({ public_url: "https://shop.example/insurance" })
       const node = yield* serving(nodeHandler(service.quotewire, { base_path: "/insurance", console: true }))

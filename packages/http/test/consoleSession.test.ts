@@ -36,7 +36,7 @@ describe("signing in with a console link", () => {
     })
   )
 
-  it.live("still works after a wrong code, or a request from another site's page", () =>
+  it.live("still works after a wrong code or a request from another site's page", () =>
     Effect.gen(function* () {
       const { code, signIn, url } = yield* host
       for (const wrong of ["", "x", `${code}x`, code.slice(1)]) {
@@ -74,7 +74,7 @@ describe("signing in with a console link", () => {
     })
   )
 
-  it.live("works only on a host that creates such links", () =>
+  it.live("works only on a host that creates console links", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ console: {} })
       const answer = yield* send("POST", "/console/session", { key: null, json: { link: "x" }, headers: fromPage })

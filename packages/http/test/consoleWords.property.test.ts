@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { count, duration, money, shortId, visible } from "../console/words/format.ts"
 
 describe("the console's text", () => {
-  it("never contains a hidden or bidirectional character from data, and changes no other text", () => {
+  it("never contains a hidden or bidirectional character from data, and leaves all other text unchanged", () => {
     const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {

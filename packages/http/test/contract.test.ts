@@ -99,7 +99,7 @@ describe("the contract", () => {
     }
   })
 
-  it("rejects an unknown value in inputs, and accepts it in responses where values can be added", () => {
+  it("rejects an unknown value in an input, and accepts an unknown value in a response where values can be added", () => {
     const event = {
       id: "evt_01kafzsk000000000000000000",
       type: "quote.renewed",
@@ -118,7 +118,7 @@ describe("the contract", () => {
     assert.isFalse(isCreate({ url: "https://hooks.example.com", event_types: ["quote.renewed"] }))
   })
 
-  it("says, like the service, that an update must change something", () => {
+  it("says, like the service, that an update must change at least one field", () => {
     const body = JsonNode.at(document, call("update_event_subscription"), "requestBody")
     const json = JsonNode.at(document, JsonNode.at(document, body, "content"), "application/json")
     assert.strictEqual(body.required, true)
@@ -191,7 +191,7 @@ describe("the contract", () => {
     }
   })
 
-  it("is correct for a host below a different path", () => {
+  it("is correct for a host that is served below a path", () => {
     const text = JSON.stringify(document)
     assert.deepStrictEqual(document.servers, [{ url: baseUrl }])
     assert.notInclude(text, OpenApi.recorded_at)

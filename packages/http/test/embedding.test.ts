@@ -17,7 +17,7 @@ const serving = Effect.fnUntraced(function* (handle: RequestListener) {
 })
 
 describe("embedding in a server", () => {
-  it.live("serves inside an existing server, and leaves other paths to it", () =>
+  it.live("serves its paths inside an existing server, and leaves other paths to that server", () =>
     Effect.gen(function* () {
       const { handle } = yield* Http.handler({ operations, base_url: "https://api.quotewire.dev" })
       const address = yield* serving((request, response) =>
@@ -96,7 +96,7 @@ describe("embedding in a server", () => {
     ]
   }
 
-  it.live.each(["GET /now", "GET /soon", "POST /body"])("is idle once all responses are sent: %s", (line) =>
+  it.live.each(["GET /now", "GET /soon", "POST /body"])("is idle once all responses are sent (%s)", (line) =>
     Effect.gen(function* () {
       const { handle, idle } = yield* Http.handler(settings)
       const idleAfter = yield* Deferred.make<boolean>()
@@ -114,7 +114,7 @@ describe("embedding in a server", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("responds to the calls that it interrupts", () =>
+  it.live("sends a response to each call that it interrupts", () =>
     Effect.gen(function* () {
       const { handle, interruptAll } = yield* Http.handler(settings)
       const broken = yield* Deferred.make<number>()
@@ -131,7 +131,7 @@ describe("embedding in a server", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("ignores a request that another handler has responded to, and responds to the others", () =>
+  it.live("ignores a request that another handler has answered, and answers the others", () =>
     Effect.gen(function* () {
       const first = yield* Deferred.make<ServerResponse>()
       const answerFirst = () => Effect.runFork(Effect.map(Deferred.await(first), (response) => response.end("first")))

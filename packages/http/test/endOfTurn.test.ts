@@ -19,7 +19,7 @@ describe("responses that are ready in one event-loop turn", () => {
     expect(items).toEqual([1, 2, 3, 4])
   })
 
-  it("wait for at most seven others", async () => {
+  it("wait for at most seven other responses", async () => {
     const { items, write } = written()
     for (let item = 1; item <= 7; item++) write(item)
     expect(items).toEqual([])
@@ -30,7 +30,7 @@ describe("responses that are ready in one event-loop turn", () => {
     expect(items).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
   })
 
-  it("are written even if an earlier one fails", () => {
+  it("are written even if writing an earlier response fails", () => {
     const items: Array<number> = []
     const write = atEndOfTurn<number>((item) => {
       if (item === 3) throw new Error(`not ${item}`)

@@ -29,7 +29,7 @@ describe("feedback over HTTP", () => {
     })
   )
 
-  it.live("rejects a report with a personal number, and repeats nothing of it", () =>
+  it.live("rejects a report with a personal number, and does not repeat any part of it", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ operations })
       const refused = yield* send("POST", "/v1/feedback", { json: { ...report, actual: "SSN 123-45-6789" } })

@@ -127,8 +127,8 @@ const bytesOf = (it: Case, keys: Keys): Uint8Array => {
 
 const isEnvelope = Schema.is(ApiError.ErrorEnvelope)
 
-describe("hostile input:", () => {
-  it.live.each(cases)("$what", (it) =>
+describe("hostile input", () => {
+  it.live.each(cases)("is refused with an envelope: $what", (it) =>
     Effect.gen(function* () {
       const { keys, port, url } = yield* start()
       const raw = yield* Wire.exchange(port, bytesOf(it, keys))
@@ -152,7 +152,7 @@ describe("hostile input:", () => {
     })
   )
 
-  it.live("endless nesting in a call with an Idempotency-Key", () =>
+  it.live("is refused if it nests endlessly, even with an Idempotency-Key", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const answer = yield* send("POST", "/v1/things", {
@@ -170,7 +170,7 @@ describe("hostile input:", () => {
       head: "GET /v2 HTTP/1.1\r\nHost: a\r\nExpect: 200-ok\r\nConnection: close"
     },
     { what: "for a tunnel", head: "CONNECT /v1/things HTTP/1.1\r\nHost: a" }
-  ])("a request $what gets a response with an envelope", ({ head }) =>
+  ])("is refused with an envelope: a request $what", ({ head }) =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const { headers, status, text } = Wire.parse(yield* Wire.exchange(port, `${head}\r\n\r\n`))
@@ -181,7 +181,7 @@ describe("hostile input:", () => {
     })
   )
 
-  it.live("a body that never arrives gets no second response", () =>
+  it.live("gets only one response if its body never arrives", () =>
     Effect.gen(function* () {
       const { port } = yield* start({ request_timeout_ms: 50 })
       const raw = yield* Wire.exchange(port, "GET /v2 HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n")

@@ -58,7 +58,7 @@ const telling = (hungUp: Deferred.Deferred<void>): MessageRoute.MessageEndpoint 
 const serve = (origins = pages) => start({ operations, routes: MessageRoute.make(echo, origins) })
 
 describe("a message endpoint", () => {
-  it.live("gets a body's JSON, the caller, and the headers", () =>
+  it.live("gets a body's JSON, the caller and the headers", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       const headers = { "echo-topic": "ducks", "user-agent": "curl/8", "x-other": "x" }
@@ -113,7 +113,7 @@ describe("a message endpoint", () => {
     })
   )
 
-  it.live("gets an error for a body that is compressed or not UTF-8 JSON, and responds with it", () =>
+  it.live("gets an error for a body that is compressed or not UTF-8 JSON, and decides the response", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       const json = { "content-type": "application/json" }
@@ -130,7 +130,7 @@ describe("a message endpoint", () => {
     })
   )
 
-  it.live("is not called with a wrong key, without a required key, or with too large a body", () =>
+  it.live("is not called if the key is wrong, a required key is missing or the body is too large", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* serve()
       const wrong = ["x", `${keys.server}, y`]
@@ -159,7 +159,7 @@ describe("a message endpoint", () => {
     })
   )
 
-  it.live("logs requests without a message, but no requests with a wrong key", () =>
+  it.live("logs requests without a message, but not requests with a wrong key", () =>
     Effect.gen(function* () {
       const calls: Array<FinishedCall.FinishedCall> = []
       const onFinishedCall = Layer.succeed(FinishedCall.OnFinishedCall, (call) => void calls.push(call))
@@ -192,7 +192,7 @@ describe("web pages that call a message endpoint", () => {
   const statusOf = (host: Pick<TestHost, "send">, origin: string) =>
     Effect.map(host.send("POST", path, { json: 1, headers: { origin } }), ({ status }) => status)
 
-  it.live("are refused with 403 if their origin is not allowed, even pages on this machine", () =>
+  it.live("are refused with 403 if their origin is not allowed, even for pages on this machine", () =>
     Effect.gen(function* () {
       const host = yield* serve()
       for (const origin of [

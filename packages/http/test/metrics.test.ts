@@ -41,7 +41,7 @@ const itMeasures = (name: string, body: Effect.Effect<void, unknown, Effect.Serv
 
 describe("a host's metrics", () => {
   itMeasures(
-    "count responses by operation and status, even for unknown callers and paths, and time them",
+    "count and time responses by operation and status, even for unknown callers and paths",
     Effect.gen(function* () {
       const { host, base_url } = yield* measured
       const sent: ReadonlyArray<readonly [string, string, SendOptions?]> = [
@@ -82,7 +82,7 @@ describe("a host's metrics", () => {
   )
 
   itMeasures(
-    "include the process's resource usage, and are served on no other path",
+    "include the process's resource usage, and are served on only one path",
     Effect.gen(function* () {
       const { host, base_url } = yield* measured
       const samples = yield* scrape(base_url)
@@ -103,7 +103,7 @@ const probe = Route.make("GET", "/probe", () =>
 )
 
 describe("a host's traces", () => {
-  it.live("have no span without a tracer, and one span per request with a tracer", () =>
+  it.live("have no spans without a tracer, and one span per request with a tracer", () =>
     Effect.gen(function* () {
       const names: Array<string> = []
       const tracer = Tracer.make({

@@ -105,7 +105,7 @@ describe("the operators' API", () => {
     })
   )
 
-  it.live("needs each operation's scope, and records who lacked it", () =>
+  it.live("requires each operation's scope, and records callers who lack it", () =>
     Effect.gen(function* () {
       const host = yield* start
       const { all, send, tokens } = host
@@ -144,7 +144,7 @@ describe("the operators' API", () => {
     })
   )
 
-  it.live("shows an organization's token nothing of another organization", () =>
+  it.live("shows an organization's token no data of another organization", () =>
     Effect.gen(function* () {
       const host = yield* start
       const { all, other, send, tokens } = host
@@ -175,7 +175,7 @@ describe("the operators' API", () => {
     })
   )
 
-  it.live("is absent unless it is enabled", () =>
+  it.live("does not exist unless it is enabled", () =>
     Effect.gen(function* () {
       const context = yield* Layer.build(
         Http.layer({ ...ServiceApi.of(), port: 0, drain_ms: 0 }).pipe(Layer.provideMerge(whole))

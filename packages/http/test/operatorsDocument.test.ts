@@ -12,7 +12,7 @@ describe("the OpenAPI document for operators", () => {
     assert.notMatch(printed, /You have \d+ (?:warning|error)/)
   }, 60_000)
 
-  it("states the scope that every operation needs", () => {
+  it("states which scope each operation needs", () => {
     const text = JSON.stringify(document)
     for (const { name, scope, summary } of operatorOperations) {
       assert.include(text, `"operationId":"${name}","summary":"${summary}"`)
@@ -20,7 +20,7 @@ describe("the OpenAPI document for operators", () => {
     }
   })
 
-  it("is below one path, which no public operation uses", () => {
+  it("has all operations below one path, which no public operation uses", () => {
     for (const { route } of operatorOperations) assert.match(route.path, /^\/operator\/v1\//)
   })
 })

@@ -13,7 +13,7 @@ const destinations: Record<string, Quotewire.Destination> = {
 }
 
 describe("HTML pages", () => {
-  it.live("exist for every error code", () =>
+  it.live("exist for each error code", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const index = yield* send("GET", "/docs/v1/errors", { key: null })
@@ -42,7 +42,7 @@ describe("HTML pages", () => {
     })
   )
 
-  it.live("run nothing, load nothing and escape everything", () =>
+  it.live("run no scripts, load nothing and escape all data", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ routes: [Handoff.route((token) => Effect.succeed(destinations[token] ?? dead))] })
       const gone = yield* send("GET", "/go/dead", { key: null })
@@ -71,7 +71,7 @@ describe("HTML pages", () => {
 const readBody = async (response: Response) => new Uint8Array(await response.arrayBuffer())
 
 describe("the API reference page", () => {
-  it.live("is rendered by a script from the host, and may call no other host", () =>
+  it.live("is rendered by a script from the host, and cannot call any other host", () =>
     Effect.gen(function* () {
       const { send, url } = yield* start()
       const page = yield* send("GET", "/docs", { key: null })
@@ -233,7 +233,7 @@ describe("browsers", () => {
     headers: { origin: from, "access-control-request-method": method }
   })
 
-  it.live("can call what a widget key can call, from allowed origins", () =>
+  it.live("can call the operations that a widget key can call, from allowed origins", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ cors_origins: [origin] })
       const open = yield* send("OPTIONS", "/v1/things/th_1", preflight("GET"))
@@ -252,7 +252,7 @@ describe("browsers", () => {
     })
   )
 
-  it.live("can call nothing if no origin is allowed", () =>
+  it.live("can call no operation if no origin is allowed", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       assert.strictEqual((yield* send("OPTIONS", "/v1/things/th_1", preflight("GET"))).status, 404)

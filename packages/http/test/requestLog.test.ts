@@ -21,7 +21,7 @@ const logged = (send: TestHost["send"], answers: ReadonlyArray<TestAnswer>) =>
   )
 
 describe("the request log over HTTP", () => {
-  it.live("has every request with a valid key, even without a matching route or method, or with too large a body", () =>
+  it.live("has every request with a valid key, even if no route or method matches or the body is too large", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })
       const answers = [
@@ -55,7 +55,7 @@ describe("the request log over HTTP", () => {
     })
   )
 
-  it.live("shows which program called, and nothing about requests with a wrong or missing key", () =>
+  it.live("shows which program called, but nothing about requests with a wrong or missing key", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ operations })
       const strangers = [

@@ -59,7 +59,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("is read in slices once any connection has sent data that is slow to parse", () =>
+  it.live("is parsed in slices once any connection has sent data that is slow to parse", () =>
     Effect.gen(function* () {
       const many = Array.from({ length: 150 }, (_, number) => `X-${number}: x\r\n`).join("")
       const pieces = "POST /v1/feedback HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n\r\n"
@@ -76,7 +76,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("is parsed in small parts while its requests wait for their responses", () =>
+  it.live("is parsed in small parts while the connection's requests wait for their responses", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const { port } = yield* wary({
@@ -102,7 +102,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("alternates with the data of other connections", () =>
+  it.live("is parsed alternately with other connections' data", () =>
     Effect.gen(function* () {
       const { port } = yield* wary()
       const made = yield* requestsMade
@@ -117,7 +117,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("arrives unchanged in pieces of any size, even if the caller has closed its side", () =>
+  it.live("arrives unchanged in pieces of any size, even if the caller has closed its end", () =>
     Effect.gen(function* () {
       const port = yield* hashing
       const sends = async (pieces: ReadonlyArray<Uint8Array>) => {

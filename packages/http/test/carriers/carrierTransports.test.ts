@@ -16,7 +16,7 @@ const transports = [
 
 for (const [name, settings] of transports) {
   describe(`over ${name}, a carrier`, () => {
-    it.live("that responds is read, compressed or not, and its connections are reused", () =>
+    it.live("that responds has its responses read, compressed or not, and its connections reused", () =>
       Effect.gen(function* () {
         const offers = { offers: ["ü".repeat(1_000)] }
         const server = yield* serve((request, response) => {
@@ -33,7 +33,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that is silent or sends byte by byte is aborted on timeout", () =>
+    it.live("that is silent or sends byte by byte has its request aborted on timeout", () =>
       Effect.gen(function* () {
         const server = yield* serve((request, response) => {
           if (request.url === "/silent") return
@@ -92,7 +92,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that declares gzip and sends something else is unreadable", () =>
+    it.live("that declares gzip but sends something else gives an unreadable answer", () =>
       Effect.gen(function* () {
         const server = yield* serve((_request, response) => {
           response.writeHead(200, { "content-encoding": "gzip" })
@@ -103,7 +103,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that redirects to a private address is not followed", () =>
+    it.live("that redirects to a private address has its redirect ignored", () =>
       Effect.gen(function* () {
         const secret = yield* serve((_request, response) => json(response, {}))
         const server = yield* serve((request, response) => {
@@ -120,7 +120,7 @@ for (const [name, settings] of transports) {
     )
 
     it.live(
-      "that drops the connection, before or during its response, is a carrier_error, and is asked again if allowed",
+      "that drops the connection before or during its response causes a carrier_error, and is asked again if allowed",
       () =>
         Effect.gen(function* () {
           const server = yield* serve((request, response) => {
@@ -138,7 +138,7 @@ for (const [name, settings] of transports) {
         })
     )
 
-    it.live("that asks for a pause of a second is asked again after that second", () =>
+    it.live("that asks for a one-second pause is asked again after a second", () =>
       Effect.gen(function* () {
         const server = yield* serve((_request, response) =>
           server.requests.length === 1 ? json(response, {}, 429, { "retry-after": "1" }) : json(response, {})
@@ -149,7 +149,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("gets one token request from 20 calls, and another when the token expires in between", () =>
+    it.live("gets one token request for 20 calls, and another if the token expires in between", () =>
       Effect.gen(function* () {
         let issued = 0
         const server = yield* serve((request, response) => {
@@ -175,7 +175,7 @@ for (const [name, settings] of transports) {
 describe("the Node transport", () => {
   const port = (origin: string) => new URL(origin).port
 
-  it.live("trusts no certificate that is self-signed, expired, or for a different name, and explains why", () =>
+  it.live("rejects a certificate that is self-signed, expired or for a different name, and explains why", () =>
     Effect.gen(function* () {
       const refused = (certificate: Certificate.Certificate, settings: "own" | "trusted" | "fetch") =>
         Effect.gen(function* () {

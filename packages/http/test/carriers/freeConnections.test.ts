@@ -36,7 +36,7 @@ const clientOf = (base_url: string, timeout_ms = 10_000) =>
   )
 
 describe("a host with few connections to a carrier", () => {
-  it.live("sends the next request once a response was read completely, and all requests get responses", () =>
+  it.live("sends the next request once a response has been read completely, and all requests get responses", () =>
     Effect.gen(function* () {
       const carrier = yield* gated
       const http = yield* clientOf(carrier.origin)
@@ -58,7 +58,7 @@ describe("a host with few connections to a carrier", () => {
     }).pipe(Effect.provide(CarrierTransports.layer({ connections_per_origin: limit })))
   )
 
-  it.effect("counts no time against the carrier while a request waits", () =>
+  it.effect("does not count a request's waiting time against the carrier", () =>
     Effect.gen(function* () {
       const carrier = yield* serve((_request, response) => json(response, {}))
       const { take } = yield* CarrierConnections
@@ -81,31 +81,29 @@ describe("a host with few connections to a carrier", () => {
     }).pipe(Effect.provide(CarrierTransports.layer({ connections_per_origin: limit })))
   )
 
-  it.live(
-    "has a free connection again after abandoned requests, and a connection for another carrier at any time",
-    () =>
-      Effect.gen(function* () {
-        const carrier = yield* gated
-        const other = yield* serve((_request, response) => json(response, {}))
-        const http = yield* clientOf(carrier.origin)
-        const givenUp = yield* Effect.forEach(Array.from({ length: limit }), () =>
-          Effect.forkChild(outcome(http.get("/q")))
-        )
-        yield* eventually(() => carrier.waiting.length === limit)
-        assert.deepStrictEqual(yield* outcome((yield* clientOf(other.origin)).get("/q")), [200])
+  it.live("frees the connections of abandoned requests, and always has a connection for another carrier", () =>
+    Effect.gen(function* () {
+      const carrier = yield* gated
+      const other = yield* serve((_request, response) => json(response, {}))
+      const http = yield* clientOf(carrier.origin)
+      const givenUp = yield* Effect.forEach(Array.from({ length: limit }), () =>
+        Effect.forkChild(outcome(http.get("/q")))
+      )
+      yield* eventually(() => carrier.waiting.length === limit)
+      assert.deepStrictEqual(yield* outcome((yield* clientOf(other.origin)).get("/q")), [200])
 
-        const { take } = yield* CarrierConnections
-        const got = yield* Deferred.make<void>()
-        const next = take(new URL(carrier.origin).host).pipe(
-          Effect.andThen(Deferred.succeed(got, undefined)),
-          Effect.scoped
-        )
-        const waits = yield* Effect.forkChild(next)
-        yield* Effect.yieldNow
-        assert.isFalse(yield* Deferred.isDone(got))
-        yield* Effect.forEach(givenUp, (request) => Fiber.interrupt(request))
-        yield* Fiber.join(waits)
-        assert.isTrue(yield* Deferred.isDone(got))
-      }).pipe(Effect.provide(CarrierTransports.layer({ connections_per_origin: limit })))
+      const { take } = yield* CarrierConnections
+      const got = yield* Deferred.make<void>()
+      const next = take(new URL(carrier.origin).host).pipe(
+        Effect.andThen(Deferred.succeed(got, undefined)),
+        Effect.scoped
+      )
+      const waits = yield* Effect.forkChild(next)
+      yield* Effect.yieldNow
+      assert.isFalse(yield* Deferred.isDone(got))
+      yield* Effect.forEach(givenUp, (request) => Fiber.interrupt(request))
+      yield* Fiber.join(waits)
+      assert.isTrue(yield* Deferred.isDone(got))
+    }).pipe(Effect.provide(CarrierTransports.layer({ connections_per_origin: limit })))
   )
 })

@@ -15,7 +15,7 @@ const raw = (body: BodyInit | null, headers: Readonly<Record<string, string>>, s
 }
 const asJson = { "content-type": "application/json", "service-version": "2026-09-26" }
 
-describe("a refusal", () => {
+describe("a refusal received by the client", () => {
   it("has the fields of the envelope", async () => {
     const error = await errorOf(refusal(404, "not_found", "none"))
     assert.instanceOf(error, ApiError)
@@ -41,7 +41,7 @@ describe("a refusal", () => {
     assert.deepInclude(await errorOf(json({ error }, { status: 422 })), { field_errors: [good] })
   })
 
-  it("from a newer host is passed on, even with an unknown code", async () => {
+  it("from a newer host is passed on even if its code is unknown", async () => {
     assert.deepInclude(await errorOf(refusal(409, "price_negotiable", "negotiate")), {
       code: "price_negotiable",
       retry_action: "negotiate"
@@ -70,7 +70,7 @@ describe("a response that does not come from the API", () => {
       { status: 308, retry_action: "none" }
     ],
     [
-      "nothing",
+      "an empty response",
       raw(null, {}, 204),
       "The host at https://host.example returned HTTP 204 with no content type.",
       { status: 204, content_type: null }
@@ -106,7 +106,7 @@ describe("a response that does not come from the API", () => {
       { status: 200, retry_action: "none" }
     ]
   ])(
-    "is reported when it is %s, with a description of what arrived, and without the body or the key",
+    "is reported when it is %s, with a description of the response but without its body or the key",
     async (_, step, message, fields) => {
       const error = await hostErrorOf(step)
       assert.strictEqual(error.message, message)
@@ -117,11 +117,11 @@ describe("a response that does not come from the API", () => {
     }
   )
 
-  it("keeps the request id, for support", async () => {
+  it("is reported with its request id, for support", async () => {
     assert.strictEqual((await hostErrorOf(page(502, { "request-id": "req_7" }))).request_id, "req_7")
   })
 
-  it("is not read beyond the maximum size", async () => {
+  it("is read only up to the maximum size", async () => {
     let pulled = 0
     const endless = () =>
       new ReadableStream({
@@ -155,7 +155,7 @@ describe("a response without a field that the client needs", () => {
       { quote_request: { version: 1, status: null } },
       "quote_request.status: Must be text"
     ]
-  ])("causes an error that names the host and the field, and no retry: %s", async (_, call, answer, wrong) => {
+  ])("causes an error that names the host and the field, without a retry: %s", async (_, call, answer, wrong) => {
     const { client, sent } = against([json(answer, { headers: { "request-id": "req_7" } })])
     const error = await rejectionOf(call(client))
     if (!(error instanceof HostError)) return assert.fail(String(error))
@@ -170,10 +170,10 @@ describe("a response without a field that the client needs", () => {
   })
 })
 
-describe("the program's own check of responses", () => {
+describe("a program's own check of responses", () => {
   const text = { path: "price.term_months", message: "Must be a number." }
 
-  it("gets each response with its operation, and the error names the field that it rejects", async () => {
+  it("gets each response with its operation, and causes an error that names the field that it rejects", async () => {
     const seen: Array<unknown> = []
     const check_answer: ConnectOptions["check_answer"] = (operation, answer) => {
       seen.push([operation, answer])
@@ -191,13 +191,13 @@ describe("the program's own check of responses", () => {
     ])
   })
 
-  it("may return undefined for a valid response, as plain JavaScript may", async () => {
+  it("can return undefined for a valid response, which plain JavaScript allows", async () => {
     const check_answer = () => JSON.parse("{}").wrong
     const { client } = against([json({ id: "qt_1" })], { check_answer })
     assert.deepStrictEqual<unknown>(await client.get_quote({ id: "qt_1" }), { id: "qt_1" })
   })
 
-  it("may throw its own error, with which the call rejects", async () => {
+  it("can throw its own error, and then the call rejects with that error", async () => {
     const own = new Error("The schema is broken.")
     const check_answer = () => {
       throw own
@@ -209,7 +209,7 @@ describe("the program's own check of responses", () => {
 })
 
 describe("a host that does not respond", () => {
-  it("causes an error with the system's error code", async () => {
+  it("causes an error that contains the system's error code", async () => {
     const error = await hostErrorOf(reset)
     assert.deepInclude(error, {
       reason: "unreachable",
@@ -240,7 +240,7 @@ describe("a failure of the program's own fetch", () => {
     ["with nothing", rejects(null), /a value that is not an error: null/],
     ["with an object that has no prototype", rejects(Object.create(null)), /cannot be read/]
   ]
-  it.each(faults)("is reported with its location and without the key: %s", async (_, fetch, told) => {
+  it.each(faults)("is reported with its location but without the key if it fails %s", async (_, fetch, told) => {
     const { client } = against([], { fetch, max_retries: 0 })
     const error = await rejectionOf(client.get_quote({ id: "qt_1" }, { read_handle }))
     assert.instanceOf(error, HostError)
@@ -250,7 +250,7 @@ describe("a failure of the program's own fetch", () => {
     assert.notInclude(all, read_handle)
   })
 
-  it("may abort the call itself", async () => {
+  it("can abort the call", async () => {
     const controller = new AbortController()
     const reason = new Error("The page was left.")
     const fetch = () => {
@@ -263,18 +263,18 @@ describe("a failure of the program's own fetch", () => {
 })
 
 describe("a response from the API", () => {
-  it("may contain unknown fields and values", async () => {
+  it("can contain unknown fields and values", async () => {
     const value = { id: "qt_1", status: "a new one", mood: "fine" }
     assert.deepStrictEqual<unknown>(await against([json(value)]).client.get_quote({ id: "qt_1" }), value)
   })
 
-  it("may be in an older revision if it is the first response to a retried call", async () => {
+  it("can be in an older revision if it is the first response to a retried call", async () => {
     const headers = { "service-version": "2026-01-01", "idempotent-replayed": "true" }
     const { client } = against([json({ control: "reset" }, { headers })])
     assert.deepInclude(await client.reset_sandbox({}), { control: "reset" })
   })
 
-  it("is complete even if its characters arrive split", async () => {
+  it("is decoded correctly even if its characters arrive split", async () => {
     const bytes = new TextEncoder().encode('{"label":"Motörhead 東京 🦆"}')
     const slowly = () =>
       new ReadableStream({

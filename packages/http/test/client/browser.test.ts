@@ -53,7 +53,7 @@ describe("a browser page with a widget key", () => {
     return { server: await keyOf("server"), widget: await keyOf("widget") }
   }
 
-  it("starts a request, waits for its quotes with its read handle, and cancels", async () => {
+  it("starts a request, waits for its quotes with the read handle, and cancels it", async () => {
     const keys = await keysOf()
     const host = { base_url: serving.base_url, key: keys.widget }
     const start = await page.evaluate(

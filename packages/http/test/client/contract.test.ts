@@ -55,7 +55,7 @@ describe.each([
     assert.sameMembers(Object.keys(client), methods)
   })
 
-  it("finds the events, deliveries and calls of a request or a quote by id", async () => {
+  it("finds the events, deliveries and calls about a request or a quote by its id", async () => {
     const client = await newClient()
     const hook = { url: "https://hooks.example.com/", event_types: ["quote_request.queued", "quote.created"] } as const
     const { id: subscription } = await client.create_event_subscription(hook, { idempotency_key: "once" })
@@ -179,14 +179,14 @@ describe.each([
     })
   })
 
-  it("repeats an operation that is called again without an idempotency key", async () => {
+  it("runs an operation again if it is called again without an idempotency key", async () => {
     const client = await newClient()
     await client.advance_time({ seconds: 60 })
     const { workspace } = await client.advance_time({ seconds: 60 })
     assert.strictEqual(workspace.clock_offset_seconds, 120)
   })
 
-  it("reads a request that only its read handle gives access to", async () => {
+  it("reads a request with its read handle, which alone gives access", async () => {
     const client = await newClient("platform")
     const { id, read_handle } = await client.start_quote_request(start())
     if (read_handle === undefined) return assert.fail("no handle")
@@ -249,7 +249,7 @@ describe.each([
     )
   })
 
-  it("ends a feed with an expired cursor", async () => {
+  it("throws from a feed whose cursor has expired", async () => {
     const client = await newClient()
     const { next_cursor: after } = await client.list_events({})
     await client.reset_sandbox({}, { idempotency_key: "anew" })
@@ -259,7 +259,7 @@ describe.each([
   })
 })
 
-describe("a refusal", () => {
+describe("a refusal's error", () => {
   it("is the same in process and over HTTP", async () => {
     const key = await newKey()
     const refusals = (clientOf: (key: string) => Client) => {
@@ -295,7 +295,7 @@ describe("a refusal", () => {
 })
 
 describe("closing an embedded service", () => {
-  it("ends the feeds that wait for events", async () => {
+  it("ends feeds that wait for events", async () => {
     const service = embed({ storage: MemoryStorage.layer })
     const { id: organization_id } = await service.createOrganization("Acme")
     const { key } = await service.createKey({ organization_id, environment: "sandbox", kind: "server" })

@@ -20,7 +20,7 @@ describe("a client's request", () => {
     )
   })
 
-  it("carries the key, the revision and the options in headers, and the key nowhere else", async () => {
+  it("has the key, the revision and the options in headers, and the key nowhere else", async () => {
     const { client, sent } = against([json({}), json({})])
     await client.get_quote({ id: "qt_1" }, { read_handle: "rh_1" })
     await client.select_scenario({ scenario: "quotes_ready" }, { idempotency_key: "mine" })
@@ -63,14 +63,14 @@ describe("a client's request", () => {
     assert.strictEqual(sent[0]?.url, url)
   })
 
-  it.each(["", ".", ".."])("is not sent with the id %j, which would change the path", async (id) => {
+  it.each(["", ".", ".."])("is not sent if its id is %j, which would change the path", async (id) => {
     const { client, sent } = against([])
     const error = await rejectionOf(client.get_quote({ id }))
     assert.isTrue(isApiError(error, "not_found"))
     assert.lengthOf(sent, 0)
   })
 
-  it("is not sent with an idempotency key that no header can contain, and the error does not repeat the key", async () => {
+  it("is not sent if its idempotency key cannot be in a header, and the error does not repeat the key", async () => {
     const { client, sent } = against([])
     const error = await rejectionOf(client.reset_sandbox({}, { idempotency_key: "a\nb" }))
     assert.instanceOf(error, ApiError)
@@ -89,7 +89,7 @@ describe("an input that JSON cannot represent", () => {
     ["a BigInt", { line: "renters", application: { count: 1n } }, "application"],
     ["a circular object", itself, "self"]
   ]
-  it.each(wrong)("is not sent, and its field is named: %s", async (_, input, path) => {
+  it.each(wrong)("is not sent, and the error names its field: %s", async (_, input, path) => {
     const { client, sent } = against([])
     // A JavaScript program can call it like this.
     const started: Promise<unknown> = Reflect.apply(client.start_quote_request, null, [input])
@@ -110,14 +110,14 @@ describe("connect", () => {
     "https://user:secret@host.example",
     "https://host.example?a=b",
     "https://host.example#"
-  ])("immediately rejects the base_url %j, without repeating it", (base_url) => {
+  ])("immediately rejects the base_url %j without repeating it", (base_url) => {
     assert.throws(
       () => connect({ base_url, key }),
       /^base_url must be an absolute http or https URL without user, password, query or fragment\.$/
     )
   })
 
-  it.each(["", " ", "a key", "ключ", "a\r\nb"])("immediately rejects the key %j, without repeating it", (wrong) => {
+  it.each(["", " ", "a key", "ключ", "a\r\nb"])("immediately rejects the key %j without repeating it", (wrong) => {
     assert.throws(
       () => connect({ base_url: "https://host.example", key: wrong }),
       /^key must be an API key: visible ASCII characters, no blanks\.$/

@@ -29,14 +29,14 @@ const report = (client: RemoteClient) => client.send_feedback({ kind: "bug", sum
 const pausesOf = (sent: ReadonlyArray<{ readonly at_ms: number }>) =>
   sent.slice(1).map(({ at_ms }, index) => at_ms - (sent[index]?.at_ms ?? 0))
 
-describe("a retry", () => {
+describe("a client's retry", () => {
   it.each<[string, Step]>([
     ["a lost connection", reset],
     ["an overloaded proxy's page", page(502)],
     ["a truncated response", () => new Response('{"id":', { headers: { "content-type": "application/json" } })],
     ["a refusal that asks for a retry", refusal(503, "service_unavailable", "retry")],
     ["a first call that is still running", refusal(409, "conflict", "wait")]
-  ])("follows %s", async (_, step) => {
+  ])("is made after %s", async (_, step) => {
     const { client, sent } = against([step, json({ id: "qt_1" })])
     assert.deepStrictEqual(await ending(read(client)), { value: { id: "qt_1" } })
     assert.deepStrictEqual(pausesOf(sent), [500])
@@ -48,13 +48,13 @@ describe("a retry", () => {
     ["a closed service", refusal(503, "service_unavailable", "none")],
     ["a not-found page", page(404)],
     ["a redirect", page(301, { location: "https://other.example/" })]
-  ])("does not follow %s", async (_, step) => {
+  ])("is not made after %s", async (_, step) => {
     const { client, sent } = against([step])
     assert.property(await ending(read(client)), "error")
     assert.lengthOf(sent, 1)
   })
 
-  it("of a feed read waits as long as the response says, even for months", async () => {
+  it("of a feed read waits as long as the response says, even months", async () => {
     const months = 90 * 86_400
     const step = refusal(429, "rate_limited", "wait", { "retry-after": `${months}` })
     const { client, sent } = against(Array.from({ length: 200 }, () => step))
@@ -69,7 +69,7 @@ describe("a retry", () => {
     await read
   })
 
-  it("waits twice as long each time, and stops after max_retries", async () => {
+  it("waits twice as long as the previous one, and is not made after max_retries", async () => {
     const { client, sent } = against(
       Array.from({ length: 7 }, () => reset),
       { max_retries: 6 }
@@ -102,7 +102,7 @@ describe("a retry", () => {
     assert.lengthOf(sent, 1)
   })
 
-  it("carries the same idempotency key, which the client generates if none is given", async () => {
+  it("has the same idempotency key as the first attempt, even if the client generated the key", async () => {
     const { client, sent } = against([reset, unavailable, json({}), json({})])
     await ending(client.advance_time({ seconds: 60 }))
     await ending(client.advance_time({ seconds: 60 }))
@@ -143,8 +143,8 @@ describe("a retry", () => {
   })
 })
 
-describe("an attempt", () => {
-  it("ends after timeout_ms, and the next attempt begins", async () => {
+describe("a client's attempt", () => {
+  it("times out after timeout_ms, and the next attempt starts", async () => {
     const { client, sent } = against(["hangs", json({ id: "qt_1" })], { timeout_ms: 2_000 })
     assert.deepStrictEqual(await ending(read(client)), { value: { id: "qt_1" } })
     assert.deepStrictEqual(pausesOf(sent), [2_500])
@@ -162,7 +162,7 @@ describe("an attempt", () => {
     })
   })
 
-  it("has 20 seconds more for a read that waits for a change, as the contract allows", async () => {
+  it("has 20 more seconds for a read that waits for a change, as the contract allows", async () => {
     const { client } = against(["hangs"], { timeout_ms: 2_000, max_retries: 0 })
     const reading = client.get_quote_request({ id: "qreq_1" })
     assert.deepStrictEqual(await ending(reading, 21_000), {})
@@ -207,14 +207,14 @@ describe("waiting for quotes over HTTP", () => {
   const answer = (version: number, status: string) =>
     json({ quote_request: { id: "qreq_1", version, status }, quotes: [] })
 
-  it("survives an outage that lasts longer than one call's retries", async () => {
+  it("survives an outage that outlasts one call's retries", async () => {
     const away = Array.from({ length: 8 }, () => reset)
     const { client } = against([answer(1, "in_progress"), ...away, page(502), answer(5, "completed")])
     const { value } = await ending(client.wait_for_quotes("qreq_1"))
     assert.deepInclude(value, { quote_request: { id: "qreq_1", version: 5, status: "completed" } })
   })
 
-  it("ends with a refusal that is not temporary", async () => {
+  it("ends with an error after a refusal that is not temporary", async () => {
     const { client } = against([refusal(404, "not_found", "none")])
     const { error } = await ending(client.wait_for_quotes("qreq_1"))
     assert.isTrue(isApiError(error, "not_found"))

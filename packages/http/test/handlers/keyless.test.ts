@@ -24,7 +24,7 @@ const organizationOf = ({ createOrganization }: Pick<Embedded, "createOrganizati
   Effect.promise(async () => (await createOrganization("Shop")).id)
 
 describe("agents without a key", () => {
-  it.live("are refused by default, and otherwise act for the organization that the handler names", () =>
+  it.live("are refused by default, and act for an organization if the handler names it", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded({ public_url: host })
       const keyless = { organization_id: yield* organizationOf(quotewire) }

@@ -18,7 +18,7 @@ type Handle = ReturnType<typeof nodeHandler>
 const teapot = (_: IncomingMessage, response: ServerResponse) => void response.writeHead(418).end("another app")
 
 describe("nodeHandler", () => {
-  it.live("serves the whole service: REST, documentation, links, callbacks, health and agents", () =>
+  it.live("serves the whole service: REST, documentation, links, callbacks, health checks and agents", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: "https://shop.example" })
       const address = yield* serving(nodeHandler(quotewire, { mcp }))
@@ -97,19 +97,21 @@ describe("nodeHandler", () => {
     )
   })
 
-  it.live("passes on foreign paths, including the site's root, and serves its own root below a path", () =>
-    Effect.gen(function* () {
-      const { quotewire } = yield* embedded()
-      const handle = nodeHandler(quotewire)
-      const app = express().use(handle).use("/insurance", handle).use(teapot)
-      const address = yield* serving(app)
-      const statusOf = (path: string) => Effect.promise(async () => (await fetch(`${address}${path}`)).status)
-      assert.strictEqual(yield* statusOf("/"), 418)
-      assert.strictEqual(yield* statusOf("/other"), 418)
-      assert.strictEqual(yield* statusOf("/insurance/other"), 404)
-      assert.strictEqual(yield* statusOf("/insurance"), 200)
-      assert.strictEqual(yield* statusOf("/v1/quotes/quote_1"), 401)
-    })
+  it.live(
+    "passes on requests for other paths, including the site's root, and serves its own root if mounted below a path",
+    () =>
+      Effect.gen(function* () {
+        const { quotewire } = yield* embedded()
+        const handle = nodeHandler(quotewire)
+        const app = express().use(handle).use("/insurance", handle).use(teapot)
+        const address = yield* serving(app)
+        const statusOf = (path: string) => Effect.promise(async () => (await fetch(`${address}${path}`)).status)
+        assert.strictEqual(yield* statusOf("/"), 418)
+        assert.strictEqual(yield* statusOf("/other"), 418)
+        assert.strictEqual(yield* statusOf("/insurance/other"), 404)
+        assert.strictEqual(yield* statusOf("/insurance"), 200)
+        assert.strictEqual(yield* statusOf("/v1/quotes/quote_1"), 401)
+      })
   )
 
   it.live("refuses requests outside its base path if there is no next handler", () =>
@@ -131,7 +133,7 @@ describe("nodeHandler", () => {
     }
   }
 
-  it.live("limits outside callers by the service's limits unless it has its own limits", () =>
+  it.live("applies the service's rate limits to outside callers unless it has its own limits", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ limits: oneRead })
       const address = yield* serving(nodeHandler(quotewire))
@@ -142,7 +144,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("limits outside callers, and not the program", () =>
+  it.live("applies its rate limits to outside callers, but not to the program itself", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const limits = oneRead
@@ -155,7 +157,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("counts callers on a Unix socket together, or by the address that it is given", () =>
+  it.live("counts callers on a Unix socket together, or by the address that a given function returns", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const folder = mkdtempSync(join(tmpdir(), "quotewire-"))
@@ -198,21 +200,23 @@ describe("nodeHandler", () => {
   it.live.each([
     ["fails", new Error("The disk is gone."), "The disk is gone."],
     ["is unavailable", new Storage.StorageUnavailable({ retry_after_seconds: 1 }), "could not start"]
-  ] as const)("refuses its own paths if the storage %s at startup, passes on others, and logs why", ([, error, line]) =>
-    Effect.gen(function* () {
-      const logged = yield* capturedLog
-      const broken = Layer.effect(Storage.Storage, Effect.fail(error))
-      const address = yield* serving(
-        express()
-          .use(nodeHandler(embed({ storage: broken })))
-          .use(teapot)
-      )
-      const refused = yield* Effect.promise(() => fetch(`${address}/v1/capabilities?line=pet`))
-      assert.strictEqual(refused.status, 503)
-      assert.match(refused.headers.get("request-id") ?? "", /^req_/)
-      assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/other`))).status, 418)
-      assert.include(logged.join("\n"), line)
-    })
+  ] as const)(
+    "refuses requests for its own paths if the storage %s at startup, passes on other requests, and logs why",
+    ([, error, line]) =>
+      Effect.gen(function* () {
+        const logged = yield* capturedLog
+        const broken = Layer.effect(Storage.Storage, Effect.fail(error))
+        const address = yield* serving(
+          express()
+            .use(nodeHandler(embed({ storage: broken })))
+            .use(teapot)
+        )
+        const refused = yield* Effect.promise(() => fetch(`${address}/v1/capabilities?line=pet`))
+        assert.strictEqual(refused.status, 503)
+        assert.match(refused.headers.get("request-id") ?? "", /^req_/)
+        assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/other`))).status, 418)
+        assert.include(logged.join("\n"), line)
+      })
   )
 
   it.live.each([
@@ -266,7 +270,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("reads a body over HTTP/2, which need not announce its length", () =>
+  it.live("reads a body over HTTP/2, even without a declared length", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const server = createHttp2Server().on("request", nodeHandler(quotewire))
@@ -291,7 +295,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("reads no body before it has checked the caller", () =>
+  it.live("reads a body only after it has checked the caller", () =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { quotewire } = yield* embedded({ public_url: "https://shop.example" })
@@ -312,7 +316,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("sends no Location to a different host, wherever Express has mounted it", () =>
+  it.live("never sends a Location on a different host, wherever Express has mounted it", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const address = yield* serving(express().use(/.*\/insurance/, nodeHandler(quotewire)))

@@ -71,7 +71,7 @@ describe("webHandler in Next and Hono", () => {
     })
   )
 
-  it.live("has one function for each method, as a Next route file needs", () =>
+  it.live("has one function for each HTTP method, as a Next route file needs", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const { GET, POST } = webHandlers(quotewire, { base_path: "/api" })

@@ -125,7 +125,7 @@ describe("webHandler", () => {
     [{ base_path: "/insurance" }, "/insur%61nce/v1/quote-requests", "/insurance"],
     [{ base_path: "/insurance" }, "/%zz/v1/quote-requests", null],
     [{ base_path: "/api", base_url: "https://shop.example/public" }, "/api/v1/quote-requests", "/public"]
-  ])("finds its routes below a base path: %j %s", ([options, path, location]) =>
+  ])("finds its routes below a base path (options %j, path %s)", ([options, path, location]) =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const handle = webHandler(quotewire, options)
@@ -137,7 +137,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("takes no address from the Host header, and says so if no address is configured", () =>
+  it.live("takes no address from the Host header, and reports if no address is configured", () =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { quotewire } = yield* embedded()
@@ -183,7 +183,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("does not begin to respond to a caller that has already disconnected", () =>
+  it.live("does not start a response to a caller that has already disconnected", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const handle = webHandler(quotewire)
@@ -246,7 +246,7 @@ describe("webHandler", () => {
       }
     ],
     ["returns a value that is not text", () => JSON.parse("5")]
-  ])("survives an address function that %s, and logs it", ([, address]) =>
+  ])("survives an address function that %s, and logs the failure", ([, address]) =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { key, quotewire } = yield* embedded()
@@ -301,7 +301,7 @@ describe("webHandler", () => {
       })
   )
 
-  it.live("logs to the service's logger why the service could not start", () =>
+  it.live("logs with the service's logger why the service could not start", () =>
     Effect.gen(function* () {
       const printed = yield* capturedLog
       const entries: Array<string> = []
@@ -315,7 +315,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("refuses calls at all handlers of a service while the last request at one of them finishes", () =>
+  it.live("refuses calls at all of a service's handlers while the last request at one of them finishes", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: host })
       const [handle, other] = [webHandler(quotewire), webHandler(quotewire)]

@@ -29,7 +29,7 @@ describe("a test receiver on a server", () => {
     { script: "hang", respond: Receiver.hang, deadline_ms: 150, outcome: [null, "timeout"] },
     { script: "reset", respond: Receiver.reset, outcome: [null, "connection_failed"] },
     { script: "garbage", respond: Receiver.garbage, outcome: [null, "bad_response"] }
-  ])("plays $script", ({ respond, deadline_ms, outcome }) =>
+  ])("runs the script: $script", ({ respond, deadline_ms, outcome }) =>
     Effect.gen(function* () {
       const receiver = yield* NodeReceiver.start({ secrets: [secret], script: { otherwise: respond } })
       const sent = yield* deliver(receiver.url, deadline_ms)
@@ -41,7 +41,7 @@ describe("a test receiver on a server", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("receives what another program sends, and does not trust it", () =>
+  it.live("receives requests from another program, and does not trust them", () =>
     Effect.gen(function* () {
       const { url, arrivals } = yield* NodeReceiver.start({ secrets: [secret] })
       const answer = yield* Effect.promise(() => fetch(url, { method: "POST", body: "{}" }))

@@ -20,7 +20,7 @@ describe("webhook connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are limited in total, including idle ones", () =>
+  it.live("are limited in total, including idle connections", () =>
     Effect.gen(function* () {
       const endpoints = yield* Effect.all(Array.from({ length: 6 }, () => Endpoint.start(soon)))
       const open = () => endpoints.reduce((sum, endpoint) => sum + endpoint.connections().open, 0)
@@ -69,7 +69,7 @@ describe("webhook connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are reserved for other hosts if hosts hang: the hanging hosts share half of them", () =>
+  it.live("are reserved if hosts hang: all hanging hosts together get only half of them", () =>
     Effect.gen(function* () {
       const hanging = yield* Effect.all([0, 1, 2].map(() => Endpoint.start(() => {})))
       const other = yield* Endpoint.start(Endpoint.answer(200))

@@ -83,9 +83,9 @@ const cases: { readonly [name: string]: Case } = {
   "has many headers": large(Endpoint.raw(`${ok}${"x: y\r\n".repeat(20_000)}\r\n`))
 }
 
-describe("an endpoint", () => {
+describe("a webhook endpoint", () => {
   for (const [name, { script, status, failure, deadline_ms }] of Object.entries(cases)) {
-    it.live(`that ${name}: ${failure}`, () =>
+    it.live(`that ${name} causes ${failure}`, () =>
       Effect.gen(function* () {
         const { endpoint, sent } = yield* sendTo(script, deadline_ms)
         assert.deepStrictEqual(sent, [status, failure])

@@ -39,7 +39,7 @@ const only6 =
 const alias = (from: string, to: string): NameServer.Record => ({ type: "CNAME", name: from, data: to })
 const chain = Array.from({ length: 20 }, (_, i) => alias(i === 0 ? name : `c${i}.example.com`, `c${i + 1}.example.com`))
 
-describe("a host name", () => {
+describe("a webhook URL's host name", () => {
   it.live("is resolved as a full name, and used for TLS and Host", () =>
     Effect.gen(function* () {
       const { names, endpoint, send, lookUp } = yield* start(only4(open))
@@ -127,14 +127,14 @@ describe("a host name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("whose name server does not answer in time causes a failure", () =>
+  it.live("whose name server does not answer in time makes the attempt fail", () =>
     Effect.gen(function* () {
       const { sender, url } = yield* start(() => "silent")
       assert.deepStrictEqual(outcome(yield* sender.send(request(url, 50))), [null, "dns_failed"])
     }).pipe(Effect.scoped)
   )
 
-  it.live("is reached even if one address family's name servers do not answer", () =>
+  it.live("can be reached even if the name servers for one address family do not answer", () =>
     Effect.gen(function* () {
       const { send, lookUp } = yield* start((_name, type) => (type === "A" ? open : "silent"), 100)
       assert.strictEqual(yield* lookUp, "public")
@@ -142,7 +142,7 @@ describe("a host name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("with a long response is resolved over TCP", () =>
+  it.live("with a long DNS response is resolved over TCP", () =>
     Effect.gen(function* () {
       const { names, send } = yield* start(only4(a(...Array.from({ length: 32 }, () => "127.0.0.1"))))
       assert.deepStrictEqual(yield* send, [200, null])
@@ -150,7 +150,7 @@ describe("a host name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("with many concurrent lookups is resolved once", () =>
+  it.live("with many concurrent lookups is resolved only once", () =>
     Effect.gen(function* () {
       const { names, send } = yield* start(only4(open))
       const sent = yield* Effect.all(
@@ -167,7 +167,7 @@ describe("a host name", () => {
 })
 
 describe("a name whose address changes", () => {
-  it.live("between check and connection is dialed at the checked address", () =>
+  it.live("between the check and the connection is dialed at the checked address", () =>
     Effect.gen(function* () {
       // Public in the first response, private in the second, and neither may be cached.
       let asked = 0
@@ -238,7 +238,7 @@ describe("a host with several addresses", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is not tried at the next address after a request was sent", () =>
+  it.live("is not tried at the next address once a request was sent", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start(only4(a("127.0.0.3", "127.0.0.1")))
       const endpoint = yield* Endpoint.start(Endpoint.answer(200), { certificate })

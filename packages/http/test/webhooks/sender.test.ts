@@ -161,7 +161,7 @@ describe("a receiver's response", () => {
 })
 
 describe("webhook addresses", () => {
-  it.live("are never dialed if they are refused", () =>
+  it.live("are never connected to if they are refused", () =>
     Effect.gen(function* () {
       const dialed: Array<string> = []
       const sender = yield* make({
@@ -189,7 +189,7 @@ describe("webhook addresses", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are checked on the socket, before a byte is written", () =>
+  it.live("are checked on the connected socket, before a byte is written", () =>
     Effect.gen(function* () {
       // As if something on the network had redirected the connection.
       const secret = yield* Endpoint.start(Endpoint.answer(200), { host: "127.0.0.2" })
@@ -222,7 +222,7 @@ describe("webhook addresses", () => {
 describe("TLS", () => {
   const certificate = Certificate.make("127.0.0.1")
 
-  it.live("accepts a certificate for the address, and no other certificate", () =>
+  it.live("accepts only a certificate for the address", () =>
     Effect.gen(function* () {
       const good = yield* Endpoint.start(Endpoint.answer(200), { certificate })
       const named = Certificate.make("hooks.example.com")
