@@ -60,7 +60,10 @@ const ofHttp = inPackage("http")({
       name: "a token for another resource",
       from: "        audience,\n",
       to: "",
-      found_by: test("packages/mcp/test/oauth.test.ts", "is refused with 401 and the reason if it is not valid here")
+      found_by: test(
+        "packages/mcp/test/oauth.test.ts",
+        "is refused with 401 and a reason if it is not valid for this service"
+      )
     }
   ]
 })
@@ -85,7 +88,7 @@ const ofMcp = inPackage("mcp")({
       name: "an agreement in the arguments",
       from: 'answer.action === "cancel") return "pending"',
       to: 'answer.action === "cancel") return "agreed"',
-      found_by: test(elicitation, "shows the disclosure word for word, and continues the call when the person agrees")
+      found_by: test(elicitation, "gets the disclosure word for word, and continues the call when the person agrees")
     }
   ],
   "catalogue/OperationTool.ts": [
@@ -93,7 +96,10 @@ const ofMcp = inPackage("mcp")({
       name: "tools that the caller may not call are listed",
       from: "(operation.authority.callers.includes(audience.kind) ? show(audience) : null)",
       to: "show(audience)",
-      found_by: test("packages/mcp/test/tools.test.ts", "are those that the caller may call, in a fixed order")
+      found_by: test(
+        "packages/mcp/test/tools.test.ts",
+        "are the ones that the caller is allowed to call, in a fixed order"
+      )
     }
   ]
 })

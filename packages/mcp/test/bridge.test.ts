@@ -47,7 +47,7 @@ describe("a stdio bridge to a host", () => {
       "text/event-stream"
     ]
   ] as const) {
-    it.effect(`responds to a call although the host sends ${what} with endless nesting`, () =>
+    it.effect(`responds to a call even if the host sends ${what} with endless nesting`, () =>
       Effect.gen(function* () {
         const headers = { "content-type": type }
         const answer = yield* bridgeTo(() => Effect.succeed(new Response(text, { headers })))
@@ -78,7 +78,7 @@ describe("a stdio bridge to a host", () => {
   )
 
   it.effect(
-    "passes notifications on, refuses other requests from the host, and returns an error if the stream has no response",
+    "passes on notifications, refuses other requests from the host, and returns an error if the stream has no response",
     () =>
       Effect.gen(function* () {
         const told: Array<unknown> = []
@@ -99,7 +99,7 @@ describe("a stdio bridge to a host", () => {
       })
   )
 
-  it.effect("withdraws a form that the host withdraws, and a form whose call ends", () =>
+  it.effect("withdraws a form if the host withdraws it or its call ends", () =>
     Effect.gen(function* () {
       const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: asks.id } }
       const result = { jsonrpc: "2.0", id: 1, result: { isError: true } }
@@ -126,7 +126,7 @@ describe("a stdio bridge to a host", () => {
     ["the response to another call", JSON.stringify({ ...result, id: 2 })],
     ["a request", '{"jsonrpc":"2.0","id":1,"method":"roots/list"}']
   ] as const) {
-    it.effect(`responds to a call if the host sends ${what}`, () =>
+    it.effect(`still responds to a call if the host sends ${what}`, () =>
       Effect.gen(function* () {
         const answer = yield* bridgeTo(() => Effect.sync(() => new Response(text)))
         const { error, id } = JSON.parse((yield* answer(call, silent)) ?? "")
@@ -163,11 +163,11 @@ describe("a stdio bridge to a host", () => {
   }
 
   for (const [what, requests] of [
-    ["requests", Array.from({ length: 5_000 }, (_, id) => ({ jsonrpc: "2.0", id, method: "roots/list" }))],
-    ["forms", Array.from({ length: 5_000 }, (_, i) => ({ ...asks, id: `form-${i}` }))],
+    ["thousands of requests", Array.from({ length: 5_000 }, (_, id) => ({ jsonrpc: "2.0", id, method: "roots/list" }))],
+    ["thousands of forms", Array.from({ length: 5_000 }, (_, i) => ({ ...asks, id: `form-${i}` }))],
     ["a request whose id is very long", [{ jsonrpc: "2.0", id: "a".repeat(1_000_000), method: "roots/list" }]]
   ] as const) {
-    it.effect(`ends a call in which the host sends endless ${what}`, () =>
+    it.effect(`ends a call with an error if the host sends ${what}`, () =>
       Effect.gen(function* () {
         const sent: Array<string> = []
         const answer = yield* bridgeTo((body) =>
@@ -189,7 +189,7 @@ describe("a stdio bridge to a host", () => {
     )
   }
 
-  it.effect("responds to a call with the error of a host that could not read the call's id", () =>
+  it.effect("responds to a call with the host's error even if the host could not read the call's id", () =>
     Effect.gen(function* () {
       const error = { code: -32700, message: "This is not valid JSON." }
       const answer = yield* bridgeTo(() => Effect.sync(() => Response.json({ jsonrpc: "2.0", id: null, error })))
@@ -197,7 +197,7 @@ describe("a stdio bridge to a host", () => {
     })
   )
 
-  it.effect("responds as soon as the response arrives, and skips the rest of the stream", () =>
+  it.effect("responds as soon as the host's response arrives, and skips the rest of the stream", () =>
     Effect.gen(function* () {
       const other = { ...result, id: 2 }
       const events = [{}, other, result, other].map((message) => `data: ${JSON.stringify(message)}\n\n`)
@@ -209,7 +209,7 @@ describe("a stdio bridge to a host", () => {
     })
   )
 
-  it.effect("answers only a few forms at a time, however many a host sends without accepting the answers", () =>
+  it.effect("answers only a few forms at a time, however many forms the host sends without accepting answers", () =>
     Effect.gen(function* () {
       let open = 0
       const forms = Array.from({ length: 500 }, (_, i) => ({ ...asks, id: `form-${i}` }))

@@ -115,7 +115,7 @@ describe("a call that waits", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("does not wait for a person: its text tells the model to ask them and not to loop", () =>
+  it.effect("does not wait for a person; its text tells the model to ask the person and not to loop", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
       const { call } = yield* Agents
@@ -163,7 +163,7 @@ describe("a refusal", () => {
     application: flat
   }
 
-  it.effect("for a missing consent tells a model to ask the person, but not what to send", () =>
+  it.effect("for a missing consent tells the model to ask the person, but not what to send", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const { content, isError, structuredContent } = yield* agents.call("start_quote_request", invented)
@@ -197,7 +197,7 @@ describe("a refusal", () => {
 })
 
 describe("a thousand concurrent calls", () => {
-  it.effect("each get a response with their own id, with valid and invalid ids mixed", () =>
+  it.effect("each get a response with their own id, even with valid and invalid ids mixed", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const answers = yield* Effect.forEach(
@@ -219,7 +219,7 @@ describe("a thousand concurrent calls", () => {
 })
 
 describe("callers without a key", () => {
-  it.effect("are counted by address, and are told how long to wait", () =>
+  it.effect("are limited by address, and are told how long to wait", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const from = (address: string) =>

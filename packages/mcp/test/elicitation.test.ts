@@ -63,8 +63,8 @@ const started = Effect.map(
 
 const noStart = Effect.map(started, (requests) => assert.lengthOf(requests, 0))
 
-describe("a program that can ask the person", () => {
-  it.effect("shows the disclosure word for word, and continues the call when the person agrees", () =>
+describe("a program that can show forms", () => {
+  it.effect("gets the disclosure word for word, and continues the call when the person agrees", () =>
     Effect.gen(function* () {
       yield* at
       const question = yield* send(startWith(1))
@@ -89,7 +89,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("asks the person even if the arguments say that the person agreed", () =>
+  it.effect("is asked to show a form even if the arguments say that the person agreed", () =>
     Effect.gen(function* () {
       const forged = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }
       assert.strictEqual((yield* send(startWith(1, forged))).resultType, "input_required")
@@ -99,7 +99,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("gets a refusal for wrong input before the person is asked anything", () =>
+  it.effect("gets a refusal for invalid input before the person is asked anything", () =>
     Effect.gen(function* () {
       const wrong = yield* send(startWith(1, { application: { dwelling: { type: "castle" } } }))
       assert.strictEqual(wrong.structuredContent.error.code, "invalid_input")
@@ -122,7 +122,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("asks for missing facts with the line's labels, and needs no argument for them", () =>
+  it.effect("is asked for missing facts with the line's labels, and needs no argument for them", () =>
     Effect.gen(function* () {
       yield* at
       const { dwelling } = ExampleApplications.smallest.renters
@@ -143,7 +143,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("asks for missing facts even with a key, but not for a consent that its own system records", () =>
+  it.effect("is asked for missing facts even with a key, but not for a consent that its own system records", () =>
     Effect.gen(function* () {
       const args = startWith(1, { consent_receipt_id: "receipt-0001", application: { dwelling: { type: "condo" } } })
       const question = yield* send(args, { as: "platform" })
@@ -155,7 +155,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("asks for one of two alternatives, and reads a numeric choice", () =>
+  it.effect("is asked for one of two alternatives, and can answer with a number", () =>
     Effect.gen(function* () {
       const pets = [{ species: "cat", breed: "mixed" }]
       const args = startWith(1, { line: "pet", application: { residence: { state: "NY", zip: "10001" }, pets } })
@@ -168,7 +168,7 @@ describe("a program that can ask the person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("asks for every missing fact, even inside lists", () =>
+  it.effect("is asked for every missing fact, even inside lists", () =>
     Effect.gen(function* () {
       yield* at
       const args = startWith(1, { line: "personal_auto", application: {} })
@@ -198,7 +198,7 @@ describe("a program that can ask the person", () => {
     ["applicant.first_name", false],
     ["applicant.phone", false]
   ] as const) {
-    it.effect(`${isAsked ? "asks" : "does not ask"} for ${need}, which every carrier needs, in a form`, () =>
+    it.effect(`${isAsked ? "is" : "is not"} asked in a form for ${need}, which every carrier needs`, () =>
       Effect.gen(function* () {
         const result = yield* send(startWith(1))
         if (isAsked) return assert.property(result.inputRequests.facts.params.requestedSchema.properties, need)
@@ -208,7 +208,7 @@ describe("a program that can ask the person", () => {
     )
   }
 
-  it.effect("shows no form if too many facts are missing for one form", () =>
+  it.effect("gets no form if too many facts are missing for one form", () =>
     Effect.gen(function* () {
       const application = { drivers: [{}, {}, {}], vehicles: [{}, {}] }
       const many = yield* send(startWith(1, { line: "personal_auto", application }))
@@ -234,7 +234,7 @@ describe("a program that can ask the person", () => {
 describe("a person who declines", () => {
   for (const answer of [{ action: "decline" }, { action: "accept", content: { agree: false } }]) {
     it.effect(
-      `ends this start permanently, and the refusal does not tell the model how to agree (${JSON.stringify(answer)})`,
+      `refuses the start call permanently, and the refusal does not tell the model how to agree (${JSON.stringify(answer)})`,
       () =>
         Effect.gen(function* () {
           const question = yield* send(startWith(1))
@@ -264,7 +264,7 @@ describe("a person who declines", () => {
     )
   }
 
-  it.effect("stays declined for that request_key, even if a retry omits the facts given in a form", () =>
+  it.effect("stays declined for the request_key, even if a retry omits the facts given in a form", () =>
     Effect.gen(function* () {
       const args = startWith(1, { application: { dwelling: { address: { state: "NY", zip: "10001" } } } })
       const facts = yield* send(args)
@@ -285,7 +285,7 @@ describe("a person who declines", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is distinguished from a person who closes the form, which starts nothing but can be repeated", () =>
+  it.effect("differs from a person who closes the form, which starts nothing but can be retried", () =>
     Effect.gen(function* () {
       const question = yield* send(startWith(1))
       for (const answer of [{ action: "cancel" }, {}, "yes"].map((given) => answering(question, Object(given)))) {
@@ -310,7 +310,7 @@ describe("a person who declines", () => {
   )
 })
 
-describe("the state of a question", () => {
+describe("a question's requestState", () => {
   it.effect("is valid for its caller and its arguments for ten minutes, and cannot be altered", () =>
     Effect.gen(function* () {
       yield* at
@@ -346,7 +346,7 @@ describe("the state of a question", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("leads to at most four forms if the program sends no answers", () =>
+  it.effect("leads to only a few forms if the program sends no answers", () =>
     Effect.gen(function* () {
       let question = yield* send(startWith(1))
       let asked = 1

@@ -29,8 +29,8 @@ const causesOf = (logged: ReadonlyArray<Logged>) =>
     return cause
   })
 
-describe("the issuer's keys", () => {
-  it.effect("are found through its metadata, and loaded once for many tokens", () =>
+describe("the OAuth issuer's keys", () => {
+  it.effect("are found through the issuer's metadata, and loaded once for many tokens", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ requested, token }) {
         for (const sub of ["a", "b", "c"]) assert.strictEqual((yield* sendWith(yield* token({ sub }))).status, 200)
@@ -40,7 +40,7 @@ describe("the issuer's keys", () => {
     )
   )
 
-  it.effect("are reloaded for a new key, but not for every made-up key", () =>
+  it.effect("are reloaded for a new key id, but not for every made-up key id", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ requested, rotate, token }) {
         assert.strictEqual((yield* sendWith(yield* token())).status, 200)
@@ -87,7 +87,7 @@ describe("the issuer's keys", () => {
     )
   )
 
-  it.effect("are loaded once, even if the caller that first needed them has left", () =>
+  it.effect("are loaded once, even if the caller that first needed them has disconnected", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ answerWith, keys, requested, token }) {
         let open = () => {}
@@ -173,7 +173,7 @@ const notPublished = "An access token is signed with a key that the OAuth issuer
 const severalFit = "Several keys of the OAuth issuer match an access token, so the token is refused"
 
 describe("a token that the issuer's keys do not verify", () => {
-  it.effect("causes a warning once a minute that names the cause, an unpublished key", () =>
+  it.effect("causes at most one warning a minute, which says that the key is not published", () =>
     withLog((logged) =>
       withIssuer(
         Effect.fnUntraced(function* ({ token }) {
@@ -209,20 +209,22 @@ describe("a token that the issuer's keys do not verify", () => {
     )
   )
 
-  it.effect("causes a warning if several keys match: two keys share the token's kid, or the token has no kid", () =>
-    Effect.forEach([{ kid: "k1" }, { kid: null }], (options) =>
-      withLog((logged) =>
-        withIssuer(
-          Effect.fnUntraced(function* ({ answerWith, keys, token }) {
-            yield* answerWith(async () => Response.json({ ...moved, keys: [...keys, ...keys] }))
-            const made = token({}, options)
-            assert.deepStrictEqual([yield* statusOf(made), yield* statusOf(made)], [401, 401])
-            const { kid } = options
-            assert.deepStrictEqual(causesOf(logged), [{ text: severalFit, kid: kid ?? "none", alg: "ES256" }])
-          })
+  it.effect(
+    "causes a warning if several keys match because two keys share the token's kid or the token has no kid",
+    () =>
+      Effect.forEach([{ kid: "k1" }, { kid: null }], (options) =>
+        withLog((logged) =>
+          withIssuer(
+            Effect.fnUntraced(function* ({ answerWith, keys, token }) {
+              yield* answerWith(async () => Response.json({ ...moved, keys: [...keys, ...keys] }))
+              const made = token({}, options)
+              assert.deepStrictEqual([yield* statusOf(made), yield* statusOf(made)], [401, 401])
+              const { kid } = options
+              assert.deepStrictEqual(causesOf(logged), [{ text: severalFit, kid: kid ?? "none", alg: "ES256" }])
+            })
+          )
         )
       )
-    )
   )
 
   it.effect("is accepted without a kid if the issuer has one key", () =>
@@ -237,7 +239,7 @@ describe("a token that the issuer's keys do not verify", () => {
   )
 
   it.effect(
-    "causes a warning once a minute if the keys cannot be loaded, in addition to a warning about a different problem",
+    "causes at most one warning a minute if the keys cannot be loaded, besides a warning about a different problem",
     () =>
       withLog((logged) =>
         withIssuer(

@@ -15,7 +15,7 @@ const start = { line: "renters", request_key: "k-1", consent_receipt_id: "receip
 const contact = { receipt_id: "receipt-0002", channels: ["email"] }
 
 describe("null", () => {
-  it.effect("for an optional argument means that it was omitted", () =>
+  it.effect("for an optional argument means that the argument was omitted", () =>
     Effect.gen(function* () {
       const nothing = { limit: null, cursor: null, status: null, line: null, created_after: null }
       assert.isFalse((yield* call("list_quote_requests", nothing)).isError)
@@ -35,7 +35,7 @@ describe("null", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("for a fact means that it was omitted, at any depth", () =>
+  it.effect("for a fact means that the fact was omitted, at any depth", () =>
     Effect.gen(function* () {
       const application = {
         applicant: { first_name: null, email: null },
@@ -55,16 +55,18 @@ describe("null", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("for a required argument means that it is missing, and for an unknown argument is still refused", () =>
-    Effect.gen(function* () {
-      const refused = yield* call("get_quote_request", { id: null, text: null })
-      assert.sameMembers([...wrongOf(refused)], ["id: This field is required.", "text: This field is not known."])
-      const unkeyed = yield* call("send_test_event", { subscription_id: "sub_x", request_key: null })
-      assert.deepStrictEqual(
-        wrongOf(unkeyed).map((line) => line.split(":")[0]),
-        ["request_key"]
-      )
-    }).pipe(Effect.provide(layer()))
+  it.effect(
+    "for a required argument means that the argument is missing, and for an unknown argument is still refused",
+    () =>
+      Effect.gen(function* () {
+        const refused = yield* call("get_quote_request", { id: null, text: null })
+        assert.sameMembers([...wrongOf(refused)], ["id: This field is required.", "text: This field is not known."])
+        const unkeyed = yield* call("send_test_event", { subscription_id: "sub_x", request_key: null })
+        assert.deepStrictEqual(
+          wrongOf(unkeyed).map((line) => line.split(":")[0]),
+          ["request_key"]
+        )
+      }).pipe(Effect.provide(layer()))
   )
 
   it.effect("is never treated as agreement", () =>
@@ -80,7 +82,7 @@ describe("null", () => {
 })
 
 describe("an object sent as JSON text", () => {
-  it.effect("is parsed as the object, and counts as the same start", () =>
+  it.effect("is parsed, and a start call with it equals a start call with the object", () =>
     Effect.gen(function* () {
       const first = yield* call("start_quote_request", {
         ...start,
@@ -95,7 +97,7 @@ describe("an object sent as JSON text", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is rejected at its path if it contains no object or is too long, and is not repeated", () =>
+  it.effect("is rejected at its path, without repeating it, if it contains no object or is too long", () =>
     Effect.gen(function* () {
       const long = JSON.stringify({ ...facts, padding: "secret".repeat(11_000) })
       for (const application of ["secret", "", "[1]", "null", '"{}"', '{"secret":', "{secret}", long]) {
@@ -119,7 +121,7 @@ describe("an object sent as JSON text", () => {
 })
 
 describe("a whole number sent as text", () => {
-  it.effect("is parsed as the number, within its bounds", () =>
+  it.effect("is parsed as a number if it is within bounds", () =>
     Effect.gen(function* () {
       const { id, version } = (yield* call("start_quote_request", start)).structuredContent
       const read = yield* call("get_quote_request", { id, wait_seconds: "0", since_version: `${version}` })

@@ -23,7 +23,7 @@ const shownWith = (lines: Lines.LineSet) =>
   Effect.provide(shown, Layer.provide(layer(), Layer.succeed(Lines.Lines, lines)))
 
 describe("a host's lines", () => {
-  it.effect("appear in the tools and the instructions, and change nothing else there", () =>
+  it.effect("change only the names of lines in the tools and the instructions", () =>
     Effect.gen(function* () {
       const usual = yield* Effect.provide(shown, layer())
       assert.include(usual, '"enum":["personal_auto","renters","pet"]')
@@ -56,7 +56,7 @@ describe("a host's lines", () => {
     )
   )
 
-  it.effect("can lack a credit disclosure and fees", () =>
+  it.effect("can have no credit disclosure and no fees", () =>
     Effect.gen(function* () {
       const text = yield* shownWith(Lines.linesOf([bicycle]))
       assert.include(text, "no line has a credit disclosure")

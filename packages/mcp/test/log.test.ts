@@ -74,7 +74,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("names the client of every protocol era by its own description, on any host", () =>
+  it.effect("names the client as it describes itself in every protocol era, on any host", () =>
     Effect.gen(function* () {
       const { headers } = yield* send({ message: hello })
       const session = headers["mcp-session-id"] ?? ""
@@ -110,7 +110,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("records requests that reached no tool, but no requests with an invalid key", () =>
+  it.effect("records requests that reached no tool, but not requests with an invalid key", () =>
     Effect.gen(function* () {
       yield* send({ message: { jsonrpc: "2.0", id: 1, method: "tools/list" } })
       yield* send({ body: "{" })
@@ -132,7 +132,7 @@ describe("the request log", () => {
 })
 
 describe("the limit of failed authentications", () => {
-  it.effect("counts a refused key once, whatever it calls", () =>
+  it.effect("counts a request with a refused key once, whatever it calls", () =>
     Effect.gen(function* () {
       const wrong = { authorization: "Bearer sandbox_server_wrong" }
       const statuses = []

@@ -16,7 +16,7 @@ const toolNames = (token: string) =>
 const listRequests = toolsCall("list_quote_requests")
 
 describe("an issuer's token", () => {
-  it.effect("allows what its scope allows (the widest of several), in its organization's workspace", () =>
+  it.effect("allows what the widest of its scopes allows, in its organization's workspace", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const agents = yield* Agents
@@ -42,7 +42,7 @@ describe("an issuer's token", () => {
     )
   )
 
-  it.effect("allows what a platform key may do if there are no scopes", () =>
+  it.effect("allows what a platform key allows if no scopes are configured", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const names = yield* toolNames(yield* token({ scope: undefined }))
@@ -53,7 +53,7 @@ describe("an issuer's token", () => {
     )
   )
 
-  it.effect("is refused with 401 and the reason if it is not valid here", () =>
+  it.effect("is refused with 401 and a reason if it is not valid for this service", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ keys, token }) {
         yield* TestClock.adjust("1 day")
@@ -179,7 +179,7 @@ describe("callers without a token", () => {
       )
   )
 
-  it.effect("get a plain refusal for such a tool if no scope would allow it", () =>
+  it.effect("get a plain refusal for a tool that no scope would allow", () =>
     withIssuer(
       Effect.fnUntraced(function* () {
         const { body, status } = yield* sendWith(null, listRequests)
@@ -206,7 +206,7 @@ describe("callers without a token", () => {
 })
 
 describe("an address", () => {
-  it.effect("that sends too many wrong tokens is refused with 429, while cached valid tokens still work", () =>
+  it.effect("that sends too many invalid tokens is refused with 429, while cached valid tokens still work", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const good = yield* token()
@@ -236,7 +236,7 @@ describe("an address", () => {
 })
 
 describe("the endpoint's metadata", () => {
-  it.effect("tells clients the issuer and the scopes, wherever they look", () =>
+  it.effect("tells clients the issuer and the scopes at every well-known URL", () =>
     withIssuer(
       Effect.fnUntraced(function* () {
         const agents = yield* Agents

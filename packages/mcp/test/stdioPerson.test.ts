@@ -84,7 +84,7 @@ describe("a program on standard input and output that shows forms", () => {
     }).pipe(Effect.provide(world))
   )
 
-  it.effect("may disconnect while a form is open, and may refuse to show a form", () =>
+  it.effect("can disconnect while a form is open, and can refuse to show a form", () =>
     Effect.gen(function* () {
       const { call, hangUp, read, send, served } = yield* connected(forms)
       yield* call(1, "start_quote_request", start)
@@ -129,7 +129,7 @@ const askingAlways = (begun: Array<JsonRpc.Id | null> = []): StdioServer.Setting
 })
 const lineOf = (id: unknown, method: string) => `${JSON.stringify({ jsonrpc: "2.0", id, method })}\n`
 
-describe("more forms than a person can read", () => {
+describe("many open forms", () => {
   it.effect("do not block the program's other messages", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program

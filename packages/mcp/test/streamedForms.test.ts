@@ -20,7 +20,7 @@ import {
   withoutFact
 } from "./support/streamedForms.ts"
 
-describe("a program with a handshake that shows forms, over HTTP,", () => {
+describe("a program that shows forms over HTTP after a handshake", () => {
   it.effect("gets the disclosure in the call's stream, and the call continues with the answer", () =>
     inWorld(
       Effect.gen(function* () {
@@ -42,7 +42,7 @@ describe("a program with a handshake that shows forms, over HTTP,", () => {
     )
   )
 
-  it.effect("asks for missing facts first, each form with its own id", () =>
+  it.effect("gets the form for missing facts first, and each form has its own id", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -98,7 +98,7 @@ describe("a program with a handshake that shows forms, over HTTP,", () => {
       )
   )
 
-  it.effect("may disconnect while a form is open, and a later answer starts nothing", () =>
+  it.effect("can disconnect while a form is open, and a later answer starts nothing", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -152,7 +152,7 @@ describe("a program with a handshake that shows forms, over HTTP,", () => {
     )
   }
 
-  it.effect("does not see the arguments for consent in the list of tools, and may also ask for progress", () =>
+  it.effect("does not see the arguments for consent in the list of tools, and can also ask for progress", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin, headers } = yield* connected()
@@ -167,7 +167,7 @@ describe("a program with a handshake that shows forms, over HTTP,", () => {
     )
   )
 
-  it.effect("is not asked in a session from a release without forms, which is still readable", () =>
+  it.effect("is not asked in a session from a release without forms, but the session stays valid", () =>
     inWorld(
       Effect.gen(function* () {
         const { begin } = yield* connected(forms, { as: "server" })
@@ -197,7 +197,7 @@ describe("a program with a handshake that shows forms, over HTTP,", () => {
 })
 
 describe("the answer to a form", () => {
-  it.effect("counts once: the first answer wins", () =>
+  it.effect("counts only once, and the first answer wins", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -240,19 +240,21 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("counts only the fields that a form can have: others are dropped, however deeply they are nested", () =>
-    inWorld(
-      Effect.gen(function* () {
-        const { begin, headers } = yield* connected()
-        const { send } = yield* Agents
-        const calling = yield* begin(start)
-        const id = JSON.stringify((yield* next(calling)).id)
-        const content = `{"agree":true,"list":["text"],"deep":${"[".repeat(50_000)}${"]".repeat(50_000)}}`
-        const body = `{"jsonrpc":"2.0","id":${id},"result":{"action":"accept","content":${content}}}`
-        assert.strictEqual((yield* send({ headers, body })).status, 202)
-        assert.isFalse((yield* resultOf(calling)).isError)
-      })
-    )
+  it.effect(
+    "counts only with the fields that a form can have; other fields are dropped, however deeply they are nested",
+    () =>
+      inWorld(
+        Effect.gen(function* () {
+          const { begin, headers } = yield* connected()
+          const { send } = yield* Agents
+          const calling = yield* begin(start)
+          const id = JSON.stringify((yield* next(calling)).id)
+          const content = `{"agree":true,"list":["text"],"deep":${"[".repeat(50_000)}${"]".repeat(50_000)}}`
+          const body = `{"jsonrpc":"2.0","id":${id},"result":{"action":"accept","content":${content}}}`
+          assert.strictEqual((yield* send({ headers, body })).status, 202)
+          assert.isFalse((yield* resultOf(calling)).isError)
+        })
+      )
   )
 
   const twoCallsAMinute = {
@@ -263,7 +265,7 @@ describe("the answer to a form", () => {
   }
 
   it.effect(
-    "does not count against the limits the first time, because its call was already counted, and counts as a call each further time",
+    "does not count against the limits the first time, because its call was already counted, but counts as a call each time after that",
     () =>
       inWorld(
         Effect.gen(function* () {
@@ -282,7 +284,7 @@ describe("the answer to a form", () => {
       )
   )
 
-  it.effect("is accepted even if the caller's calls are used up", () =>
+  it.effect("is accepted even if the caller has reached the limit of calls", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -314,7 +316,7 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("starts the request even if the caller's starts are used up in the meantime", () =>
+  it.effect("starts the request even if the caller reaches the limit of starts in the meantime", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()

@@ -97,7 +97,7 @@ describe("a model that sees only structuredContent", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reads a carrier's question, and not only the path of a fact", () =>
+  it.effect("reads a carrier's question, not only the path of a fact", () =>
     Effect.gen(function* () {
       const id = yield* played("action_required")
       const { questions, quote_request, summary } = (yield* call("get_quote_request", { id })).structuredContent
@@ -120,7 +120,7 @@ describe("a model that sees only structuredContent", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reads the carrier's link at the end of a line, and that no tool opens it", () =>
+  it.effect("reads the carrier's link at the end of a line, and is told that no tool opens the link", () =>
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
       const [{ id: quote_id }] = (yield* call("get_quote_request", { id })).structuredContent.quotes
@@ -142,7 +142,7 @@ describe("a model that sees only structuredContent", () => {
 })
 
 describe("a model that asks what a line needs", () => {
-  it.effect("sees alternatives counted once, and learns about facts that other facts make necessary", () =>
+  it.effect("sees alternatives counted once, and learns which facts other facts make necessary", () =>
     Effect.gen(function* () {
       const auto = (yield* call("get_capabilities", { line: "personal_auto" })).structuredContent.summary
       assert.include(auto, "Ask the person 6 things")
@@ -154,7 +154,7 @@ describe("a model that asks what a line needs", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("gets a short response for one state, and all states otherwise", () =>
+  it.effect("gets a short response for one state, or all states if it names no state", () =>
     Effect.gen(function* () {
       const { capabilities } = (yield* call("get_capabilities", { line: "personal_auto", state: "TX" }))
         .structuredContent
@@ -232,7 +232,7 @@ describe("a model without a key", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is told that a tool needs a key, and not that its key lacks authority", () =>
+  it.effect("is told that a tool needs a key, not that its key lacks authority", () =>
     Effect.gen(function* () {
       const { message } = (yield* callKeyless("list_quote_requests", {})).structuredContent.error
       assert.include(message, "this call has no key")
@@ -246,7 +246,7 @@ describe("reads with only_changes", () => {
   type Read = Resource.QuoteRequestWithQuotes
 
   it.effect.each(["quotes_ready", "some_carriers_silent", "zero_quotes", "price_update", "late_answer"])(
-    "together contain every result and every quote: %s",
+    "together contain every carrier's result and every quote: %s",
     (scenario) =>
       Effect.gen(function* () {
         yield* at
@@ -269,7 +269,7 @@ describe("reads with only_changes", () => {
       }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("do not repeat what an earlier quote contains, and name that quote", () =>
+  it.effect("do not repeat what an earlier quote contains, but name that quote", () =>
     Effect.gen(function* () {
       yield* at
       const { id, version } = (yield* call("start_quote_request", startOf("quotes_ready"))).structuredContent
@@ -297,7 +297,7 @@ describe("reads with only_changes", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("must be requested: since_version alone reads everything, as over REST", () =>
+  it.effect("happen only on request, because since_version alone reads everything, as over REST", () =>
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
       const all = (yield* call("get_quote_request", { id })).structuredContent
@@ -310,7 +310,7 @@ describe("reads with only_changes", () => {
   )
 
   it.effect.each([1, 99])(
-    "contain everything for a caller that cannot have read it, with shared parts of quotes only once: %s",
+    "contain everything if the caller cannot have read it before, with shared parts of quotes only once: since_version %s",
     (version) =>
       Effect.gen(function* () {
         const id = yield* played("quotes_ready")

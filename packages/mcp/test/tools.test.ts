@@ -31,7 +31,7 @@ const flat = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartm
 const withReceipt = { line: "renters", request_key: "k-1", consent_receipt_id: "receipt-0001", application: flat }
 
 describe("the tools", () => {
-  it.effect("are those that the caller may call, in a fixed order", () =>
+  it.effect("are the ones that the caller is allowed to call, in a fixed order", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(namesOf(yield* list("server")), present(all))
       for (const as of ["widget", "platform", undefined] as const) {
@@ -71,7 +71,7 @@ describe("the tools", () => {
     )
   )
 
-  it.effect("accept a report from every caller", () =>
+  it.effect("accept a feedback report from every caller", () =>
     Effect.gen(function* () {
       const report = { kind: "unclear_error", summary: "A code", expected: "a sentence", actual: "a number" }
       for (const as of ["server", "platform", undefined] as const) {
@@ -88,7 +88,7 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("describe when to use them, with hints, and every argument", () =>
+  it.effect("describe when to use them and every argument, and have hints", () =>
     Effect.gen(function* () {
       for (const as of ["server", "platform", undefined] as const) {
         for (const tool of yield* list(as)) {
@@ -105,7 +105,7 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("have a short result schema that fits responses and refusals, and no type lists", () =>
+  it.effect("have a short result schema that fits responses and refusals, without type lists", () =>
     Effect.gen(function* () {
       for (const { inputSchema, name, outputSchema } of yield* list("server")) {
         assert.deepStrictEqual(outputSchema, { type: "object", properties: { summary: { type: "string" } } }, name)
@@ -151,7 +151,7 @@ describe("the tools", () => {
 })
 
 describe("a tool's arguments", () => {
-  it.effect("are rejected under their own names, whatever the operation calls them", () =>
+  it.effect("are rejected under the tool's names, whatever the operation calls them", () =>
     Effect.gen(function* () {
       const refused = yield* call("send_test_event", { id: "sub_x", request_key: 7 }, "server")
       assert.isTrue(refused.isError)
@@ -172,7 +172,7 @@ describe("a tool's arguments", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("are all reported in one refusal if they have wrong types, without their values", () =>
+  it.effect("are all reported in one refusal, without their values, if they have wrong types", () =>
     Effect.gen(function* () {
       const args = { id: 5, wait_seconds: "long-secret", since_version: -1, read_handle: true, cursor: null }
       const refused = yield* call("get_quote_request", args, "server")
@@ -185,7 +185,7 @@ describe("a tool's arguments", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("are refused as forbidden for a caller without authority, whatever they are", () =>
+  it.effect("are refused as forbidden if the caller lacks authority, whatever the arguments are", () =>
     Effect.gen(function* () {
       for (const as of ["platform", "widget", undefined] as const) {
         const refused = yield* call("list_quote_requests", { nonsense: 1 }, as)

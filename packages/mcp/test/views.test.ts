@@ -86,7 +86,7 @@ describe("the tools' pages", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("are remembered by a handshake's session, whichever host responds", () =>
+  it.effect("are available in a handshake's session, whichever host responds", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const handshake = (capabilities: object) => ({
@@ -140,7 +140,7 @@ describe("the tools' pages", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("get all quotes along with a short response; models and other programs do not", () =>
+  it.effect("get all quotes along with a short response, while models and other programs do not", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
       const started = (yield* ask(

@@ -65,7 +65,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("accepts a notification with 202 and nothing else", () =>
+  it.effect("accepts a notification with a 202 without a body", () =>
     Effect.gen(function* () {
       for (const method of ["notifications/initialized", "notifications/cancelled", "tools/call", "whatever"]) {
         const { body, status } = yield* send({ as: "server", message: notification(method) })
@@ -74,7 +74,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("accepts an unsolicited response with 202 and nothing else", () =>
+  it.effect("accepts an unsolicited response with a 202 without a body", () =>
     Effect.gen(function* () {
       for (const answer of [{ result: {} }, { result: "yes" }, { error: { code: -1, message: "No" } }]) {
         for (const id of [1, "ask-1", `req_${"0".repeat(26)}~9999999999999~a.b`, null]) {
@@ -168,7 +168,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("accepts pages with the protocol's headers, if their origin is allowed", () =>
+  it.effect("accepts web pages that send the protocol's headers if their origin is allowed", () =>
     Effect.gen(function* () {
       const origin = "https://a.example"
       const asked = yield* send({ method: "OPTIONS", headers: { origin } })
@@ -188,7 +188,7 @@ describe("a client with a handshake", () => {
   const initialize = (protocolVersion: unknown) =>
     rpc("initialize", { protocolVersion, capabilities: {}, clientInfo: { name: "a-client", version: "9" } })
 
-  it.effect("gets the revision that it requests, otherwise the newest revision with a handshake", () =>
+  it.effect("gets the revision that it requests, or the newest revision with a handshake", () =>
     Effect.gen(function* () {
       const agreed = (asked: unknown) =>
         Effect.map(send({ message: initialize(asked) }), ({ body }) => body.result.protocolVersion)
@@ -215,7 +215,7 @@ describe("a client with a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("need not send its session or a version again, and is refused with an unsupported version", () =>
+  it.effect("need not send its session or version again, and is refused if it sends an unsupported version", () =>
     Effect.gen(function* () {
       const session = (yield* send({ message: initialize("2025-11-25") })).headers["mcp-session-id"] ?? ""
       assert.match(session, /^[\x21-\x7e]+$/)
