@@ -55,7 +55,10 @@ const ofMemory = inPackage("storage-memory")({
       name: "erased records stay readable by an older version",
       from: "      erased += entry.older.length\n      entry.older = none",
       to: "      erased += entry.older.length",
-      found_by: test(memory, "erases older versions of a parent's records, and keeps counting versions afterwards")
+      found_by: test(
+        memory,
+        "erases older versions of a parent's records, and continues their version numbers afterwards"
+      )
     }
   ]
 })
@@ -78,13 +81,16 @@ const ofPostgres = inPackage("storage-pg")({
       name: "SQL: a refused change leaves a gap in the feed",
       from: "set last_event = w.last_event - n.events,",
       to: "set last_event = w.last_event,",
-      found_by: test(postgres, "writes nothing from a refused change")
+      found_by: test(postgres, "writes nothing of a refused change")
     },
     {
       name: "SQL: a clock moves without its jobs",
       from: "set ready_at = greatest(j.due_at - offset_ms, j.leased_until)",
       to: "set ready_at = j.ready_at",
-      found_by: test(postgres, "moves a workspace's waiting jobs with its clock, and leaves other workspaces alone")
+      found_by: test(
+        postgres,
+        "moves a workspace's waiting jobs with the workspace's clock, and leaves other workspaces unchanged"
+      )
     }
   ],
   "sql/0001_begin/claim_parts.sql": [
@@ -94,7 +100,7 @@ const ofPostgres = inPackage("storage-pg")({
       to: "j.lane = t.name and j.leased_until <= at - 1;",
       found_by: test(
         postgres,
-        "claims an ordered job again before later ones, after its lease has expired or was released"
+        "claims an ordered job again before later jobs after its lease has expired or was released"
       )
     },
     {

@@ -61,9 +61,9 @@ const drain = Effect.fnUntraced(function* (kind: string, parent?: string) {
   return ids
 })
 
-describe("memory use", () => {
+describe("the in-memory storage's memory use", () => {
   it.effect(
-    "stays constant under a constant load with a retention sweep",
+    "stays constant under a constant load with retention sweeps",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const random = scattered(7)
@@ -121,7 +121,7 @@ describe("memory use", () => {
   )
 
   it.effect(
-    "is freed for erased events even if a newer event remains",
+    "shrinks when events are erased, even if a newer event remains",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const before = heapUsed()
@@ -141,7 +141,7 @@ describe("memory use", () => {
   )
 
   it.effect(
-    "is freed for a lane whose jobs are all done",
+    "shrinks when all of a lane's jobs are done",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const run = Effect.fnUntraced(function* (from: number, to: number) {
@@ -170,7 +170,7 @@ describe("memory use", () => {
   )
 
   it.effect(
-    "is freed when a workspace is erased",
+    "shrinks when a workspace is erased",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const before = heapUsed()
@@ -191,7 +191,7 @@ describe("memory use", () => {
 
 describe("the in-memory storage", () => {
   it.effect(
-    "reads a page of a long feed at a cost that depends only on the page",
+    "reads a page of a long feed at a cost that depends only on the page's size",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const total = 1_000_000
@@ -218,7 +218,7 @@ describe("the in-memory storage", () => {
   )
 
   it.effect(
-    "claims 100,000 waiting jobs from 10,000 workspaces in the order of real time",
+    "claims 100,000 waiting jobs from 10,000 workspaces in the order in which they are due in real time",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const random = scattered(13)
@@ -254,7 +254,7 @@ describe("the in-memory storage", () => {
   )
 
   it.effect(
-    "claims 200,000 ordered jobs at once, and takes finishes in any order after their leases have ended",
+    "claims 200,000 ordered jobs in one call, and lets them be finished in any order after their leases have expired",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const random = scattered(19)

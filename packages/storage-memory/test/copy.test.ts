@@ -106,9 +106,9 @@ const runOut = Effect.fnUntraced(function* (storage: StorageService) {
   }
 })
 
-describe("a copy of a storage backend", () => {
+describe("a copy of the in-memory storage", () => {
   it.effect.prop(
-    "equals its original, and neither changes the other",
+    "equals its original, and changes to either do not affect the other",
     [StorageModel.histories, Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 60 })))],
     ([history, cut]) =>
       Effect.scoped(
@@ -169,7 +169,7 @@ describe("a copy of a storage backend", () => {
   )
 })
 
-describe("the storage contract on a copy", () => {
+describe("a copied in-memory storage", () => {
   const layer = Layer.suspend(() => MemoryStorage.copyable().copy().layer)
   for (const { name, run } of StorageContract.cases) {
     it.effect(name, () => run.pipe(Effect.provide(layer)))

@@ -19,7 +19,7 @@ describe("opening cells", () => {
   })
   const open = (storage: Port): Effect.Effect<Port, never, Scope.Scope> => Effect.succeed(storage)
 
-  it.effect("continues without a cell that cannot be opened, and uses the cell once it can be opened", () =>
+  it.effect("continues without a cell that cannot be opened, and uses that cell once it can be opened", () =>
     Effect.gen(function* () {
       const { first, second } = yield* sources
       const both = yield* join([first, second])
@@ -64,7 +64,7 @@ describe("opening cells", () => {
     })
   )
 
-  it.effect("detects addresses that were swapped", () =>
+  it.effect("detects swapped database addresses", () =>
     Effect.gen(function* () {
       const { first, second } = yield* sources
       const error = yield* Effect.flip(
@@ -78,7 +78,7 @@ describe("opening cells", () => {
     })
   )
 
-  it.effect("does not use a cell that was not added", () =>
+  it.effect("does not use a cell that was never added", () =>
     Effect.gen(function* () {
       const cells: All = [
         { name: "old", storage: yield* memory },
@@ -95,7 +95,7 @@ describe("opening cells", () => {
 })
 
 describe("adding a cell", () => {
-  it.effect("can be repeated, and changes the cell's room", () =>
+  it.effect("can be repeated to change the cell's room", () =>
     Effect.gen(function* () {
       const home = { name: "one", storage: yield* memory }
       const other = { name: "two", storage: yield* memory }
@@ -116,7 +116,7 @@ describe("adding a cell", () => {
     })
   )
 
-  it.effect("refuses a database with data, or a database that is a different cell", () =>
+  it.effect("refuses a database that has data or is a different cell", () =>
     Effect.gen(function* () {
       const [first, second] = yield* fourInMemory
       if (second === undefined) return assert.fail()

@@ -52,7 +52,7 @@ const carriersOf = (callBack: (ref: string) => void) => {
 
 describe("two processes on one database", () => {
   it.live(
-    "agree on how far the clock may move: one process advances it and waits for carriers that the other asks",
+    "agree on how far a sandbox's clock can move: one advances it and waits for the carriers that the other asks",
     () =>
       Effect.gen(function* () {
         const { options } = yield* scopedDatabase

@@ -47,7 +47,7 @@ const batching = Effect.fnUntraced(function* (takesMs: number, options: Partial<
 const unavailable = (name: string) => `${name} fails: Error: unavailable`
 
 describe("a batcher's items", () => {
-  it.effect("are sent immediately while nothing is in progress, otherwise together in order", () =>
+  it.effect("are sent immediately if no batch is in progress, and otherwise together in order", () =>
     Effect.gen(function* () {
       const { answers, askAll, sent } = yield* batching(100)
       yield* askAll("a")
@@ -63,7 +63,7 @@ describe("a batcher's items", () => {
     })
   )
 
-  it.effect("never share a batch with an earlier item that locks their names", () =>
+  it.effect("never share a batch with an earlier item that locks the same names", () =>
     Effect.gen(function* () {
       const { ask, sent } = yield* batching(100)
       yield* ask({ name: "first" })
@@ -78,7 +78,7 @@ describe("a batcher's items", () => {
     })
   )
 
-  it.effect("are sent in batches of limited number and size, with a large item alone", () =>
+  it.effect("are sent in batches of limited count and size, and a large item is sent alone", () =>
     Effect.gen(function* () {
       const size = { of: (item: Item) => item.size ?? 1, max: 10 }
       const { ask, askAll, sent } = yield* batching(100, { max_batch: 3, size })
@@ -92,7 +92,7 @@ describe("a batcher's items", () => {
     })
   )
 
-  it.effect("wait only for batches of their own queue", () =>
+  it.effect("wait only for batches from their own queue", () =>
     Effect.gen(function* () {
       const { ask, sent } = yield* batching(100, { queueOf: ({ queue = "" }) => queue })
       for (const name of ["a", "b"]) yield* ask({ name: `${name}1`, queue: name })
@@ -107,7 +107,7 @@ describe("a batcher's items", () => {
 })
 
 describe("a batcher that cannot keep up", () => {
-  it.effect("refuses an item immediately if too many wait, and still sends the others", () =>
+  it.effect("refuses an item immediately if too many are waiting, and still sends the others", () =>
     Effect.gen(function* () {
       const { answers, askAll, sent } = yield* batching(100, { max_waiting: 2 })
       yield* askAll("a")
@@ -158,7 +158,7 @@ describe("a batcher's callers", () => {
     })
   )
 
-  it.effect("each get the result for their own item", () =>
+  it.effect("each get the result of their own item", () =>
     Effect.gen(function* () {
       const { answers, askAll } = yield* batching(100, {
         send: (items) =>
@@ -172,7 +172,7 @@ describe("a batcher's callers", () => {
     })
   )
 
-  it.effect("all get their batch's failure, and the next batch is sent", () =>
+  it.effect("all get their batch's failure, and the next batch is still sent", () =>
     Effect.gen(function* () {
       const failing: ReadonlyArray<ReturnType<Options["send"]>> = [
         Effect.fail("lost"),
@@ -202,7 +202,7 @@ describe("a batcher's callers", () => {
 })
 
 describe("a batcher whose scope closes", () => {
-  it.effect("fails sent, waiting and new items as unavailable", () =>
+  it.effect("fails its sent, waiting and new items as unavailable", () =>
     Effect.gen(function* () {
       const { answers, ask, askAll, close } = yield* batching(100)
       yield* askAll("a")

@@ -50,7 +50,7 @@ describe("a storage backend with cells", () => {
     })
   )
 
-  it.effect("places a workspace once, even if several hosts write to it first", () =>
+  it.effect("places a workspace once, even if several hosts make its first write concurrently", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const hosts = yield* Effect.forEach([1, 2, 3], () => join(cells))
@@ -64,7 +64,7 @@ describe("a storage backend with cells", () => {
     })
   )
 
-  it.effect("leaves organizations and keys in the first cell", () =>
+  it.effect("keeps organizations and keys in the first cell", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const storage = yield* join(cells)
@@ -76,7 +76,7 @@ describe("a storage backend with cells", () => {
   const count = { name: "calls", window_start: 0, window_ms: 1_000, added: 2 }
   const countOf = (workspace_id: Ids.WorkspaceId) => ({ ...count, workspace_id })
 
-  it.effect("adds a workspace's counts in its cell, and counts without a workspace in the first cell", () =>
+  it.effect("adds up a workspace's counts in its own cell, and counts without a workspace in the first cell", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const storage = yield* join(cells)
@@ -98,7 +98,7 @@ describe("a storage backend with cells", () => {
     })
   )
 
-  it.effect("adds a lost cell's counts in the first cell", () =>
+  it.effect("adds up a lost cell's counts in the first cell", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()
@@ -112,7 +112,7 @@ describe("a storage backend with cells", () => {
     })
   )
 
-  it.effect("leaves workspaces in place that existed before the cells", () =>
+  it.effect("leaves workspaces that existed before the cells where they are", () =>
     Effect.gen(function* () {
       const home = yield* memory
       const record = Change.record({
@@ -165,7 +165,7 @@ describe("a storage backend with cells", () => {
 })
 
 describe("a host whose cell list differs from other hosts' lists", () => {
-  it.effect("finds workspaces that another host has placed since it read the list", () =>
+  it.effect("finds a workspace that another host has placed in the meantime", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const [one, other] = [yield* join(cells), yield* join(cells)]
@@ -182,22 +182,24 @@ describe("a host whose cell list differs from other hosts' lists", () => {
     })
   )
 
-  it.effect("refuses the workspaces of a cell missing from its settings, and places no new workspaces there", () =>
-    Effect.gen(function* () {
-      const [first, second, ...others] = yield* fourInMemory
-      if (second === undefined) return assert.fail()
-      const older = yield* join([first, ...others])
-      const newer = yield* join([first, second, ...others])
-      const there = yield* placedIn(newer, second)
-      assert.strictEqual((yield* Effect.flip(older.commit(work(there, 20))))._tag, "StorageUnavailable")
-      for (let place = 300; place < 330; place++) yield* older.commit(work(place, 10))
-      yield* newer.commit(work(there, 20))
-    })
+  it.effect(
+    "refuses calls for workspaces in a cell missing from its settings, and places no new workspaces there",
+    () =>
+      Effect.gen(function* () {
+        const [first, second, ...others] = yield* fourInMemory
+        if (second === undefined) return assert.fail()
+        const older = yield* join([first, ...others])
+        const newer = yield* join([first, second, ...others])
+        const there = yield* placedIn(newer, second)
+        assert.strictEqual((yield* Effect.flip(older.commit(work(there, 20))))._tag, "StorageUnavailable")
+        for (let place = 300; place < 330; place++) yield* older.commit(work(place, 10))
+        yield* newer.commit(work(there, 20))
+      })
   )
 })
 
-describe("a host that runs jobs for some of the cells", () => {
-  it.effect("claims jobs only from these cells, and serves calls for all cells", () =>
+describe("a host that runs jobs for only some cells", () => {
+  it.effect("claims jobs only from those cells, but serves calls for all cells", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const [first, second] = cells
@@ -227,7 +229,7 @@ describe("claims on several cells", () => {
     })
   )
 
-  it.effect("skip a cell without due work until it has some", () =>
+  it.effect("skip a cell until it has due work", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()

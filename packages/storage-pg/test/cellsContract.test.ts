@@ -6,13 +6,13 @@ import { fourInMemory, join } from "./support/cells.ts"
 
 const fourCells = Layer.effect(Storage.Storage, Effect.flatMap(fourInMemory, join))
 
-describe("four in-memory cells satisfy the storage contract", () => {
+describe("a storage of four in-memory cells", () => {
   for (const { name, run } of StorageContract.cases) {
     it.effect(name, () => run.pipe(Effect.provide(fourCells)))
   }
 
   it.effect.prop(
-    "in random histories",
+    "behaves like the model in random histories",
     [StorageModel.histories],
     ([history]) => StorageModel.compare(history).pipe(Effect.provide(fourCells)),
     { arbitrary: { runs: 100, size: 100 } }

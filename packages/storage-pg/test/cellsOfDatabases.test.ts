@@ -46,7 +46,7 @@ const placedInThird = Effect.fnUntraced(function* (cells: PgCells.AllCells) {
 })
 
 describe("cells in databases", () => {
-  it.effect("are served if they are migrated; a failed migration in one cell does not stop the others", () =>
+  it.effect("are served if they are migrated, even if a migration fails in another cell", () =>
     onFour(
       Effect.fnUntraced(function* (cells) {
         yield* addAll(cells)
@@ -85,7 +85,7 @@ describe("cells in databases", () => {
     )
   )
 
-  it.effect("are listed with their room, their workspaces, the age of their oldest work, and their problems", () =>
+  it.effect("are listed with their room, workspaces, age of the oldest work, and problems", () =>
     onFour(
       Effect.fnUntraced(function* (cells) {
         const [home, ...others] = cells
@@ -114,7 +114,7 @@ describe("cells in databases", () => {
     )
   )
 
-  it.effect("cannot be opened alone, twice under one name, or in place of each other", () =>
+  it.effect("cannot be opened individually, twice under one name, or in place of each other", () =>
     onFour(
       Effect.fnUntraced(function* (cells) {
         yield* addAll(cells)

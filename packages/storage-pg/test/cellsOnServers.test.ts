@@ -17,11 +17,11 @@ const forget = Effect.flatMap(Storage.Storage, (storage) => storage.claim({ now:
 
 const onEmpty = <A, E, R>(test: Effect.Effect<A, E, R>) => emptyAll.pipe(Effect.andThen(forget), Effect.andThen(test))
 
-layer(storage, { timeout: 60_000 })("four cells on two servers satisfy the storage contract", (it) => {
+layer(storage, { timeout: 60_000 })("a storage of four cells on two servers", (it) => {
   for (const { name, run } of StorageContract.cases) it.effect(name, () => onEmpty(run))
 
   it.effect.prop(
-    "in random histories",
+    "behaves like the model in random histories",
     [StorageModel.histories],
     ([history]) => onEmpty(StorageModel.compare(history)),
     { arbitrary: { runs: 10, size: 60 }, timeout: 300_000 }

@@ -51,7 +51,7 @@ const answering = Effect.fnUntraced(function* (row: typeof nothing | typeof job)
 })
 
 describe("claims in quick succession", () => {
-  it.effect("pause if the previous claim found nothing", () =>
+  it.effect("are delayed if the previous claim found nothing", () =>
     Effect.gen(function* () {
       const { asked_at, asked_for, claim } = yield* answering(nothing)
       yield* claim(query)
@@ -69,7 +69,7 @@ describe("claims in quick succession", () => {
     })
   )
 
-  it.effect("do not pause if the previous claim found jobs, or for a single workspace", () =>
+  it.effect("are not delayed if the previous claim found jobs or if they are for a single workspace", () =>
     Effect.gen(function* () {
       const busy = yield* answering(job)
       assert.strictEqual((yield* busy.claim(query)).jobs.length, 1)

@@ -70,7 +70,7 @@ describe("a host that uses its database's clock", () => {
     })
   )
 
-  it.effect("asks the database immediately when its machine resumes from suspension", () =>
+  it.effect("asks the database for the time immediately when its machine resumes from suspension", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const own = movableClock()
@@ -81,7 +81,7 @@ describe("a host that uses its database's clock", () => {
     })
   )
 
-  it.effect("is right again within a minute after all clocks of its machine were wrong", () =>
+  it.effect("has the right time again within a minute after all its machine's clocks were wrong", () =>
     Effect.gen(function* () {
       const clock = yield* clockOf((yield* scopedDatabase).options)
       yield* TestClock.adjust("1 hour")

@@ -2,6 +2,6 @@ import { layer } from "@effect/vitest"
 import { StorageContract } from "@quotewire/core/testing"
 import { onEmpty, storage } from "./support/storage.ts"
 
-layer(storage)("the storage contract", (it) => {
+layer(storage)("the PostgreSQL storage", (it) => {
   for (const { name, run } of StorageContract.cases) it.effect(name, () => onEmpty(run))
 })

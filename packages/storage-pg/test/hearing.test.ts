@@ -90,7 +90,7 @@ describe("a host whose database has moved", () => {
     })
   )
 
-  it.effect("listens to the new database even if the first attempt fails", () =>
+  it.effect("listens to the new database even if the first attempt to listen fails", () =>
     Effect.gen(function* () {
       const { url, wire } = yield* wireTo((yield* scopedDatabase).url)
       const options = { url: Redacted.make(url) }

@@ -47,7 +47,7 @@ const waitFor = Effect.fnUntraced(function* (storage: Port, id: string, version:
 }, Effect.scoped)
 
 describe("two hosts on one database", () => {
-  it.effect("get each other's hints: a commit on one host wakes waiting reads on the other", () =>
+  it.effect("get each other's hints, so that a commit on one host wakes up waiting reads on the other", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       yield* one.commit(request("qreq_1"))
@@ -58,7 +58,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("tell operators which processes are connected, and that no cell is being moved", () =>
+  it.effect("report to operators which processes are connected, and that no cell is being moved", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       for (const storage of [one, other]) {
@@ -72,7 +72,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("tell operators only about processes that connect with their own role", () =>
+  it.effect("report to operators only processes that connect with the same role", () =>
     Effect.gen(function* () {
       const { options, url } = yield* scopedDatabase
       yield* open(options)
@@ -159,7 +159,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("ignore everything on their channel that is not a hint", () =>
+  it.effect("ignore anything on their notification channel that is not a hint", () =>
     Effect.gen(function* () {
       const { one, other, url } = yield* two
       const heard: Array<string> = []
@@ -222,7 +222,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("leave jobs of unknown kinds to a newer host, and do the rest", () =>
+  it.effect("leave jobs of unknown kinds to a newer host, and run all other jobs", () =>
     Effect.gen(function* () {
       const { one, url } = yield* two
       const sql = (text: string) => Effect.promise(() => statements(url, text))
@@ -273,7 +273,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("keep working while one host erases old records: writers to the workspace do not fail", () =>
+  it.effect("can write to a workspace while one of them erases old records in it", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       const old = Array.from({ length: 1_200 }, (_, place) => request(`qreq_old_${place}`))
@@ -305,8 +305,8 @@ describe("two hosts on one database", () => {
   )
 })
 
-describe("two ids that become equal in the database", () => {
-  it.effect("name one record, and a concurrent write of another record is not blocked", () =>
+describe("two record ids that become equal in the database", () => {
+  it.effect("refer to the same record, and do not block a concurrent write of another record", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const storage = yield* open(options)

@@ -110,8 +110,8 @@ const claimAgainOn = (storage: Storage.Storage["Service"]) =>
 const jobIn = (place: number, due_at: number, ordered: boolean) =>
   Change.make(workspace(place), { jobs: [{ kind: "collect", due_at, ordered, payload: "{}" }] })
 
-describe("before the next heartbeat, a host claims", () => {
-  it.effect("the jobs that another host stored just before it stopped", () =>
+describe("a host, before its next heartbeat,", () => {
+  it.effect("claims jobs that another host stored just before it stopped", () =>
     Effect.gen(function* () {
       const { storage, url } = yield* oneDatabase
       const look = Effect.map(storage.claim({ now: 3, lease_ms: 1, limit: 1 }), ({ jobs, next_due_at }) =>
@@ -131,7 +131,7 @@ describe("before the next heartbeat, a host claims", () => {
     })
   )
 
-  it.effect("the jobs that a host without a worker releases", () =>
+  it.effect("claims jobs that a host without a worker releases", () =>
     Effect.gen(function* () {
       const { storage, url } = yield* oneDatabase
       const claimAgain = yield* claimAgainOn(storage)

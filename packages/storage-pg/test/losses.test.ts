@@ -196,7 +196,7 @@ describe("a statement that takes too long", () => {
 })
 
 describe("a read-only database", () => {
-  it.effect("is unavailable for writes, but can still be read", () =>
+  it.effect("refuses writes as unavailable, but can still be read", () =>
     Effect.gen(function* () {
       const options = yield* fresh
       const storage = yield* open(options)

@@ -21,7 +21,7 @@ const withLosable = Effect.gen(function* () {
 })
 
 describe("a lost cell", () => {
-  it.effect("fails the calls for its workspaces, and no others", () =>
+  it.effect("makes only the calls for its own workspaces fail", () =>
     Effect.gen(function* () {
       const { elsewhere, set, storage, there } = yield* withLosable
       set(true)
@@ -46,7 +46,7 @@ describe("a lost cell", () => {
     })
   )
 
-  it.effect("does not delay claims on other cells, and is asked again when it responds", () =>
+  it.effect("does not delay claims on other cells, and its jobs are claimed again when it responds", () =>
     Effect.gen(function* () {
       const { elsewhere, set, storage, there } = yield* withLosable
       yield* storage.commit(work(there, 10))
@@ -60,31 +60,29 @@ describe("a lost cell", () => {
     })
   )
 
-  it.effect(
-    "does not delay claims on other cells if it never responds, and loses no job that it returns too late",
-    () =>
-      Effect.gen(function* () {
-        const [first, second, ...others] = yield* fourInMemory
-        if (second === undefined) return assert.fail()
-        const plain = yield* join([first, second, ...others])
-        const there = yield* placedIn(plain, second)
-        const elsewhere = yield* placedIn(plain, first)
-        const slow: Port = {
-          ...second.storage,
-          claim: (query) => Effect.delay(second.storage.claim(query), 5_000)
-        }
-        const storage = yield* join([first, { name: second.name, storage: slow }, ...others])
-        yield* storage.commit(work(there, 10))
-        yield* storage.commit(work(elsewhere, 10))
-        const claiming = yield* Effect.forkChild(claimed(storage, 10))
-        yield* TestClock.adjust(1_000)
-        assert.deepStrictEqual(yield* Fiber.join(claiming), [workspace(elsewhere)])
-        yield* TestClock.adjust(10_000)
-        assert.deepStrictEqual(yield* claimed(plain, 20), [workspace(there)])
-      })
+  it.effect("does not delay claims on other cells, and loses no job that it returns too late", () =>
+    Effect.gen(function* () {
+      const [first, second, ...others] = yield* fourInMemory
+      if (second === undefined) return assert.fail()
+      const plain = yield* join([first, second, ...others])
+      const there = yield* placedIn(plain, second)
+      const elsewhere = yield* placedIn(plain, first)
+      const slow: Port = {
+        ...second.storage,
+        claim: (query) => Effect.delay(second.storage.claim(query), 5_000)
+      }
+      const storage = yield* join([first, { name: second.name, storage: slow }, ...others])
+      yield* storage.commit(work(there, 10))
+      yield* storage.commit(work(elsewhere, 10))
+      const claiming = yield* Effect.forkChild(claimed(storage, 10))
+      yield* TestClock.adjust(1_000)
+      assert.deepStrictEqual(yield* Fiber.join(claiming), [workspace(elsewhere)])
+      yield* TestClock.adjust(10_000)
+      assert.deepStrictEqual(yield* claimed(plain, 20), [workspace(there)])
+    })
   )
 
-  it.effect("gets its jobs done although each claim on it is slow", () =>
+  it.effect("still has its jobs claimed if each claim on it is slow", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()
@@ -108,7 +106,7 @@ describe("a lost cell", () => {
     })
   )
 
-  it.effect("fails claims only if no cell responds", () =>
+  it.effect("makes claims fail only if no cell responds", () =>
     Effect.gen(function* () {
       const { port, set } = losable(yield* memory)
       const cells: All = [{ name: "only", storage: port }]

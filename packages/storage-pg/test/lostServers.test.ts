@@ -46,7 +46,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
   )
 
   it.effect.each(["following", "switched"] as const)(
-    "continues on the target database when an operator reports the source server lost after it was %s",
+    'continues on the target database when an operator reports the source server lost after the step "%s"',
     (last) =>
       Effect.gen(function* () {
         const movable = yield* movableCell
@@ -69,7 +69,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
   )
 
   it.effect.each(["begun", "arriving", "published"] as const)(
-    "cannot continue on the target database if the source server is lost after it was %s, because tables are missing there",
+    'cannot continue on the target database if the source server is lost after the step "%s", because tables are missing there',
     (last) =>
       Effect.gen(function* () {
         const movable = yield* movableCell
@@ -98,21 +98,19 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect(
-    "explains what to do if the target server is lost before the cutover, or after the source was cleared",
-    () =>
-      Effect.gen(function* () {
-        const movable = yield* movableCell
-        yield* moveUntil(movable, "following")
-        yield* without(
-          "new",
-          Effect.map(reasonOf(end(movable, "new")), ({ message }) => assert.match(message, /--undo/))
-        )
-        assert.strictEqual(yield* PgCells.move(movable.cells, "home"), "moved")
-        yield* without(
-          "new",
-          Effect.map(reasonOf(end(movable, "new")), ({ message }) => assert.match(message, /backup/))
-        )
-      })
+  it.effect("explains what to do if the target server is lost before the cutover or after the source was cleared", () =>
+    Effect.gen(function* () {
+      const movable = yield* movableCell
+      yield* moveUntil(movable, "following")
+      yield* without(
+        "new",
+        Effect.map(reasonOf(end(movable, "new")), ({ message }) => assert.match(message, /--undo/))
+      )
+      assert.strictEqual(yield* PgCells.move(movable.cells, "home"), "moved")
+      yield* without(
+        "new",
+        Effect.map(reasonOf(end(movable, "new")), ({ message }) => assert.match(message, /backup/))
+      )
+    })
   )
 })

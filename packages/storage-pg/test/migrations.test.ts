@@ -63,7 +63,7 @@ const refusal = (program: Effect.Effect<unknown, PgStorage.DatabaseRefused, Scop
   Effect.flip(Effect.scoped(program))
 
 describe("a migration", () => {
-  it.effect("creates an empty database's schema once, and returns what it did", () =>
+  it.effect("creates an empty database's schema once, and returns the steps that ran", () =>
     Effect.gen(function* () {
       const database = yield* empty
       assert.deepStrictEqual(yield* PgStorage.status(database.options), {
@@ -97,7 +97,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("runs alone if the earlier migrations have run, and together with them on an empty database", () =>
+  it.effect("runs alone if the earlier migrations have already run, and together with them on an empty database", () =>
     Effect.gen(function* () {
       const [older, fresh] = [yield* empty, yield* empty]
       const later = newer({ serves_from: known, statements: ["create table quotewire.note (id text primary key)"] })
@@ -121,7 +121,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("in a dry run changes nothing, and reports whether it would run", () =>
+  it.effect("in a dry run changes nothing, and reports whether the migration would run", () =>
     Effect.gen(function* () {
       const database = yield* empty
       const tried = PgStorage.migrate(database.options, { dry_run: true })
@@ -136,7 +136,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that is pending is in the status, which says whether running hosts stay ready", () =>
+  it.effect("that is pending appears in the status, which says whether running hosts stay ready", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -166,7 +166,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that fails for a different reason is named with the code, but without values", () =>
+  it.effect("that fails for a different reason is reported with the error code, but without values", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -183,7 +183,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that waits for a table lets hosts continue, and runs when the table is free", () =>
+  it.effect("that waits for a table does not block hosts, and runs when the table is free", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -238,7 +238,7 @@ describe("a partly created schema", () => {
       sql: "create table quotewire.migration (id int)",
       says: /"?number"? does not exist/
     }
-  ])("with $what is reported in one sentence by a migration, and stays", ({ sql: made, says }) =>
+  ])("with $what is reported by a migration in one sentence, and is left unchanged", ({ sql: made, says }) =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* sql(database, "create schema quotewire", made)
@@ -266,20 +266,22 @@ describe("a host", () => {
     })
   )
 
-  it.effect("does not start on a newer schema, and stops being ready once the schema has become too new", () =>
-    Effect.gen(function* () {
-      const database = yield* empty
-      yield* PgStorage.migrate(database.options)
-      const running = yield* open(database.options)
-      yield* running.ready
-      const later = newer({ serves_from: known + 1, statements: ["drop function quotewire.release_1"] })
-      assert.deepStrictEqual(yield* migrateTo(database.options, later), ["later"])
-      const error = yield* refusal(open(database.options))
-      assert.strictEqual(error.reason, "newer_schema")
-      assert.include(error.message, `migration ${known + 1}`)
-      assert.deepStrictEqual(yield* PgStorage.migrate(database.options), [])
-      assert.strictEqual((yield* Effect.flip(running.ready))._tag, "StorageUnavailable")
-    })
+  it.effect(
+    "does not start on a schema that is too new, and stops being ready once the schema has become too new",
+    () =>
+      Effect.gen(function* () {
+        const database = yield* empty
+        yield* PgStorage.migrate(database.options)
+        const running = yield* open(database.options)
+        yield* running.ready
+        const later = newer({ serves_from: known + 1, statements: ["drop function quotewire.release_1"] })
+        assert.deepStrictEqual(yield* migrateTo(database.options, later), ["later"])
+        const error = yield* refusal(open(database.options))
+        assert.strictEqual(error.reason, "newer_schema")
+        assert.include(error.message, `migration ${known + 1}`)
+        assert.deepStrictEqual(yield* PgStorage.migrate(database.options), [])
+        assert.strictEqual((yield* Effect.flip(running.ready))._tag, "StorageUnavailable")
+      })
   )
 
   it.effect("keeps serving alongside a newer host if the schema was only extended", () =>
@@ -321,7 +323,7 @@ describe("a host", () => {
   )
 })
 
-describe("starting a host", () => {
+describe("a host that starts", () => {
   const changed = (url: string, change: (url: URL) => void): string => {
     const other = new URL(url)
     change(other)
@@ -329,7 +331,7 @@ describe("starting a host", () => {
   }
   const refused = (url: string) => refusal(open({ url: Redacted.make(url) }))
 
-  it.effect("on an unusable database reports why in one sentence, without the password", () =>
+  it.effect("on an unusable database reports the reason in one sentence, without the password", () =>
     Effect.gen(function* () {
       const { url } = yield* empty
       const cases = [

@@ -143,7 +143,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("releases the cell while a backup locks it or the target lags, and cuts over later", () =>
+  it.effect("stays usable while a backup locks it or the target lags, and cuts over later", () =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const host = yield* openCells(cells)
@@ -176,7 +176,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("can have its move undone until the cutover, and the move leaves nothing behind", () =>
+  it.effect("can have its move undone until the cutover, and the undone move leaves nothing behind", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -198,7 +198,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("need not be the first cell, and does not affect the others", () =>
+  it.effect("can be any cell, and does not affect the others", () =>
     Effect.gen(function* () {
       const { cells, new_url } = yield* movableCell
       const [first] = yield* TwoServers

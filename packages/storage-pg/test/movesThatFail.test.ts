@@ -45,7 +45,7 @@ const loseCopy = Effect.fnUntraced(function* ({ new_url, old_url }: MovableCell)
 })
 
 layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a move that fails", (it) => {
-  it.effect("does not continue after its replication slot was dropped, and can be started again", () =>
+  it.effect("stops if its replication slot was dropped, and can be started again", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -66,7 +66,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("reports immediately if the source server has invalidated its slot, and can be started again", () =>
+  it.effect("reports immediately that the source server has invalidated its slot, and can be started again", () =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const host = yield* openCells(cells)
@@ -152,7 +152,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("writes the source password to no log if the target cannot subscribe", () =>
+  it.effect("does not log the source password if the target cannot subscribe", () =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const [first, second] = yield* TwoServers
@@ -190,7 +190,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
   it.effect.each([
     ["pg_cancel_backend", /canceling statement due to user request/],
     ["pg_terminate_backend", /terminating connection due to administrator command/]
-  ] as const)("writes no password to a log if %s stops it", ([stop, says]) =>
+  ] as const)("logs no password if %s stops it", ([stop, says]) =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const [first, second] = yield* TwoServers
@@ -218,39 +218,43 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect.each(["copying", "following"] as const)("can be undone after the target server was lost while %s", (last) =>
-    Effect.gen(function* () {
-      const { cells, new_url, old_url } = yield* movableCell
-      const [, second] = yield* TwoServers
-      const host = yield* openCells(cells)
-      yield* host.commit(step(1, 1))
-      const onProgress = ({ step }: PgCells.MoveProgress) =>
-        Effect.gen(function* () {
-          if (step === "published" && last === "copying") yield* sql(new_url, ...holdUpCopy)
-          if (step !== last) return
-          // All tables but one are copied.
-          const left = "select srsubstate as state from pg_subscription_rel where srsubstate <> 'r'"
-          const isHeldUp = Effect.map(sql(new_url, left), (found) => assert.deepStrictEqual(found, [{ state: "d" }]))
-          if (last === "copying") yield* eventually(isHeldUp)
-          yield* Effect.promise(() => second.stop("immediate"))
+  it.effect.each(["copying", "following"] as const)(
+    'can be undone after the target server was lost in the step "%s"',
+    (last) =>
+      Effect.gen(function* () {
+        const { cells, new_url, old_url } = yield* movableCell
+        const [, second] = yield* TwoServers
+        const host = yield* openCells(cells)
+        yield* host.commit(step(1, 1))
+        const onProgress = ({ step }: PgCells.MoveProgress) =>
+          Effect.gen(function* () {
+            if (step === "published" && last === "copying") yield* sql(new_url, ...holdUpCopy)
+            if (step !== last) return
+            // All tables but one are copied.
+            const left = "select srsubstate as state from pg_subscription_rel where srsubstate <> 'r'"
+            const isHeldUp = Effect.map(sql(new_url, left), (found) => assert.deepStrictEqual(found, [{ state: "d" }]))
+            if (last === "copying") yield* eventually(isHeldUp)
+            yield* Effect.promise(() => second.stop("immediate"))
+          })
+        assert.strictEqual((yield* reasonOf(PgCells.move(cells, "home", { onProgress }))).reason, "unreachable")
+
+        const steps: Array<StepName> = []
+        const undoing = PgCells.undoMove(cells, "home", {
+          onProgress: ({ step }) => Effect.sync(() => steps.push(step))
         })
-      assert.strictEqual((yield* reasonOf(PgCells.move(cells, "home", { onProgress }))).reason, "unreachable")
+        assert.strictEqual(yield* undoing, "undone")
+        assert.deepStrictEqual(steps, ["unreachable"])
+        yield* assertNothingLeft(old_url)
+        yield* host.commit(step(1, 2))
 
-      const steps: Array<StepName> = []
-      const undoing = PgCells.undoMove(cells, "home", { onProgress: ({ step }) => Effect.sync(() => steps.push(step)) })
-      assert.strictEqual(yield* undoing, "undone")
-      assert.deepStrictEqual(steps, ["unreachable"])
-      yield* assertNothingLeft(old_url)
-      yield* host.commit(step(1, 2))
-
-      // What an operator does when the server is back.
-      yield* Effect.promise(() => second.startAgain())
-      const name = yield* subscriptionIn(new_url)
-      const without = ["disable", "set (slot_name = none)"].map((change) => `alter subscription ${name} ${change}`)
-      yield* sql(new_url, ...without, `drop subscription ${name}`, "drop schema eu_1 cascade")
-      assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
-      yield* host.commit(step(1, 3))
-      for (const url of [old_url, new_url]) yield* assertNothingLeft(url)
-    })
+        // What an operator does when the server is back.
+        yield* Effect.promise(() => second.startAgain())
+        const name = yield* subscriptionIn(new_url)
+        const without = ["disable", "set (slot_name = none)"].map((change) => `alter subscription ${name} ${change}`)
+        yield* sql(new_url, ...without, `drop subscription ${name}`, "drop schema eu_1 cascade")
+        assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
+        yield* host.commit(step(1, 3))
+        for (const url of [old_url, new_url]) yield* assertNothingLeft(url)
+      })
   )
 })

@@ -9,28 +9,26 @@ const note = (state: string) =>
   `insert into quotewire.place (state, epoch) values ('${state}', 1) on conflict (only_one) do update set state = excluded.state`
 
 layer(storage)("a storage backend without cells", (it) => {
-  it.effect(
-    "does not open in a database that its schema has left or not yet reached, but opens where the schema has arrived",
-    () =>
-      Effect.gen(function* () {
-        const { options, url } = yield* Database
-        yield* Effect.promise(() => statements(url, ...statementsOf("place_table.sql")))
-        const reasonOf = (program: Effect.Effect<unknown, PgStorage.DatabaseRefused>) =>
-          Effect.match(program, { onFailure: ({ reason }) => reason, onSuccess: () => null })
-        const found = yield* Effect.forEach(["left", "held", "arriving", "leaving", "live"], (state) =>
-          Effect.gen(function* () {
-            yield* Effect.promise(() => statements(url, note(state)))
-            const opened = yield* reasonOf(Effect.scoped(Layer.build(PgStorage.layer(options))))
-            return [state, opened, yield* reasonOf(PgStorage.migrate(options))]
-          })
-        )
-        assert.deepStrictEqual(found, [
-          ["left", "cell", "move"],
-          ["held", "cell", "move"],
-          ["arriving", "cell", "move"],
-          ["leaving", null, "move"],
-          ["live", null, null]
-        ])
-      })
+  it.effect("opens a moved schema only in the database where it has arrived", () =>
+    Effect.gen(function* () {
+      const { options, url } = yield* Database
+      yield* Effect.promise(() => statements(url, ...statementsOf("place_table.sql")))
+      const reasonOf = (program: Effect.Effect<unknown, PgStorage.DatabaseRefused>) =>
+        Effect.match(program, { onFailure: ({ reason }) => reason, onSuccess: () => null })
+      const found = yield* Effect.forEach(["left", "held", "arriving", "leaving", "live"], (state) =>
+        Effect.gen(function* () {
+          yield* Effect.promise(() => statements(url, note(state)))
+          const opened = yield* reasonOf(Effect.scoped(Layer.build(PgStorage.layer(options))))
+          return [state, opened, yield* reasonOf(PgStorage.migrate(options))]
+        })
+      )
+      assert.deepStrictEqual(found, [
+        ["left", "cell", "move"],
+        ["held", "cell", "move"],
+        ["arriving", "cell", "move"],
+        ["leaving", null, "move"],
+        ["live", null, null]
+      ])
+    })
   )
 })

@@ -55,13 +55,13 @@ const event = (place: number): Change.Change =>
 
 const version = pgBouncerVersion ?? "that is installed (skipped: there is none)"
 
-describe.skipIf(pgBouncerVersion === null)(`PgBouncer ${version}`, () => {
+describe.skipIf(pgBouncerVersion === null)(`a storage backend behind PgBouncer ${version}`, () => {
   for (const mode of ["session", "transaction"] as const) {
-    layer(storageBehind(mode))(`in ${mode} mode satisfies the storage contract`, (it) => {
+    layer(storageBehind(mode))(`in ${mode} mode`, (it) => {
       for (const { name, run } of StorageContract.cases) it.effect(name, () => onEmpty(run))
     })
 
-    it.effect(`in ${mode} mode lets hosts wake each other`, () =>
+    it.effect(`in ${mode} mode lets hosts send each other hints`, () =>
       Effect.gen(function* () {
         const options = yield* behind(yield* scopedDatabase, mode)
         const [one, other] = [yield* open(options), yield* open(options)]
@@ -74,7 +74,7 @@ describe.skipIf(pgBouncerVersion === null)(`PgBouncer ${version}`, () => {
       })
     )
 
-    it.effect(`in ${mode} mode never cancels a write, and limits overdue writes`, () =>
+    it.effect(`in ${mode} mode never cancels a write, and limits the number of overdue writes`, () =>
       Effect.gen(function* () {
         const database = yield* scopedDatabase
         const options = yield* behind(database, mode)
@@ -106,7 +106,7 @@ describe.skipIf(pgBouncerVersion === null)(`PgBouncer ${version}`, () => {
     )
   }
 
-  it.effect("is used through TLS", () =>
+  it.effect("can connect over TLS", () =>
     Effect.gen(function* () {
       const database = yield* scopedDatabase
       yield* withTimeLimit(database)
@@ -127,7 +127,7 @@ describe.skipIf(pgBouncerVersion === null)(`PgBouncer ${version}`, () => {
     })
   )
 
-  it.effect("causes an error of one sentence that says what to do", () =>
+  it.effect("fails with a one-sentence error that says what to do if it is misconfigured", () =>
     Effect.gen(function* () {
       const database = yield* scopedDatabase
       const other = yield* scopedDatabase

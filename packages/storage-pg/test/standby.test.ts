@@ -34,7 +34,7 @@ const feeds = (storage: Port) => Effect.forEach(places, (place) => feedOf(storag
 
 describe("a host whose synchronous standby stalls", () => {
   it.effect(
-    "returns no data that is lost when the standby is promoted",
+    "returns no data that would be lost if the standby were promoted",
     () =>
       inRealTime(
         Effect.gen(function* () {
@@ -64,7 +64,7 @@ describe("a host whose synchronous standby stalls", () => {
   )
 
   it.effect(
-    "keeps at most one waiting write per connection, still reads, and writes again when the standby is back",
+    "keeps at most one waiting write per connection, can still read, and writes again when the standby is back",
     () =>
       inRealTime(
         Effect.gen(function* () {
@@ -93,7 +93,7 @@ describe("a host whose synchronous standby stalls", () => {
 
 describe("a migration that is stopped while its commit waits for the standby", () => {
   it.effect(
-    "is not visible before the standby has it",
+    "is not visible before the standby has received the commit",
     () =>
       inRealTime(
         Effect.gen(function* () {

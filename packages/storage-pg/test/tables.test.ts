@@ -103,7 +103,7 @@ layer(storage)("an empty table of records", (it) => {
     ["record_age", `select ${where} and created_at < $3::bigint order by created_at, id limit 100`]
   ] as const
 
-  it.effect("is read by its key, and by age for an erasure", () =>
+  it.effect("is read by an index on its key, or by an index on age for an erasure", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const plans = yield* Effect.forEach(queries, ([, query]) =>
@@ -142,7 +142,7 @@ layer(storage)("empty tables", (it) => {
     ]
   ] as const
 
-  it.effect("are searched by both subjects of their rows", () =>
+  it.effect("are searched by an index on either of their rows' subjects", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       for (const [indexes, sql, types, values] of queries) {
@@ -172,7 +172,7 @@ layer(storage)("filled tables", (it) => {
     "analyze quotewire.workspace, quotewire.job, quotewire.lane"
   ]
 
-  it.effect("are read by index to count due jobs, and not beyond the limit", () =>
+  it.effect("are read by an index to count due jobs, and only up to the limit", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const plan = yield* Effect.promise(() =>

@@ -113,7 +113,7 @@ const cases = (files: string) => {
 }
 
 describe("a connection to PostgreSQL", () => {
-  it.live("is encrypted as the address says, and refused in one sentence if that is impossible", () =>
+  it.live("is encrypted as the address requires, or fails with one sentence if that is impossible", () =>
     Effect.gen(function* () {
       const files = yield* folder
       const server = yield* encryptedServer
@@ -125,7 +125,7 @@ describe("a connection to PostgreSQL", () => {
     })
   )
 
-  it.live("accepts certificates as text", () =>
+  it.live("can use certificates given as text", () =>
     Effect.gen(function* () {
       const server = yield* encryptedServer
       const { client, server: authority } = certificates

@@ -58,7 +58,7 @@ const silent = defineCarrier({
 
 describe("the test kit's clock", () => {
   for (const step of ["1 second", "7 seconds", "1 hour"] as const) {
-    it(`gives own carriers the real time that they need, in steps of ${step}`, async () => {
+    it(`gives your own carriers the real time that they need, in steps of ${step}`, async () => {
       let world: Sandbox | undefined
       const callBack = (ref: string) => {
         void world?.quotewire.carrierCallback("naic:10003", { headers: {}, body: new TextEncoder().encode(ref) })

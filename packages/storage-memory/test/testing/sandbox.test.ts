@@ -50,7 +50,7 @@ describe("a sandbox's clock", () => {
     assert.deepStrictEqual(await world.now(), now)
   })
 
-  it("moves with advance, after which all due work has happened", async () => {
+  it("moves with `advance`, which returns when all due work has happened", async () => {
     await using world = await sandbox({ now: new Date("2026-09-26T12:00:00Z") })
     const inbox = await world.inbox()
     const { id } = await start(world, { scenario: "price_update" })
@@ -83,7 +83,7 @@ describe("a sandbox's clock", () => {
     assert.strictEqual(quote_request.status, "in_progress")
   })
 
-  it("moves while code reads events", async () => {
+  it("moves while code waits for events", async () => {
     await using world = await sandbox({ now: new Date("2026-09-26T12:00:00Z") })
     const lastEvent = async () => {
       await start(world)
@@ -93,7 +93,7 @@ describe("a sandbox's clock", () => {
     assert.isBelow((await world.now()).getTime(), new Date("2026-09-26T12:02:00Z").getTime())
   })
 
-  it("rejects a wait that only the clock can end, and explains what to do", async () => {
+  it("makes a wait that only the clock could end fail, and explains what to do", async () => {
     await using world = await sandbox()
     const { id } = await start(world)
     const another = world.quotewire.client(world.keys.server)
@@ -106,7 +106,7 @@ describe("a sandbox's clock", () => {
     }
   })
 
-  it("ignores waits whose own signal is aborted", async () => {
+  it("ignores a wait whose own signal is aborted", async () => {
     await using world = await sandbox()
     const { id } = await start(world)
     const outcome = await world.client
@@ -121,7 +121,7 @@ describe("a sandbox's clock", () => {
     assert.deepStrictEqual(await world.now(), new Date("2028-12-04T12:00:00Z"))
   })
 
-  it("rejects durations that are not whole seconds or exceed a hundred years, by name", async () => {
+  it("rejects a duration that is not in whole seconds or exceeds a hundred years, and names it", async () => {
     await using world = await sandbox()
     const messageOf = (outcome: Promise<unknown>) =>
       outcome.then(
@@ -146,21 +146,21 @@ describe("a sandbox's clock", () => {
     )
   })
 
-  it("reports code that does not finish", async () => {
+  it("reports an error if the code does not finish", async () => {
     await using world = await sandbox()
     const endless = new Promise<never>(() => {})
     const outcome = await world.advanceUntil(endless, { step: "1 hour", at_most: "3 hours" }).catch((error) => error)
     assert.include(String(outcome), "3h")
   })
 
-  it("rejects a function, and asks for a promise", async () => {
+  it("rejects a function where it needs a promise, and says so", async () => {
     await using world = await sandbox()
     const work: Promise<number> = JSON.parse("{}")
     const outcome = await world.advanceUntil(work).catch((error) => error)
     assert.include(String(outcome), "call your async function, and pass the promise that it returns")
   })
 
-  it("starts only at a valid date", async () => {
+  it("can start only at a valid date", async () => {
     for (const now of [new Date(Number.NaN), new Date(-1), new Date(8.64e15), JSON.parse('"2026-09-26"')]) {
       const outcome = await sandbox({ now }).catch((error) => error)
       assert.match(String(outcome), /^RangeError: now must be a Date in the years 1970 to 2999/)
@@ -175,7 +175,7 @@ describe("a sandbox's clock", () => {
 })
 
 describe("a sandbox", () => {
-  it("belongs to one test", async () => {
+  it("is used by one test only", async () => {
     await using first = await sandbox()
     await using second = await sandbox()
     const { id } = await start(first)
@@ -242,7 +242,7 @@ describe("a sandbox", () => {
     )
   })
 
-  it("writes its log where you choose", async () => {
+  it("writes its log to the logger that you choose", async () => {
     const warnings: Array<string> = []
     const ignore = () => {}
     const logger = {
@@ -277,7 +277,7 @@ describe("a sandbox", () => {
     assert.isEmpty(world.missing_from_cassettes())
   })
 
-  it("reports requests that a cassette could not answer", async () => {
+  it("reports requests that are not in the cassette", async () => {
     await using world = await sandbox({
       carriers: [acme],
       fictional_carriers: false,
@@ -315,7 +315,7 @@ describe("a sandbox", () => {
 })
 
 describe("a webhook inbox", () => {
-  it("responds by its script, and separates retries from events", async () => {
+  it("responds as its script says, and separates retries from events", async () => {
     await using world = await sandbox()
     const inbox = await world.inbox("billing", {
       event_types: ["quote_request.completed"],
@@ -334,7 +334,7 @@ describe("a webhook inbox", () => {
     )
   })
 
-  it("can be awaited, and its signal ends the wait", async () => {
+  it("can be awaited, and an abort signal ends the wait", async () => {
     await using world = await sandbox()
     const inbox = await world.inbox()
     const arrived = inbox.until((webhooks) => webhooks.length > 0)

@@ -56,7 +56,7 @@ const namesIn = (folder: string) =>
   )
 
 layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ data })", (it) => {
-  it.effect("keeps its data when it is opened again, and no other user can read it", () =>
+  it.effect("keeps its data when it is opened again, and no other operating-system user can read the data", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       assert.deepStrictEqual(yield* namesIn(folder), ["Acme"])
@@ -84,7 +84,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
     })
   )
 
-  it.effect("reports a schema that a newer program created", () =>
+  it.effect("reports that a newer program created the schema", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       const add = "insert into quotewire.migration (number, name, serves_from) values (99, 'later', 99)"
@@ -112,7 +112,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
     })
   )
 
-  it.effect("refuses a path that is a file, or leads through a file", () =>
+  it.effect("refuses a path that is a file or leads through a file", () =>
     Effect.gen(function* () {
       const path = yield* temporaryFolder
       writeFileSync(path, "")

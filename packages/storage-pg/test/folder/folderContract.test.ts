@@ -26,10 +26,10 @@ const emptied = Effect.gen(function* () {
   yield* database.write(`truncate ${row?.names}`, [])
 })
 
-layer(storage, { timeout: 120_000 })("the storage contract, in a folder", (it) => {
+layer(storage, { timeout: 120_000 })("a PostgreSQL storage in a folder", (it) => {
   for (const { name, run } of StorageContract.cases) it.effect(name, () => Effect.andThen(emptied, run))
 })
 
-layer(storage, { timeout: 120_000 })("a change that violates an invariant, in a folder", (it) => {
+layer(storage, { timeout: 120_000 })("a change that violates an invariant of a database in a folder", (it) => {
   it.effect("is a defect that names the table and the constraint", () => namesItsConstraint)
 })

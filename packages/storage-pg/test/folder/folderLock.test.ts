@@ -65,7 +65,7 @@ describe("a folder's lock", () => {
   )
 
   it.live(
-    "is taken over by only one process after its owner was killed, however many try",
+    "is taken over by only one process after its owner was killed, however many processes try",
     () =>
       Effect.gen(function* () {
         const folder = yield* emptyFolder

@@ -6,7 +6,7 @@ import { type Case, rule } from "./storageRule.ts"
 /** Cases for claims: what a claim finds, in which order, and when to claim again. */
 export const dueWork: ReadonlyArray<Case> = [
   rule(
-    "claims a job when it is due, and not earlier",
+    "claims a job when the job is due, and not earlier",
     Effect.fnUntraced(function* (storage) {
       expectSame("a claim without jobs", yield* storage.claim(Sample.claimAt(10)), {
         jobs: [],
@@ -128,7 +128,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "moves a workspace's waiting jobs with its clock, and leaves other workspaces alone",
+    "moves a workspace's waiting jobs with the workspace's clock, and leaves other workspaces unchanged",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.job(5_000), Sample.timer(6_000)] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [Sample.job(5_000)] }))
@@ -144,7 +144,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "expires leases in real time, and moves a released job with the clock",
+    "expires leases in real time, and moves a released job with the workspace's clock",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.job(10), Sample.job(20)] }))
       const { jobs } = yield* storage.claim(Sample.claimAt(20))

@@ -148,7 +148,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erases a quote request's children with it, and nothing else",
+    "erases a quote request together with its children, and nothing else",
     Effect.fnUntraced(function* (storage) {
       const belongs = (place: number) => Sample.request(place, { parent: Sample.requestId(place), created_at: 9_000 })
       const writes = [1, 2].flatMap((place) => [
@@ -234,7 +234,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erases older versions of a parent's records, and keeps counting versions afterwards",
+    "erases older versions of a parent's records, and continues their version numbers afterwards",
     Effect.fnUntraced(function* (storage) {
       const versionsOf = (place: number) =>
         Effect.map(
@@ -285,7 +285,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "lets a reader continue after an erasure, and reports how far events were erased",
+    "lets a reader of the feed continue after an erasure, and reports how far events were erased",
     Effect.fnUntraced(function* (storage) {
       const count = 1_000
       yield* storage.commit(

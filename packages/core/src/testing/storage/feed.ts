@@ -36,7 +36,7 @@ const follow = Effect.fnUntraced(function* (storage: StorageService, limit: numb
 /** Cases for the order of the feed. */
 export const feed: ReadonlyArray<Case> = [
   rule(
-    "numbers events from 1 in commit order, and returns them as written",
+    "numbers events from 1 in the order of their commits, and returns them as written",
     Effect.fnUntraced(function* (storage) {
       const [first, second, third] = [Sample.event(3), Sample.event(1), Sample.event(2, 1_800_000_000_123)]
       yield* storage.commit(Sample.change({ events: [first, second] }))
@@ -53,7 +53,7 @@ export const feed: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "starts a feed page after a given number, and ends it at the limit",
+    "starts a feed page after a given event number, and ends the page at the limit",
     Effect.fnUntraced(function* (storage) {
       const read = (after: number, limit: number) =>
         Effect.map(storage.feed(Sample.feedOf({ after, limit })), ({ events }) => numbers(events))
@@ -81,7 +81,7 @@ export const feed: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "finds events by either of their subjects, and reports how far it has searched",
+    "finds events by either of their subjects, and reports how far the search went",
     Effect.fnUntraced(function* (storage) {
       const read = (parts: Partial<FeedQuery>) =>
         Effect.map(storage.feed(Sample.feedOf(parts)), ({ events, reached }) => [reached, ...numbers(events)])
@@ -128,7 +128,7 @@ export const feed: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "leaves no gap after a refused change",
+    "leaves no gap in the event numbers after a refused change",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ events: [Sample.event(1)] }))
       const conflict = Sample.change({ writes: [Sample.request(1, { version: 2 })], events: [Sample.event(2)] })
@@ -146,7 +146,7 @@ export const feed: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "never lets a reader pass a number that is committed later, with many concurrent writers",
+    "never lets a reader skip an event that is committed later, even with many concurrent writers",
     Effect.fnUntraced(function* (storage) {
       const readers = Effect.forEach([1, 3, 100], (limit) => follow(storage, limit), { concurrency: "unbounded" })
       const all = Effect.forEach(Sample.range(1, writers), (writer) => write(storage, writer), {

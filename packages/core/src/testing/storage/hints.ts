@@ -76,7 +76,7 @@ export const hints: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "serves several watchers, each until its scope closes",
+    "sends hints to several watchers, to each until its scope closes",
     Effect.fnUntraced(function* (storage) {
       const scope = yield* Scope.make()
       const first = yield* listen(storage).pipe(Effect.provideService(Scope.Scope, scope))

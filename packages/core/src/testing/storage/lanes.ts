@@ -129,7 +129,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "frees a lane's room when a lease expires, and returns its job before later jobs",
+    "makes room in a lane when a lease expires, and returns the expired job before later jobs",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((due) => inLane(due)) }))
       const [first] = yield* claimed(storage, 100, 1)
@@ -147,7 +147,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "does not free a lane's room twice when a job is finished after its lease has expired",
+    "does not make room in a lane twice when a job is finished after its lease has expired",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((due) => inLane(due, "narrow", 1)) }))
       const [late] = yield* claimed(storage, 100)
@@ -158,7 +158,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "frees a lane's room when a job is released",
+    "makes room in a lane when a job is released",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((due) => inLane(due)) }))
       const jobs = yield* claimed(storage, 100)
@@ -234,7 +234,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "leaves no job of a refused change in its lanes, even if other changes are stored concurrently",
+    "leaves no jobs of a refused change in any lane, even if other changes are stored concurrently",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: [Sample.request(1)] }))
       const commits = Sample.range(1, 3).map((place) =>
@@ -288,7 +288,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erases the jobs in a workspace's lanes with it, and frees the room of leased jobs",
+    "erases the jobs in a workspace's lanes with the workspace, and makes room in lanes with leased jobs",
     Effect.fnUntraced(function* (storage) {
       const jobs = [10, 20, 30].map((due) => inLane(due, "narrow", 1))
       yield* storage.commit(Sample.change({ jobs: [...jobs, urgent(10)] }))
@@ -308,7 +308,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "keeps a lane's limit with many concurrent claims and finishes",
+    "keeps to a lane's limit during many concurrent claims and finishes",
     Effect.fnUntraced(function* (storage) {
       const count = 60
       const limit = 3

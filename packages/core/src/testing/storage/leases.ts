@@ -37,7 +37,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "gives a job to no other claimer until its lease expires, and then with the next lease",
+    "gives a leased job to another claimer only after the lease expires, and then with the next lease",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       expectSame("a claim before the lease expires", (yield* storage.claim(Sample.claimAt(1_009))).jobs, [])
@@ -99,7 +99,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "accepts one of many concurrent attempts to finish a job",
+    "accepts only one of many concurrent attempts to finish a job",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       const once = finish(storage, job).pipe(
@@ -139,7 +139,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "refuses a whole change because of one lost lease, names it, and keeps the other leases",
+    "refuses a whole change because of one lost lease, names that lease, and keeps the other leases",
     Effect.fnUntraced(function* (storage) {
       const lost = yield* claimOne(storage)
       const again = yield* claimAgain(storage, 1_010)
@@ -158,7 +158,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "reports a lost lease before a version conflict",
+    "reports a lost lease rather than a version conflict",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       yield* finish(storage, job)

@@ -59,7 +59,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "makes a new earlier job wait while a later job is leased, and claims it next",
+    "makes a new earlier job wait while a later job is leased, and claims the new job next",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(50, "b"), Sample.timer(60, "c")] }))
       const [job] = (yield* storage.claim(Sample.claimAt(100))).jobs
@@ -76,7 +76,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "claims an ordered job again before later ones, after its lease has expired or was released",
+    "claims an ordered job again before later jobs after its lease has expired or was released",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10, "a"), Sample.timer(20, "b")] }))
       expectSame("first", yield* payloads(storage, 100), ["a"])
@@ -97,7 +97,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "lets ordered jobs block neither other jobs nor other workspaces",
+    "does not let ordered jobs block other jobs or other workspaces",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10, "a"), Sample.timer(20, "b")] }))
       yield* payloads(storage, 100)
@@ -130,7 +130,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "claims a workspace's ordered jobs ahead of its clock, in order, and the next jobs once these are done",
+    "claims a workspace's ordered jobs ahead of its clock, in order, and the next jobs once the claimed jobs are done",
     Effect.fnUntraced(function* (storage) {
       const jobs = [30, 10, 20, 20, 600].map((due, place) => Sample.timer(due, `${due} ${place}`))
       yield* storage.commit(Sample.change({ jobs: [...jobs, Sample.job(15)] }))
@@ -197,7 +197,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "keeps ordered jobs in order with many concurrent claims and finishes",
+    "keeps ordered jobs in order during many concurrent claims and finishes",
     Effect.fnUntraced(function* (storage) {
       const moments = Sample.range(1, 20)
       yield* storage.commit(Sample.change({ jobs: moments.map((due) => Sample.timer(due)).reverse() }))

@@ -51,7 +51,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "continues a list after a record that was written or erased in the meantime",
+    "continues a list even after a record that was rewritten or erased in the meantime",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: [1, 2, 4, 5].map((place) => Sample.request(place)) }))
       expectSame("after a missing record", yield* ids(storage, { after: Sample.requestId(3) }), requests(4, 5))
@@ -61,7 +61,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "filters by the latest version's status and line",
+    "filters records by the latest version's status and line",
     Effect.fnUntraced(function* (storage) {
       const writes = [
         Sample.request(1),
@@ -78,7 +78,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "filters by the latest version's labels, all of which must match",
+    "filters records by the latest version's labels, all of which must match",
     Effect.fnUntraced(function* (storage) {
       const writes = [
         Sample.request(1, { labels: ["status:200", "operation:a"] }),
@@ -98,7 +98,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "filters by time from an inclusive start to an exclusive end",
+    "filters records by time from an inclusive start to an exclusive end",
     Effect.fnUntraced(function* (storage) {
       const writes = [10, 20, 30, 40].map((moment, index) =>
         Sample.request(index + 1, { created_at: moment, updated_at: 100 - moment })
@@ -198,7 +198,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "ends a page early after a bounded scan, and returns a next page",
+    "ends a page early after scanning a limited number of records, and returns a next page",
     Effect.fnUntraced(function* (storage) {
       const count = pageScanRecords + 500
       for (let first = 1; first <= count; first += 500) {

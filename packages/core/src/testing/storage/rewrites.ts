@@ -24,7 +24,7 @@ const bodyOf = (storage: StorageService, place: number, version: number) =>
 /** Cases for replacing bodies in place. */
 export const rewrites: ReadonlyArray<Case> = [
   rule(
-    "replaces the bodies of the latest and of older versions, and nothing else",
+    "replaces the bodies of the latest and older versions, and nothing else",
     Effect.fnUntraced(function* (storage) {
       for (const version of [1, 2, 3]) yield* write(storage, 1, version)
       yield* write(storage, 2, 1)
@@ -51,7 +51,7 @@ export const rewrites: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "leaves a body unchanged if it differs from the body that was read, and creates no version, event or workspace",
+    "replaces a body only if it still equals the body that was read, and creates no version, event or workspace",
     Effect.fnUntraced(function* (storage) {
       for (const version of [1, 2]) yield* write(storage, 1, version)
       const sent = [
@@ -76,7 +76,7 @@ export const rewrites: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "replaces bodies concurrently with changes to the same records, and restores no erased data",
+    "replaces bodies concurrently with changes to the same records, without restoring erased data",
     Effect.fnUntraced(function* (storage) {
       const places = Sample.range(1, 20)
       for (const place of places) yield* write(storage, place, 1)

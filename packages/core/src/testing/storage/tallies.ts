@@ -44,7 +44,7 @@ export const tallies: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "forgets a count when its window has ended, and keeps it through a reset",
+    "keeps a count through a reset, and drops it when its window has ended",
     Effect.fnUntraced(function* (storage) {
       yield* storage.addCounts(0, [tally({ added: 3 }), tally({ added: 5, name: "days", window_ms: 10 * minute })])
       yield* storage.erase({ what: "workspace", workspace_id: Sample.home })

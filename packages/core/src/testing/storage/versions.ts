@@ -41,7 +41,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "stores fields whose values a record computes on access",
+    "stores fields that a record computes on access",
     Effect.fnUntraced(function* (storage) {
       const full = Sample.request(1)
       const made: Change.StoredRecord = Object.create(full)
@@ -79,7 +79,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "writes nothing from a refused change",
+    "writes nothing of a refused change",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: [Sample.request(1)], jobs: [Sample.job(10)] }))
       const { jobs } = yield* storage.claim(Sample.claimAt(10))
@@ -142,7 +142,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "compares expected records by workspace and kind",
+    "distinguishes expected records by workspace and kind",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, writes: [Sample.request(1)] }))
       yield* storage.commit(Sample.change({ writes: [Sample.quote(1, 1, { id: Sample.requestId(1) })] }))
@@ -151,7 +151,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "accepts a change that writes the record whose version it expects",
+    "accepts a change that expects a record's version and writes the same record",
     Effect.fnUntraced(function* (storage) {
       const step = (from: number) =>
         storage.commit(Sample.change({ expects: [seen(1, from)], writes: [Sample.request(1, { version: from + 1 })] }))
@@ -162,7 +162,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "reports a lost lease before an expected record, and an expected record before a write, each in order",
+    "reports a lost lease before a failed expectation, and a failed expectation before a failed write, each in order",
     Effect.fnUntraced(function* (storage) {
       const lease = { workspace_id: Sample.home, number: 1, lease: 1 }
       const change = Sample.change({
@@ -207,7 +207,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "stores only one of two concurrent changes that each expect what the other writes",
+    "stores only one of two concurrent changes that each expect a record that the other writes",
     Effect.fnUntraced(function* (storage) {
       const crossed = (from: number, to: number) =>
         storage.commit(Sample.change({ expects: [seen(from, 0)], writes: [Sample.request(to)] })).pipe(
@@ -222,7 +222,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "orders a change's event before the events of a change that writes its expected record",
+    "orders a change's events before the events of a change that overwrites its expected record",
     Effect.fnUntraced(function* (storage) {
       for (const version of Sample.range(0, 9)) {
         const change = { writes: [Sample.request(1, { version: version + 1 })], events: [Sample.event(1, 1)] }
@@ -238,7 +238,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "refuses a change after its expected record was written, however close in time",
+    "refuses a change after its expected record was overwritten, however close in time",
     Effect.fnUntraced(function* (storage) {
       // A change that expects a version must be refused if the next version was written before it commits.
       for (const version of Sample.range(0, 9)) {
