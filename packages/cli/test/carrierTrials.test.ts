@@ -63,7 +63,7 @@ const broken = Effect.map(
 
 const acme = ["--carrier", "naic:12345", "--facts", facts]
 
-describe("carriers test", () => {
+describe("quotewire carriers test", () => {
   it.live("reports each case of a rate plan", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* run(["carriers", "test", plan])
@@ -207,7 +207,7 @@ describe("carriers test", () => {
   )
 })
 
-describe("carriers ask", () => {
+describe("quotewire carriers ask", () => {
   it.live("shows the price and the exchange, redacted", () =>
     Effect.gen(function* () {
       const { url } = yield* server
@@ -252,7 +252,7 @@ describe("carriers ask", () => {
     })
   )
 
-  it.live("needs the carrier's id if the file has several carriers, and says so in its help", () =>
+  it.live("requires the carrier's id if the file has several carriers, and says so in its help", () =>
     Effect.gen(function* () {
       const { code, stderr } = yield* run(["carriers", "ask", module])
       assert.strictEqual(code, 2)

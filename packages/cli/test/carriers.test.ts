@@ -23,7 +23,7 @@ const file = (name: string, text: string): string => {
 
 const faulty = file("faulty.json", JSON.stringify({ ...example, minimum_cents: 0, rounding: "up" }))
 
-describe("carriers check", () => {
+describe("quotewire carriers check", () => {
   it.live("reports what it checked if a rate plan has no faults", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* run(["carriers", "check", valid])

@@ -100,7 +100,7 @@ describe("the cells file", () => {
     })
   )
 
-  it.effect("replaces --database-url: exactly one of the two is required", () =>
+  it.effect("replaces --database-url, and exactly one of the two is required", () =>
     Effect.gen(function* () {
       const env = yield* fileOf(JSON.stringify([{ name: "a", url: secret }]))
       const both = yield* runInProcess(["migrate"], { ...env, QUOTEWIRE_DATABASE_URL: secret })
@@ -147,7 +147,7 @@ describe("--work-cells", () => {
 })
 
 describe("--database-pooler-url", () => {
-  it.effect("is refused with --cells, and if it is not a database URL", () =>
+  it.effect("is refused together with --cells, or if it is not a database URL", () =>
     Effect.gen(function* () {
       const env = yield* fileOf(JSON.stringify([{ name: "a", url: secret }]))
       const args = ["serve", "--port", "0", "--database-pooler-url"]

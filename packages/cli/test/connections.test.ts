@@ -184,7 +184,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("needs the database's seal keys, and says so in one sentence", () =>
+  it.live("requires the database's seal keys, and says so in one sentence", () =>
     Effect.gen(function* () {
       const { connections, organization, place } = yield* world
       done(yield* connections("set", place, `producer_code=1\napi_key=${secret}`))

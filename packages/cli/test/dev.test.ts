@@ -212,7 +212,7 @@ describe("quotewire", () => {
     { args: ["dev", "--proxy-header", "secret"], names: "--proxy-header" },
     { args: ["dev", "--prot", "1"], names: "no such flag; the closest is --port" },
     { args: ["serf"], names: "no such command" }
-  ])("exits with code 2 and one sentence for $args", ({ args, names }) =>
+  ])("exits with code 2 and a one-sentence error for $args", ({ args, names }) =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* run(args)
       assert.strictEqual(code, 2)
@@ -261,7 +261,7 @@ describe("quotewire", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("omits the request log and feedback if a flag or variable says so", () =>
+  it.live("turns off the request log and feedback with a flag or a variable", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json", "--no-request-log"], { QUOTEWIRE_FEEDBACK: "false" })
       const { base_url, keys } = JSON.parse(started.output())

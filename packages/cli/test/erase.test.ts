@@ -56,7 +56,7 @@ const report = ({ err, how, out }: Ran): ErasureReport & { readonly dry_run: boo
 }
 
 describe("quotewire erase", () => {
-  it.live("needs the requester's name for an erasure, but not for a dry run", () =>
+  it.live("requires the requester's name for an erasure, but not for a dry run", () =>
     Effect.gen(function* () {
       const { env, quotewire, start } = yield* world
       const id = yield* start(receipt)

@@ -117,7 +117,7 @@ describe("a command with an operator's token", () => {
     })
   )
 
-  it.live("shows a request's timeline, and what the carrier answered only with the facts scope", () =>
+  it.live("shows a request's timeline, and shows the carrier's answer only with the facts scope", () =>
     Effect.gen(function* () {
       const { env, id, run, tokenWith } = yield* withRequest
       const shown = yield* run(["requests", "show", id])
@@ -144,7 +144,7 @@ describe("a command with an operator's token", () => {
     })
   )
 
-  it.live("erases a request's data, after a dry run that says how much", () =>
+  it.live("erases a request's data, after a dry run that says what would be erased", () =>
     Effect.gen(function* () {
       const { id, json } = yield* withRequest
       assert.strictEqual((yield* json("erase", id, "--dry-run")).to_erase, 1)

@@ -104,7 +104,7 @@ describe("a profile", () => {
     })
   )
 
-  it.live("yields to an explicit key, and never sends its own key to another host", () =>
+  it.live("is overridden by an explicit key, and never sends its own key to another host", () =>
     Effect.gen(function* () {
       const { address, env, keys } = yield* fresh
       const seen: Array<string> = []

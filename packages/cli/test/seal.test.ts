@@ -175,7 +175,7 @@ describe("quotewire seal", () => {
     })
   )
 
-  it.live("gives up a lost seal key, so that hosts start without it", () =>
+  it.live("discards a lost seal key, so that hosts can start without that key", () =>
     Effect.gen(function* () {
       const { id, key, seal, url } = yield* world
       yield* startOn(url, new_key, old_key)

@@ -90,7 +90,7 @@ describe("quotewire serve", () => {
   )
 
   it.live.each(["serve", "work"])(
-    "%s refuses seal keys that do not match the database, and names the setting",
+    "refuses seal keys that do not match the database, and names the setting (quotewire %s)",
     (command) =>
       Effect.gen(function* () {
         const { env } = yield* database(freshDatabase)
@@ -138,23 +138,21 @@ describe("quotewire serve", () => {
     })
   )
 
-  it.live(
-    "keeps everything across a restart, with sealed facts and nothing readable about a person in the database",
-    () =>
-      Effect.gen(function* () {
-        const { env, url } = yield* database(freshDatabase)
-        const { key } = yield* organization(env)
-        const first = yield* serving(env)
-        const started = yield* startRequest(first.base_url, key, "kept")
-        yield* Effect.promise(() => stopped(first.child))
-        const second = yield* serving(env)
-        yield* call(second.base_url, key, "/v1/sandbox/time", { seconds: 3_600 })
-        const read = yield* call(second.base_url, key, `/v1/quote-requests/${started.body.id}`)
-        assert.strictEqual(read.body.quote_request.status, "completed")
-        const bodies = yield* Effect.promise(() => statements(url, "select body from quotewire.record"))
-        assert.isAbove(bodies.length, 3)
-        for (const secret of ["10001", "receipt-0001", key]) assert.notInclude(JSON.stringify(bodies), secret)
-      })
+  it.live("keeps all data across a restart, and has no readable facts about a person in the database", () =>
+    Effect.gen(function* () {
+      const { env, url } = yield* database(freshDatabase)
+      const { key } = yield* organization(env)
+      const first = yield* serving(env)
+      const started = yield* startRequest(first.base_url, key, "kept")
+      yield* Effect.promise(() => stopped(first.child))
+      const second = yield* serving(env)
+      yield* call(second.base_url, key, "/v1/sandbox/time", { seconds: 3_600 })
+      const read = yield* call(second.base_url, key, `/v1/quote-requests/${started.body.id}`)
+      assert.strictEqual(read.body.quote_request.status, "completed")
+      const bodies = yield* Effect.promise(() => statements(url, "select body from quotewire.record"))
+      assert.isAbove(bodies.length, 3)
+      for (const secret of ["10001", "receipt-0001", key]) assert.notInclude(JSON.stringify(bodies), secret)
+    })
   )
 
   it.live.each([
@@ -297,7 +295,7 @@ describe("quotewire organizations", () => {
 })
 
 describe("quotewire migrate", () => {
-  it.live("shows pending migrations and tries them, without changing anything", () =>
+  it.live("shows pending migrations and tries them without changing anything", () =>
     Effect.gen(function* () {
       const { env } = yield* database(emptyDatabase)
       const said = (...flags: ReadonlyArray<string>) =>

@@ -40,7 +40,7 @@ describe("a process", () => {
     )
   })
 
-  it("loads the service and its storage if it serves an agent itself, so this test can detect them", () => {
+  it("loads the service and its storage if it serves an agent itself, so that this test can detect both", () => {
     const loaded = loadedBy("mcp").flatMap((url) => service.exec(url)?.[0] ?? [])
     assert.includeMembers(loaded, ["/storage-memory/", "/core/dist/bundle/index.js", "/jose/", "/undici/"])
   })

@@ -59,7 +59,7 @@ describe("quotewire create", () => {
     })
   )
 
-  it.live("explains what is wrong with flags, and writes nothing", () =>
+  it.live("explains which flags are wrong, and writes nothing", () =>
     Effect.gen(function* () {
       const folder = join(yield* temporaryFolder, "app")
       const errorOf = (...flags: ReadonlyArray<string>) =>
@@ -96,7 +96,7 @@ describe("quotewire create", () => {
     })
   )
 
-  it.live("runs as npm create quotewire", () =>
+  it.live("can be run with npm create quotewire", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const { pathname } = new URL("../../bin/create-quotewire.js", import.meta.url)

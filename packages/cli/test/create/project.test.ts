@@ -84,7 +84,7 @@ describe("a new project", () => {
     }
   })
 
-  it("has no leftover template marks, no secrets, and a README of at most one page", () => {
+  it("has no leftover template markers, no secrets, and a README of at most one page", () => {
     for (const { files, name } of projects) {
       for (const { path, text } of files) {
         assert.notMatch(text, /\{\{|(?:\/\/|#|<!--)\?/, `${name}: ${path}`)
@@ -148,7 +148,7 @@ describe("the dependencies of new projects", () => {
 })
 
 describe("a template", () => {
-  it("is an example from this repository or a file of its own, and contains nothing specific to this repository", () => {
+  it("is either an example from this repository or a separate file, and contains nothing specific to this repository", () => {
     for (const template of templates) {
       const text = templateOf(template)
       assert.notMatch(text, /\$schema": "\.\.|\.\.\/packages\//, template)

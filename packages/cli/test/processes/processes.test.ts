@@ -86,7 +86,7 @@ const connecting = (baseUrl: string, isOver: () => boolean) =>
   })
 
 describe("quotewire serve --processes", () => {
-  it.live("restarts on SIGHUP without failing a request, adds up the counts, and replaces a killed process", () =>
+  it.live("restarts on SIGHUP without failing a request, adds up request counts, and replaces a killed process", () =>
     Effect.gen(function* () {
       const env = yield* database(emptyDatabase)
       const { base_url, child, ended, logged, metric, output } = yield* serving(env, "--migrate")

@@ -53,7 +53,7 @@ describe("quotewire trigger", () => {
     })
   )
 
-  it.live("starts a new request each time, prints it as JSON, and accepts your own facts", () =>
+  it.live("starts a new request each time, prints the request as JSON, and accepts your own facts", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const file = `${yield* temporaryFolder}/facts.json`
@@ -270,7 +270,7 @@ describe("quotewire requests", () => {
     })
   )
 
-  it.live("names the settings that each kind of id needs", () =>
+  it.live("names the settings that each kind of id requires", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const stored = yield* runInProcess(["requests", "show", `qreq_${"0".repeat(26)}`], env)
@@ -290,7 +290,7 @@ describe("quotewire requests", () => {
 describe("a command whose host does not respond", () => {
   const list = ["events", "list"]
 
-  it.live("says so in one sentence that names the setting and never the key", () =>
+  it.live("fails with one sentence that names the setting but never the key", () =>
     Effect.gen(function* () {
       const { address, keys } = yield* host
       const page = yield* server((_, response) => {
@@ -352,7 +352,7 @@ describe("quotewire quotes list and requests list", () => {
     })
   )
 
-  it.live("name a wrong flag, and report the host's refusals", () =>
+  it.live("name an invalid flag, and report the host's refusals", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const wrong = yield* runInProcess(["requests", "list", "--quote-request", "qt_1", "--limit", "0"], env)

@@ -82,7 +82,7 @@ describe("quotewire listen", () => {
     })
   )
 
-  it.live("shows a redirect, and does not follow it", () =>
+  it.live("shows a redirect without following it", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       const { received, url } = yield* receiver(307)
@@ -130,7 +130,7 @@ describe("quotewire listen", () => {
 })
 
 describe("quotewire events resend", () => {
-  it.live("signs a feed event and sends it again, once", () =>
+  it.live("signs a feed event and resends it once", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       yield* startOne
@@ -159,7 +159,7 @@ describe("quotewire events resend", () => {
     })
   )
 
-  it.live("fails if the receiver does not confirm", () =>
+  it.live("fails if the receiver does not confirm the event", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       yield* startOne
