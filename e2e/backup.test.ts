@@ -189,12 +189,13 @@ const keepsItsPromises = Effect.fnUntraced(function* (source: Source) {
 })
 
 describe("a database that was backed up under load", () => {
-  it.live("is restored elsewhere from a base backup and archived WAL with all accepted work, which then finishes", () =>
-    Effect.flatMap(baseBackup, keepsItsPromises)
+  it.live(
+    "can be restored elsewhere from a base backup and archived WAL with all accepted work, which then finishes",
+    () => Effect.flatMap(baseBackup, keepsItsPromises)
   )
 
   it.live.skipIf(!canDump())(
-    "is restored elsewhere from a dump with all accepted work, which then finishes (needs a pg_dump as new as the server)",
+    "can be restored elsewhere from a dump with all accepted work, which then finishes (needs a pg_dump as new as the server)",
     () => Effect.flatMap(dump, keepsItsPromises)
   )
 })

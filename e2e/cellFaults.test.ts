@@ -151,7 +151,7 @@ layer(Layer.provideMerge(host, second), { excludeTestServices: true, timeout: "6
   "when one of two servers with cells",
   (it) => {
     it.effect.each(faults)(
-      "$what, its callers lose nothing, and other callers are not affected",
+      "$what, the callers on that server lose nothing, and other callers are not affected",
       ({ begin, end, isAnswering }) =>
         Effect.gen(function* () {
           const { call } = yield* Host

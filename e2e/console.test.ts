@@ -78,7 +78,7 @@ describe("the console", () => {
     await heading("Sign in").waitFor()
   })
 
-  it("starts a request by scenario, and shows the quotes arriving while the clock moves", async () => {
+  it("starts a request with a scenario, and shows the quotes arriving while the clock moves", async () => {
     await signIn(keys.server)
     await page.getByRole("link", { name: "Try" }).click()
     await page.getByLabel("What should happen").selectOption("some_carriers_silent")
@@ -127,7 +127,7 @@ describe("the console", () => {
     await receiver.close()
   })
 
-  it("resends many deliveries: counts them first, then pauses, resumes and finishes", async () => {
+  it("resends many deliveries after counting them, and can pause and resume until all are sent", async () => {
     const receiver = await failing()
     receiver.answer(204)
     const client = host.quotewire.client(keys.server)
@@ -201,7 +201,7 @@ describe("the console", () => {
     assert.strictEqual(await rows.count(), 65)
   })
 
-  it("links a call to its request and back", async () => {
+  it("links a call to its quote request and back", async () => {
     const { id } = await start("quotes_ready")
     await signIn(keys.server, "/calls")
     await page.getByRole("link", { name: "start_quote_request" }).click()
@@ -212,7 +212,7 @@ describe("the console", () => {
     await heading("Call").waitFor()
   })
 
-  it("lets an operator find any organization's request, see its history and read its exchanges, which is audited", async () => {
+  it("lets an operator find any organization's request, see its history and read its exchanges, and records this in the audit log", async () => {
     const { id } = await start("zero_quotes")
     await host.quotewire.client(keys.server).advance_time({ seconds: 90 }, { idempotency_key: "minute" })
     const token = await operatorToken(["read", "facts"])
@@ -257,7 +257,7 @@ describe("the console", () => {
     await page.getByRole("link", { name: "start_quote_request" }).waitFor()
   })
 
-  it("renders hostile text as text, and follows no address outside the console", async () => {
+  it("renders hostile text as plain text, and opens no address outside the console", async () => {
     await signIn(keys.server, "/requests/%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
     await page.getByRole("alert").waitFor()
     assert.strictEqual(await page.locator("img").count(), 0)
@@ -296,7 +296,7 @@ describe("the console", () => {
     assert.isBelow(sum, 120_000)
   })
 
-  it("fills its sandbox key into the API reference in the same tab, and forgets it on sign-out", async () => {
+  it("fills its sandbox key into the API reference in the same tab, and forgets the key on sign-out", async () => {
     await signIn(keys.server)
     await heading("Requests").waitFor()
     await page.getByRole("link", { name: "API reference" }).click()

@@ -85,9 +85,9 @@ const faults = [
   }
 ]
 
-describe("a host whose database", () => {
+describe("a host, while its database", () => {
   it.live.each(faults)(
-    "$name returns 503 with Retry-After, and recovers without losing anything",
+    "$name, returns 503 with Retry-After, and recovers without losing anything",
     ({ begin, end, reads }) =>
       Effect.gen(function* () {
         const service = yield* served(1)
@@ -144,7 +144,7 @@ describe("a host whose database", () => {
 })
 
 describe("three hundred waiting reads", () => {
-  it.live("hold no database connection, block no other call, and wake together", () =>
+  it.live("hold no database connection, block no other call, and wake up together", () =>
     Effect.gen(function* () {
       const { base_url, key, url } = yield* served(1)
       const call = (path: string, sent?: Sent) => Effect.promise(() => send(`${base_url}${path}`, key, sent))
@@ -205,7 +205,7 @@ const isUnconnected = (error: unknown): boolean =>
   error instanceof Error && "syscall" in error && error.syscall === "connect"
 
 describe("two hosts that start concurrently on an empty database", () => {
-  it.live("both serve, and run each migration once", () =>
+  it.live("both serve calls, and run each migration once", () =>
     Effect.gen(function* () {
       const { hosts, key, url } = yield* served(2)
       const { body } = yield* Effect.promise(() => send(`${hosts[0].base_url}/v1/quote-requests`, key, starting()))

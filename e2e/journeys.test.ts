@@ -40,7 +40,7 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("learns of every missing and every wrong fact before any carrier is asked", () =>
+  it.effect("learns about every missing and every wrong fact before any carrier is asked", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -98,21 +98,23 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("gets the same request for the same key and input, and a conflict for a different input", () =>
-    Effect.gen(function* () {
-      const host = yield* Host
-      const keys = yield* host.newOrganization
-      const starts = yield* Effect.all(
-        Array.from({ length: 20 }, () => start(keys, "same")),
-        { concurrency: "unbounded" }
-      )
-      assert.strictEqual(new Set(starts.map(({ body }) => body.id)).size, 1)
-      const other = yield* start(keys, "same", { line: "pet", application: ExampleApplications.smallest.pet })
-      assert.strictEqual(other.status, 409)
-      assert.strictEqual(other.body.error.retry_action.type, "use_new_request_key")
-      const listed = yield* host.call(keys, "list_quote_requests", {})
-      assert.strictEqual(listed.body.quote_requests.length, 1)
-    })
+  it.effect(
+    "gets the same request for the same key and input, and a conflict for the same key with a different input",
+    () =>
+      Effect.gen(function* () {
+        const host = yield* Host
+        const keys = yield* host.newOrganization
+        const starts = yield* Effect.all(
+          Array.from({ length: 20 }, () => start(keys, "same")),
+          { concurrency: "unbounded" }
+        )
+        assert.strictEqual(new Set(starts.map(({ body }) => body.id)).size, 1)
+        const other = yield* start(keys, "same", { line: "pet", application: ExampleApplications.smallest.pet })
+        assert.strictEqual(other.status, 409)
+        assert.strictEqual(other.body.error.retry_action.type, "use_new_request_key")
+        const listed = yield* host.call(keys, "list_quote_requests", {})
+        assert.strictEqual(listed.body.quote_requests.length, 1)
+      })
   )
 
   it.effect("can cancel a queued request, but not a request that has begun", () =>
@@ -129,7 +131,7 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("reads a request started with a platform key only with its read handle", () =>
+  it.effect("can read a request started with a platform key only with its read handle", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -150,7 +152,7 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("sees nothing of another organization", () =>
+  it.effect("sees no data of another organization", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const mine = yield* host.newOrganization
@@ -186,7 +188,7 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("resets the sandbox: all data is gone, and feed cursors have expired", () =>
+  it.effect("resets the sandbox, after which all data is gone and feed cursors have expired", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization

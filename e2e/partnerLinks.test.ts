@@ -87,7 +87,7 @@ const isAccessible = async (page: Page): Promise<void> => {
   assert.deepStrictEqual(await page.evaluate(findings), [])
 }
 
-describe("the page of a partner link", () => {
+describe("a partner link's page", () => {
   it("shows a request with its quotes and events read-only, and keeps its token out of every URL", async () => {
     const link = await linkFrom(server.key, `/requests/${await quoted()}`)
     const { asked, page } = await open(link)

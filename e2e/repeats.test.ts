@@ -130,7 +130,7 @@ onEveryStorage("a hundred identical concurrent calls", (it) => {
     })
   )
 
-  it.effect("start one quote request, which every call returns", () =>
+  it.effect("start one quote request, which each call returns", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -155,7 +155,7 @@ onEveryStorage("a hundred identical concurrent calls", (it) => {
     })
   )
 
-  it("cover every operation that needs an idempotency key", () => {
+  it("are tested for every operation that needs an idempotency key", () => {
     const needing = operations.filter(({ idempotent }) => idempotent).map(({ name }) => name)
     assert.sameMembers(needing, [
       "create_event_subscription",

@@ -40,7 +40,7 @@ const confirmedSubscriber = Effect.fnUntraced(function* (eventTypes: ReadonlyArr
 })
 
 onEveryStorage("a sandbox replay", (it) => {
-  it.effect("sends every event as recorded, and explains how to handle it", () =>
+  it.effect("can send every event as recorded, and explains how to handle the replay", () =>
     Effect.gen(function* () {
       const { replay, after, chosen, bodies, attempts, allAre, receiver } = yield* confirmedSubscriber()
       const { scenarioCode, deliveries, notice, recovery } = yield* replay()
@@ -58,7 +58,7 @@ onEveryStorage("a sandbox replay", (it) => {
     })
   )
 
-  it.effect("sends every event twice", () =>
+  it.effect("can send every event twice", () =>
     Effect.gen(function* () {
       const { replay, after, chosen } = yield* confirmedSubscriber()
       assert.strictEqual((yield* replay("duplicated")).deliveries, 2 * chosen.length)
@@ -69,7 +69,7 @@ onEveryStorage("a sandbox replay", (it) => {
     })
   )
 
-  it.effect("sends the events in reverse order, so that versions decrease", () =>
+  it.effect("can send the events in reverse order, so that versions decrease", () =>
     Effect.gen(function* () {
       const { replay, after, chosen } = yield* confirmedSubscriber()
       assert.strictEqual((yield* replay("reversed")).deliveries, chosen.length)
@@ -79,7 +79,7 @@ onEveryStorage("a sandbox replay", (it) => {
     })
   )
 
-  it.effect("sends every event 15 minutes late", () =>
+  it.effect("can send every event 15 minutes late", () =>
     Effect.gen(function* () {
       const { replay, after, chosen, keys, receiver, call, logUntil } = yield* confirmedSubscriber()
       assert.strictEqual((yield* replay("delayed")).deliveries, chosen.length)
@@ -93,7 +93,7 @@ onEveryStorage("a sandbox replay", (it) => {
     })
   )
 
-  it.effect("omits the first event, which stays in the feed", () =>
+  it.effect("can omit the first event, which stays in the feed", () =>
     Effect.gen(function* () {
       const { replay, after, chosen, keys } = yield* confirmedSubscriber()
       const { deliveries, recovery } = yield* replay("gap")
@@ -113,7 +113,7 @@ onEveryStorage("a sandbox replay", (it) => {
     })
   )
 
-  it.effect("also reaches a subscription created later, and adds the events to its log", () =>
+  it.effect("also reaches a subscription created later, and adds the events to that subscription's log", () =>
     Effect.gen(function* () {
       const { replay, keys, chosen } = yield* confirmedSubscriber()
       const late = yield* subscribe(keys)

@@ -122,7 +122,7 @@ describe("an integration's pinned revision", () => {
 
 describe("a caller pinned to an older revision", () => {
   testOnEveryStorage(
-    "sees no change in what it sends, reads and receives, and can upgrade call by call",
+    "sees no change in its requests, responses and webhooks, and can upgrade call by call",
     Effect.gen(function* () {
       const keys = yield* before(Effect.tap(newOrganization, (keys) => send(keys, "/v1/sandbox")))
       const receiver = yield* NodeReceiver.start()

@@ -28,7 +28,7 @@ const serverLog = (): string | null => {
 }
 
 describe("PostgreSQL", () => {
-  it.live("stores and logs nothing readable about a person", () =>
+  it.live("stores and logs no readable facts about a person", () =>
     Effect.gen(function* () {
       const database = yield* scopedDatabase
       const name = new URL(database.url).pathname.slice(1)

@@ -138,7 +138,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("has at most ten active subscriptions, and can create another after disabling one", () =>
+  it.effect("can have at most ten active subscriptions, and can create another after disabling one", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const create = (event_types: ReadonlyArray<string> = ["quote.created"]) =>
@@ -168,7 +168,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("finds its refused calls in the request log, without their bodies", () =>
+  it.effect("finds its refused calls in the request log without their bodies", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       yield* startRequest(keys)

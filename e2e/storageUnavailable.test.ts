@@ -86,7 +86,7 @@ const furnished = Effect.fnUntraced(function* (keys: Keys) {
 
 layer(http(storage), { excludeTestServices: true })("while storage is unavailable", (it) => {
   it.effect.each(operations.map(({ name }) => name))(
-    "%s returns 503 with Retry-After if storage fails at any step, and never 500",
+    "%s returns 503 with Retry-After, and never 500, whichever storage step fails",
     (name) =>
       Effect.gen(function* () {
         const { call, newOrganization } = yield* Host
@@ -116,7 +116,7 @@ layer(http(storage), { excludeTestServices: true })("while storage is unavailabl
       })
   )
 
-  it.effect("an interrupted advance continues when its key is repeated, and moves the clock once", () =>
+  it.effect("an interrupted advance continues when it is retried with its key, and moves the clock once", () =>
     Effect.gen(function* () {
       const { call, newOrganization } = yield* Host
       const keys = yield* newOrganization

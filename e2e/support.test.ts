@@ -176,7 +176,7 @@ describe("support finds out that a quote never came because", () => {
     await found(said("naic:10001", /prior claims/i))
   })
 
-  it("the carrier's offer broke a rule, which is named", async () => {
+  it("the carrier's offer broke a rule, and sees which rule", async () => {
     await prepare(wrong)
     await open(await ended("wrong"))
     await found(said("naic:10002", /unreadable answer/i))
@@ -265,7 +265,7 @@ describe("support finds out that a quote never came because", () => {
     )
   })
 
-  it("the event's handler failed with an error, which is named", async () => {
+  it("the event's handler failed, and sees the error", async () => {
     await prepare(declining)
     const { quotewire } = host
     const stop = quotewire.consume(

@@ -15,7 +15,7 @@ const headerOf = ({ headers }: Receiver.Incoming, name: string): string => {
 }
 
 onEveryHost("a subscriber", (it) => {
-  it.effect("shows its secret once", () =>
+  it.effect("sees its secret only once", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* newKeys
@@ -129,7 +129,7 @@ onEveryHost("a subscriber", (it) => {
       })
   )
 
-  it.effect("gets the missed events when it recovers", () =>
+  it.effect("gets the missed events when its endpoint recovers", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const script = { by_type: { "quote.created": Receiver.times(2, Receiver.fail(503)) } }
@@ -160,7 +160,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("rotates its secret: both secrets sign for a day, then only the new secret", () =>
+  it.effect("can rotate its secret; both secrets sign for a day, and then only the new secret", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, secret, call, listed, logUntil } = yield* subscribe(keys)
@@ -192,7 +192,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("is turned off after five days of failures, and back on by a PATCH with its url", () =>
+  it.effect("has delivery turned off after five days of failures, and turned on again by a PATCH with its url", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, id, call, health, listed, log, logUntil } = yield* subscribe(keys, {
@@ -234,7 +234,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("gets nothing once it is deleted, and can be deleted twice", () =>
+  it.effect("gets nothing once its subscription is deleted, which can be repeated", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, call, health, allAre, logUntil } = yield* subscribe(keys, { otherwise: Receiver.fail(500) })
@@ -283,7 +283,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("replays an event from its log up to five times a day, and no other event", () =>
+  it.effect("can replay an event from its own log up to five times a day", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, call, allAre, attempts } = yield* subscribe(keys, {}, ["quote_request.completed"])

@@ -28,7 +28,7 @@ layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })(
       })
     )
 
-    it.effect.each(kinds)("accepts a refusal as a result that matches the tool's schema: %s", (kind) =>
+    it.effect.each(kinds)("accepts a refusal as a result that matches the tool's output schema: %s", (kind) =>
       Effect.gen(function* () {
         const { base_urls, keys } = yield* AgentHosts
         const client = yield* connect(kind, base_urls, keys.server)

@@ -19,20 +19,22 @@ const post = (baseUrl: string, body: string, init: RequestInit = {}) =>
   })
 
 layer(agentHosts(), { excludeTestServices: true })("the agent endpoint over HTTP", (it) => {
-  it.effect("refuses a body over 256 KiB with 413 and the envelope, and accepts a body of exactly that size", () =>
-    Effect.gen(function* () {
-      const { base_urls } = yield* AgentHosts
-      const bare = toolsCall(1, "get_quote", { id: "" }).length
-      const long = (bytes: number) => toolsCall(1, "get_quote", { id: "x".repeat(bytes - bare) })
-      const refused = yield* post(base_urls[0], long(256 * 1024 + 1))
-      assert.deepStrictEqual([refused.status, refused.body.error.code], [413, "request_too_large"])
-      assert.match(refused.headers.get("request-id") ?? "", /^req_/)
-      const taken = yield* post(base_urls[0], long(256 * 1024))
-      assert.deepStrictEqual([taken.status, taken.body.result.isError], [200, true])
-    })
+  it.effect(
+    "refuses a body over 256 KiB with 413 and the error envelope, and accepts a body of exactly that size",
+    () =>
+      Effect.gen(function* () {
+        const { base_urls } = yield* AgentHosts
+        const bare = toolsCall(1, "get_quote", { id: "" }).length
+        const long = (bytes: number) => toolsCall(1, "get_quote", { id: "x".repeat(bytes - bare) })
+        const refused = yield* post(base_urls[0], long(256 * 1024 + 1))
+        assert.deepStrictEqual([refused.status, refused.body.error.code], [413, "request_too_large"])
+        assert.match(refused.headers.get("request-id") ?? "", /^req_/)
+        const taken = yield* post(base_urls[0], long(256 * 1024))
+        assert.deepStrictEqual([taken.status, taken.body.result.isError], [200, true])
+      })
   )
 
-  it.effect("rejects a wrong key, GET, DELETE and a foreign origin with the usual HTTP statuses", () =>
+  it.effect("rejects a wrong key, GET, DELETE and a disallowed origin with the usual HTTP statuses", () =>
     Effect.gen(function* () {
       const [base_url] = (yield* AgentHosts).base_urls
       const body = toolsCall(1, "get_capabilities", { line: "pet" })

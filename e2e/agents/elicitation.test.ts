@@ -87,29 +87,31 @@ const { dwelling } = ExampleApplications.smallest.renters
 layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })(
   "an official MCP client that shows forms and alternates between two hosts",
   (it) => {
-    it.effect.each(names)("asks for facts and for consent, and sends each answer to a different host: %s", (program) =>
-      Effect.gen(function* () {
-        const shown: Person["shown"] = []
-        const { requests, start } = yield* connect(program, {
-          shown,
-          answer: (fields) => ({
-            action: "accept",
-            content: fields.includes("agree") ? { agree: true } : { "dwelling.type": dwelling.type }
+    it.effect.each(names)(
+      "asks the person for facts and for consent, and sends each answer to a different host: %s",
+      (program) =>
+        Effect.gen(function* () {
+          const shown: Person["shown"] = []
+          const { requests, start } = yield* connect(program, {
+            shown,
+            answer: (fields) => ({
+              action: "accept",
+              content: fields.includes("agree") ? { agree: true } : { "dwelling.type": dwelling.type }
+            })
           })
+          const before = [...requests]
+          const started = yield* start({ dwelling: { address: dwelling.address } })
+          assert.isFalse(started.isError, JSON.stringify(started))
+          assert.deepNestedInclude(started, {
+            "structuredContent.quote_consent.kind": "quote_disclosure",
+            "structuredContent.quote_consent.asked_by": "elicitation"
+          })
+          assert.deepStrictEqual(
+            shown.map(({ fields }) => fields),
+            [["dwelling.type"], ["agree"]]
+          )
+          assert.deepStrictEqual(requests.map((count, index) => count - (before[index] ?? 0)).sort(), [1, 2])
         })
-        const before = [...requests]
-        const started = yield* start({ dwelling: { address: dwelling.address } })
-        assert.isFalse(started.isError, JSON.stringify(started))
-        assert.deepNestedInclude(started, {
-          "structuredContent.quote_consent.kind": "quote_disclosure",
-          "structuredContent.quote_consent.asked_by": "elicitation"
-        })
-        assert.deepStrictEqual(
-          shown.map(({ fields }) => fields),
-          [["dwelling.type"], ["agree"]]
-        )
-        assert.deepStrictEqual(requests.map((count, index) => count - (before[index] ?? 0)).sort(), [1, 2])
-      })
     )
 
     it.effect.each(names)("starts nothing if the person declines: %s", (program) =>

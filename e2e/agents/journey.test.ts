@@ -128,38 +128,40 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
     })
   )
 
-  it.effect.each(["platform", "keyless"] as const)("reads a request only with that request's handle: %s", (caller) =>
-    Effect.gen(function* () {
-      const { base_urls, keys } = yield* AgentHosts
-      const client = yield* connect("2.4.0, default", base_urls, caller === "keyless" ? null : keys[caller])
-      const { structured } = yield* client.call("get_capabilities", { line: "renters" })
-      const start = () =>
-        client.call("start_quote_request", {
-          line: "renters",
-          request_key: randomUUID(),
-          application: ExampleApplications.smallest.renters,
-          ...(caller === "keyless"
-            ? {
-                quote_disclosure_version: structured.quote_disclosure.version,
-                quote_disclosure_accepted: true
-              }
-            : { consent_receipt_id: "receipt-0003" })
-        })
-      const mine = (yield* start()).structured
-      const other = (yield* start()).structured
-      const read = (read_handle: string) =>
-        Effect.map(
-          client.call("get_quote_request", { id: mine.id, read_handle, wait_seconds: 0 }),
-          ({ structured }) => structured.quote_request?.id ?? structured.error.code
-        )
-      assert.strictEqual(yield* read(mine.read_handle), mine.id)
-      assert.strictEqual(yield* read(other.read_handle), "not_found")
-      assert.strictEqual(yield* read("rh_wrong"), "not_found")
-    })
+  it.effect.each(["platform", "keyless"] as const)(
+    "can read a request only with that request's handle (%s)",
+    (caller) =>
+      Effect.gen(function* () {
+        const { base_urls, keys } = yield* AgentHosts
+        const client = yield* connect("2.4.0, default", base_urls, caller === "keyless" ? null : keys[caller])
+        const { structured } = yield* client.call("get_capabilities", { line: "renters" })
+        const start = () =>
+          client.call("start_quote_request", {
+            line: "renters",
+            request_key: randomUUID(),
+            application: ExampleApplications.smallest.renters,
+            ...(caller === "keyless"
+              ? {
+                  quote_disclosure_version: structured.quote_disclosure.version,
+                  quote_disclosure_accepted: true
+                }
+              : { consent_receipt_id: "receipt-0003" })
+          })
+        const mine = (yield* start()).structured
+        const other = (yield* start()).structured
+        const read = (read_handle: string) =>
+          Effect.map(
+            client.call("get_quote_request", { id: mine.id, read_handle, wait_seconds: 0 }),
+            ({ structured }) => structured.quote_request?.id ?? structured.error.code
+          )
+        assert.strictEqual(yield* read(mine.read_handle), mine.id)
+        assert.strictEqual(yield* read(other.read_handle), "not_found")
+        assert.strictEqual(yield* read("rh_wrong"), "not_found")
+      })
   )
 
   it.effect(
-    "without an API key, refuses consent given by the agent, receipts, and request keys that are not UUIDs",
+    "without an API key cannot give consent itself, send receipts, or use request keys that are not UUIDs",
     () =>
       Effect.gen(function* () {
         const { base_urls } = yield* AgentHosts

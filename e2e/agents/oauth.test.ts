@@ -199,7 +199,7 @@ layer(app)("a person with an MCP client", (it) => {
     )
   }
 
-  it.effect("cannot use the token at another resource of the same issuer", () =>
+  it.effect("cannot use a token for another resource of the same issuer", () =>
     Effect.gen(function* () {
       const { issuer, url } = yield* App
       const person = new SignIn()

@@ -106,7 +106,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
     })
   )
 
-  it.effect("separates what differs between quotes from what is the same", () =>
+  it.effect("separates what differs between quotes from what they have in common", () =>
     Effect.gen(function* () {
       const { send } = yield* CardProgram
       const result = yield* shown("renters", "quotes_ready")
@@ -125,7 +125,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
     })
   )
 
-  it.effect("says why a carrier has no quote: declined, silent, not asked or failed", () =>
+  it.effect("says whether a carrier without a quote declined, was silent, was not asked or failed", () =>
     Effect.gen(function* () {
       const { open, call } = yield* CardProgram
       yield* shown("personal_auto", "zero_quotes")
@@ -160,7 +160,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
     })
   )
 
-  it.effect("opens the carrier's page by keyboard, and only through the program", () =>
+  it.effect("opens the carrier's page by keyboard, but only through the program", () =>
     Effect.gen(function* () {
       const { card, open, opened, page, send, strays } = yield* CardProgram
       const result = yield* shown("renters", "single_quote")
@@ -179,7 +179,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
     })
   )
 
-  it.effect("renders carriers' text only as text, whatever it contains", () =>
+  it.effect("renders carriers' text only as plain text, whatever it contains", () =>
     Effect.gen(function* () {
       const { card, opened, page, send, strays } = yield* CardProgram
       const result = yield* shown("renters", "quotes_ready")
@@ -237,7 +237,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
     })
   )
 
-  it.effect("collapses everything but the price, and expands it by keyboard", () =>
+  it.effect("collapses everything but the price, and can be expanded by keyboard", () =>
     Effect.gen(function* () {
       const { card, page } = yield* CardProgram
       yield* shown("renters", "quotes_ready")
@@ -267,7 +267,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
     })
   )
 
-  it.effect("reports a cancelled call as stopped", () =>
+  it.effect("shows a cancelled call as stopped", () =>
     Effect.gen(function* () {
       const { cancel, open } = yield* CardProgram
       yield* open("get_quote_request")

@@ -53,7 +53,7 @@ const carriers = [prompt("first").adapter, prompt("second").adapter]
 describe("a database that keeps failing and recovering for an hour", () => {
   const database = flapping()
   testWebhooks(
-    "loses no delivery: interrupted attempts are repeated, and no job is abandoned",
+    "causes the loss of no delivery, because interrupted attempts are repeated and no job is abandoned",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -79,10 +79,10 @@ describe("a database that keeps failing and recovering for an hour", () => {
   )
 })
 
-describe("a database that keeps failing and recovering for an hour, under two hosts", () => {
+describe("a database of two hosts that keeps failing and recovering for an hour", () => {
   const database = flapping()
   testWebhooks(
-    "loses no delivery, whichever host takes over a lease that expired during an outage",
+    "causes the loss of no delivery, whichever host takes over a lease that expired during an outage",
     (endpoints) =>
       Effect.gen(function* () {
         const there = yield* anotherHost({ webhooks: endpoints.layer, carriers })
@@ -106,7 +106,7 @@ describe("a database that keeps failing and recovering for an hour, under two ho
 
 describe("an endpoint that never recovers", () => {
   testWebhooks(
-    "is not retried forever: after eight attempts on schedule, delivery is turned off and no work remains",
+    "is not retried forever; after eight attempts on schedule, delivery is turned off and no work remains",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -151,7 +151,7 @@ describe("an endpoint that recovers after 10,000 failed deliveries", () => {
   const endpoint = { isUp: false, confirmed: [] as string[] }
   const eventTypes = ["queued", "updated", "completed"].map((type) => `quote_request.${type}`)
   testWebhooks(
-    "gets every waiting delivery once, spread over the lanes, and no delivery early",
+    "gets every waiting delivery once, spread over the lanes, and no delivery too early",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({ event_types: [...eventTypes, "quote.created"] }, live)

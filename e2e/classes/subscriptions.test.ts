@@ -40,7 +40,7 @@ const signersOf = Effect.fnUntraced(function* (sent: ReadonlyArray<Sent>, secret
 describe("a subscription that is edited on host A while host B delivers", () => {
   const endpoint = { isUp: true }
   testWebhooks(
-    "uses the new url and secret immediately, even for a retry, and even if host B has cached the old ones",
+    "uses the new url and secret immediately, even for a retry and even if host B has cached the old values",
     (endpoints) =>
       Effect.gen(function* () {
         const there = yield* anotherHost({ webhooks: endpoints.layer })
@@ -72,8 +72,8 @@ describe("a subscription that is edited on host A while host B delivers", () => 
   )
 })
 
-describe("two rotations with an expiry in between", () => {
-  testWebhooks("keep the second secret valid for one more day, and drop the first", (endpoints) =>
+describe("two secret rotations with an expiry in between", () => {
+  testWebhooks("keep the second secret valid for one more day, and drop the first secret", (endpoints) =>
     Effect.gen(function* () {
       const first = yield* create({}, live)
       const second = yield* rotate(first.id, live)

@@ -101,10 +101,10 @@ const storages = [
   ["PostgreSQL", Layer.unwrap(Effect.map(scopedDatabase, ({ options }) => PgStorage.layer(options)))]
 ] as const
 
-describe("equal ids in two workspaces", () => {
+describe("two workspaces with equal ids", () => {
   for (const [name, storage] of storages) {
     it.live(
-      `in ${name}: each workspace has its own quotes, events, signatures and deliveries, and resetting one workspace leaves the other unchanged`,
+      `in ${name} have separate quotes, events, signatures and deliveries, and resetting one workspace leaves the other unchanged`,
       () => Effect.scoped(Effect.provide(story, storage))
     )
   }

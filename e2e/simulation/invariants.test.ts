@@ -180,7 +180,7 @@ describe("the story checks", () => {
   })
 
   for (const [promise, [finding, findings]] of Object.entries({ ...ofReadings, ...ofWebhooks, ...ofOthers })) {
-    it(`detect a broken guarantee: ${promise}`, () => {
+    it(`detect a violation of the guarantee that ${promise}`, () => {
       assert.isTrue(
         findings().some((found) => finding.test(found)),
         findings().join("\n")

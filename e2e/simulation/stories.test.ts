@@ -21,7 +21,7 @@ describe("a story that once revealed a fault", () => {
 })
 
 describe("a failing story", () => {
-  it("shrinks to the steps that cause its fault", () => {
+  it("is reduced to the steps that cause its fault", () => {
     const story = Writer.write(3, { requests: 12 })
     const isNeeded = (action: Action) => action.do === "start" && (action.request === 2 || action.request === 9)
     const smaller = shrink(story, ({ actions }) => actions.filter(isNeeded).length === 2)

@@ -44,7 +44,7 @@ describe("a measured figure", () => {
     )
   })
 
-  it("is judged by its second half, after the warm-up", () => {
+  it("is judged by the second half of its points, after the warm-up", () => {
     assert.strictEqual(
       verdict(
         points((hours) => Math.min(hours, 0.5) * 1_000),
