@@ -54,7 +54,7 @@ const reads = {
 }
 
 describe("a model that reads only results", () => {
-  it.effect.each(["texts", "structuredContent"] as const)("gets from capabilities to a quote by %s alone", (part) =>
+  it.effect.each(["texts", "structuredContent"] as const)("gets from capabilities to a quote with %s alone", (part) =>
     Effect.gen(function* () {
       const { results, said } = yield* played(reads[part])
       assert.match(said, /^Done: \$/)
@@ -102,7 +102,7 @@ describe("the pages that npm run agents writes", () => {
     }
   })
 
-  it.effect("show what the tools currently say", () =>
+  it.effect("show the current text of the tools", () =>
     Effect.gen(function* () {
       const page = plain(read("docs/guides/what-a-model-sees.md").text)
       const { results } = yield* played(reads.texts)

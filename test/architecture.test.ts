@@ -184,7 +184,7 @@ describe("modules of the core", () => {
   const runtime =
     /^(?:\*|Effect|Layer|Context|Clock|Random|Scope|Exit|Cause|Ref|Queue|Deferred|Stream|ManagedRuntime|Fiber\w*)$/
 
-  it("that contain rules run no effects and know no service", () => {
+  it("that contain rules run no effects and use no services", () => {
     holds(
       pure.flatMap((name) => {
         const { path, imports } = read(`packages/core/src/${name}.ts`)
@@ -199,7 +199,7 @@ describe("modules of the core", () => {
     )
   })
 
-  it("that are not services name services only in `make`, as parts of a service", () => {
+  it("that are not services refer to services only in `make`, as parts of a service", () => {
     const wiring = [
       ...["index", "Quotewire", "hosting", "operations"],
       ...["embedding/administration", "embedding/embed", "embedding/operators", "embedding/serviceLayer"],
@@ -351,7 +351,7 @@ describe("hosts", () => {
   }
   const hosts = Object.entries(allowed).flatMap(([name, names]) => srcOf(name).map((source) => ({ source, names })))
 
-  it("import only what they need to call operations, and a program also imports what it wires", () => {
+  it("import only what they need to call operations, and programs also import the parts that they wire together", () => {
     holds(
       hosts.flatMap(({ source: { path, imports }, names }) =>
         imports
@@ -363,7 +363,7 @@ describe("hosts", () => {
     )
   })
 
-  it("read HTTP in one place: the agent endpoint sees only messages and its protocol's headers", () => {
+  it("read HTTP in one place, so that the agent endpoint sees only messages and its protocol's headers", () => {
     // Except for the client of another host, which must use HTTP.
     const endpoint = srcOf("mcp").filter(({ path }) => path !== "packages/mcp/src/serving/Bridge.ts")
     holds(

@@ -17,7 +17,7 @@ describe("the code", () => {
   })
 
   it("has no default exports", () => holds(without(shipped, /^export default\b/gm)))
-  it("has no folder for miscellaneous things", () => {
+  it("has no folder for miscellaneous code", () => {
     const drawer = /(?:^|\/)(?:utils?|commons?|helpers?|misc)(?:\/|\.ts$)/i
     holds(programs.map(({ path }) => finding(path, !drawer.test(path), "names no subject")))
   })
@@ -37,7 +37,7 @@ describe("the code", () => {
     )
   })
 
-  it("speaks only of itself", () => {
+  it("has no text about how it was written", () => {
     const texts = [
       ...sources("docs", ".md"),
       ...["README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"].map((name) => read(`${name}.md`))

@@ -27,7 +27,7 @@ const longestStopSeconds = 10
 const settingsIn = (text: string): ReadonlyArray<string> => text.match(/QUOTEWIRE_[A-Z_]+/g) ?? []
 
 describe("the settings in deploy/", () => {
-  it("are settings that the command has", () => {
+  it("exist in the command", () => {
     // It accepts all settings of `work` and `migrate`.
     const help = execFileSync(process.execPath, [program, "serve", "--help"], { encoding: "utf8" })
     const known = new Set(settingsIn(help))
@@ -55,7 +55,7 @@ describe("the Dockerfile", () => {
     assert.isAbove(Number(user), 0)
   })
 
-  it("is a base image for carriers with their own dependencies", () => {
+  it("can be the base image for carriers with their own dependencies", () => {
     const [image = ""] = text.slice(text.lastIndexOf("\nFROM ")).match(/(?<=^WORKDIR )\S+/gm) ?? []
     const app = join(temporary, "image/app")
     const project = join(temporary, "image", image)
@@ -155,7 +155,7 @@ describe("the systemd units", () => {
 
   const hasSystemd = ["/bin", "/usr/bin"].some((folder) => existsSync(join(folder, "systemd-analyze")))
 
-  it.skipIf(!hasSystemd)("have no fault that systemd-analyze finds (skipped if it is not installed)", () => {
+  it.skipIf(!hasSystemd)("pass systemd-analyze (skipped if it is not installed)", () => {
     const faultsOf = (text: string) => {
       const unit = join(temporary, "quotewire.service")
       // The program in the unit must exist.

@@ -92,14 +92,14 @@ interface BadDay {
 const badDays: ReadonlyArray<BadDay> = [
   {
     weather: "busy",
-    title: "repeats the ask after a 429 with Retry-After",
+    title: "is asked again after a 429 with Retry-After",
     failures: [[429]],
     reason: null,
     fault: ""
   },
   {
     weather: "burst",
-    title: "survives a burst of 503 responses by repeating first the request and then the ask",
+    title: "survives a burst of 503 responses, because first the request and then the ask is retried",
     failures: [[503, 503], [503]],
     reason: null,
     fault: "HTTP_503"
@@ -120,14 +120,14 @@ const badDays: ReadonlyArray<BadDay> = [
   },
   {
     weather: "bomb",
-    title: "does not unpack ten megabytes",
+    title: "does not decompress ten megabytes",
     failures: [[200]],
     reason: "unreadable_answer",
     fault: "TOO_LARGE"
   },
   {
     weather: "redirect",
-    title: "follows no redirect",
+    title: "does not follow a redirect",
     failures: [[302]],
     reason: "carrier_error",
     fault: "HTTP_302"
@@ -176,7 +176,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
     })
   }
 
-  it("returns unreadable_answer when the carrier answers garbage", async () => {
+  it("returns unreadable_answer when the carrier's answer is garbage", async () => {
     await using world = await practise(at)
     world.carrier.turn("garbage")
     const id = await world.start()
@@ -273,7 +273,7 @@ describe("an answer after ten minutes", () => {
     assert.lengthOf(saidOf(world.warnings, id), 2)
   })
 
-  it("changes nothing if it arrives as a callback, and is recorded", async () => {
+  it("changes nothing if it arrives as a callback, but is recorded", async () => {
     await using world = await practise(callbacksAt)
     world.carrier.turn("late")
     const id = await world.start()
@@ -289,7 +289,7 @@ describe("an answer after ten minutes", () => {
   })
 })
 
-describe("a host that dies between the two steps of a quote", () => {
+describe("the death of a host between the two steps of a quote", () => {
   for (const { idempotent, result, opened, ask } of [
     { idempotent: false, result: ["no_answer", "timeout"], opened: 1, ask: ["ask 1 unavailable carrier_error: "] },
     {
@@ -300,8 +300,8 @@ describe("a host that dies between the two steps of a quote", () => {
     }
   ]) {
     const title = idempotent
-      ? "is followed by one that tells that the ask was cut off, and asks again with the same key"
-      : "is followed by one that tells that the ask was cut off, and does not ask again if the carrier cannot recognize a repeat"
+      ? "is reported in the timeline by the next host, which asks again with the same key"
+      : "is reported in the timeline by the next host, which does not ask again if the carrier is not idempotent"
     it(title, async () => {
       await using world = await practise(jsonPolls, { terms: { idempotent } })
       world.carrier.turn("slow")
@@ -320,13 +320,13 @@ describe("a host that dies between the two steps of a quote", () => {
   }
 })
 
-describe("through fetch, the default in embed,", () => {
+describe("an example carrier called through fetch, the default in embed,", () => {
   it.each([
     ["huge", ["no_answer", "unreadable_answer"]],
     ["bomb", ["no_answer", "unreadable_answer"]],
     ["redirect", ["no_answer", "carrier_error"]],
     ["twice", ["quoted", 18_000]]
-  ] as const)("the mode %s has the same result", async (weather, result) => {
+  ] as const)("has the same result in the practice carrier's mode %s", async (weather, result) => {
     await using world = await practise(jsonPolls, { transport: "fetch" })
     world.carrier.turn(weather)
     assert.deepStrictEqual(await world.ended(await world.start()), [...result])
@@ -348,7 +348,7 @@ describe("the practice carrier", () => {
     }
   })
 
-  it("is used by a program that prints four prices in each environment, and what happened", async () => {
+  it("serves a program that prints four prices in each environment, and what happened", async () => {
     const lines: Array<string> = []
     const log = vi.spyOn(console, "log").mockImplementation((...parts) => void lines.push(parts.join(" ")))
     try {

@@ -35,7 +35,7 @@ describe.each([
   ["xml.ts", xml, "<Amt>190.00</Amt>"],
   ["xml-polls.ts", xmlPolls, "<Premium>1,181.10</Premium>"]
 ] as const)("the example carrier %s", (_, at, premium) => {
-  it.live("is recorded once, and played back without the carrier, its secrets and the person", () =>
+  it.live("can be recorded once, and played back without the carrier, its secrets or personal data", () =>
     Effect.gen(function* () {
       const { adapter, cassette } = yield* recorded(at)
       const text = Cassette.text(cassette)
@@ -45,7 +45,7 @@ describe.each([
     })
   )
 
-  it("quotes in a sandbox, even if the clock is advanced right after the start", async () => {
+  it("quotes in a sandbox, even if the clock is advanced right after the request starts", async () => {
     await using world = await practise(at)
     const member = await world.join(world.quotewire, "sandbox", "Borealis")
     const client = world.quotewire.client(member.key)

@@ -61,7 +61,7 @@ describe("examples", () => {
     ])
   })
 
-  it("plain.ts asks for missing facts, and distinguishes events", async () => {
+  it("plain.ts asks for missing facts, and distinguishes event types", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/plain.ts")), [
       "ask for application.dwelling.address.state",
       "ask for application.dwelling.address.zip",
@@ -106,11 +106,11 @@ describe("examples", () => {
     ])
   })
 
-  it("http.ts serves, calls itself and stops", async () => {
+  it("http.ts serves the API, calls it and stops", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/http.ts")), ["200 2026-09-26"])
   })
 
-  it("connect.ts calls a host: it waits for quotes, reads events, and understands a refusal", async () => {
+  it("connect.ts calls a host, waits for quotes, reads events, and handles a refusal", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/connect.ts")), [
       "completed",
       'Lanternway Renters (sandbox) {"amount_minor":16604,"currency":"USD"}',
@@ -222,7 +222,7 @@ describe("the README", () => {
 const flush = (text: string): string => text.replaceAll(/^ +/gm, "").trim()
 
 describe("the documentation", () => {
-  it("shows only TypeScript that runs somewhere", () => {
+  it("shows only TypeScript that also runs in an example or a test", () => {
     const programs = [...examples, read("packages/storage-memory/test/contract.test.ts")]
     const blocks = [readme, ...guides].flatMap((source) =>
       blocksOf(source, "ts").map((block) => ({ path: source.path, block }))

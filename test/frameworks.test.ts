@@ -203,7 +203,7 @@ describe.each(frameworks)("in $name", (framework) => {
 
   const publicly = (at: string) => `http://localhost:3000${path}${at}`
 
-  it("a request is started, waited for and priced", async () => {
+  it("a quote request is started, waited for and priced", async () => {
     const { client, post } = calls
     const started = await post("/v1/quote-requests", startOf("priced"))
     assert.strictEqual(started.status, 202)

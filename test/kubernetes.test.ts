@@ -74,7 +74,7 @@ describe("the Kubernetes manifests", () => {
     }
   })
 
-  it("have no field that the API does not know", () => {
+  it("have no fields that the API does not have", () => {
     const lines = manifests.map(
       (manifest, place) =>
         `import type { I${manifest.kind} as K${place} } from "kubernetes-models/${manifest.apiVersion}"
@@ -201,7 +201,7 @@ describe("the Kubernetes manifests", () => {
     }
   })
 
-  it("allow no traffic to or from a pod without a rule", () => {
+  it("allow no traffic to or from a pod unless a rule permits it", () => {
     const all = manifests.filter(({ kind }) => kind === "NetworkPolicy")
     const [everywhere] = all.filter(({ metadata }) => metadata.name === "quotewire")
     assert.deepStrictEqual(everywhere?.spec.policyTypes, ["Ingress", "Egress"])
@@ -219,7 +219,7 @@ describe("the Kubernetes manifests", () => {
     )
   })
 
-  it("are listed for kustomize, except those that are run or written once", () => {
+  it("are listed for kustomize, except for the migration and the example secret", () => {
     const { resources } = parse(read(`${folder}/kustomization.yaml`).text)
     const rest = files.map(({ path }) => path.slice(folder.length + 1)).filter((name) => name !== "kustomization.yaml")
     assert.sameMembers([...resources, "migrate.yaml", "secret.example.yaml"], rest)

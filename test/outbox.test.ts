@@ -57,7 +57,7 @@ describe.each(recipes)("the recipe with $name", ({ load }) => {
     }
   }
 
-  it("handles an event only once if it arrives twice", () =>
+  it("handles an event only once if the event arrives twice", () =>
     withRecipe(async ({ handle }, stored) => {
       assert.isTrue(await handle(event))
       assert.isFalse(await handle(event))

@@ -111,7 +111,7 @@ afterAll(() => rmSync(temporary, { recursive: true, force: true }))
 
 const specifiers = packages.flatMap(entryPoints)
 
-describe("a published package", () => {
+describe("the published package", () => {
   it.each(packages)("%s contains what it needs and nothing else", (name) => {
     const held = files.get(name) ?? []
     const wanted = ["LICENSE", "package.json"]
@@ -168,12 +168,12 @@ describe("a published package", () => {
   })
 })
 
-describe("the manifest of a package", () => {
-  it.each(packages)("%s: publint finds nothing", async (name) => {
+describe("the manifest of", () => {
+  it.each(packages)("%s has no faults that publint finds", async (name) => {
     assert.deepStrictEqual(await publintFindings(tarball(name)), [])
   })
 
-  it.each(packages)("%s: its types resolve like its code", async (name) => {
+  it.each(packages)("%s has types that resolve like its code", async (name) => {
     const found = await typeFindings(tarball(name))
     assert.deepStrictEqual(found.problems, [])
     for (const specifier of entryPoints(name)) {
@@ -189,7 +189,7 @@ describe("the build", () => {
     for (const [path, text] of bundles()) assert.notMatch(text, index, path)
   })
 
-  it("makes the same bundles when it runs again", () => {
+  it("produces the same bundles when it runs again", () => {
     const before = bundles()
     run(tree, process.execPath, "scripts/bundle.ts")
     assert.deepStrictEqual(bundles(), before)
@@ -208,7 +208,7 @@ const diskOf = (path: string): number => {
 }
 
 describe("a package's dependencies", () => {
-  it.each(packages)("%s: include no package with install scripts", (name) => {
+  it.each(packages)("of %s include no package with install scripts", (name) => {
     const all = installed(name)
     assert.isTrue(all.has("node_modules/effect"))
     const running = [...all].filter(([, entry]) => entry.hasInstallScript === true).map(([place]) => place)

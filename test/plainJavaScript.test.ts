@@ -90,7 +90,7 @@ const errorOf = async (call: () => unknown): Promise<Error> => {
 afterAll(() => service.close())
 
 describe("a function that is called from JavaScript", () => {
-  it.each(rows)("$name rejects a value that is not an object, and names itself", async ({ call, name }) => {
+  it.each(rows)("$name rejects a value that is not an object, and names the function", async ({ call, name }) => {
     for (const json of ["null", '"secret"', "5"]) {
       const error = await errorOf(() => call(unknownTo(json)))
       assert.notStrictEqual(error.name, "TypeError", json)

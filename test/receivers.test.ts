@@ -142,7 +142,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("handles a duplicate once", () =>
+  it.live("handles a duplicate delivery only once", () =>
     Effect.gen(function* () {
       // The read is stale, so the version alone would not show that the event is already processed.
       const { url, inbox, state } = yield* start(serve, async ({ id, version }) => ({ id, version: version - 1 }))
@@ -153,7 +153,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("reads only newer versions, and never returns to an older one", () =>
+  it.live("reads only newer versions, and never goes back to an older version", () =>
     Effect.gen(function* () {
       // The read may be newer than the event or, from a lagging replica, older than the stored state.
       const read = async ({ id, version }: Resource) => ({
@@ -172,7 +172,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("confirms unknown types, and test events", () =>
+  it.live("confirms events of unknown types and test events", () =>
     Effect.gen(function* () {
       const { url, inbox, state } = yield* start(serve)
       const { resource: _, ...test } = event("evt_test1", 1, { type: "webhook.test" })
@@ -193,7 +193,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("survives failing work, and handles the event when it arrives again", () =>
+  it.live("survives a failure while handling an event, and handles the event when it arrives again", () =>
     Effect.gen(function* () {
       const errors = vi.spyOn(console, "error").mockImplementation(() => {})
       let isDown = true
@@ -212,7 +212,7 @@ describe.each(receivers)("$name", ({ serve }) => {
   )
 })
 
-layer(http(MemoryStorage.layer), { excludeTestServices: true })("on a host,", (it) => {
+layer(http(MemoryStorage.layer), { excludeTestServices: true })("a receiver on a host", (it) => {
   const quoted = Effect.fnUntraced(function* (keys: Keys) {
     const id = yield* Subscriber.startRequest(keys)
     yield* Subscriber.advance(keys, 60)
@@ -236,7 +236,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("on a host,", (i
     return { ...receiver, ...subscription, host, keys, service, id: String(body.id), delivered }
   })
 
-  it.effect.each(receivers)("$name ends up with the same data as the service", ({ serve }) =>
+  it.effect.each(receivers)("($name) ends up with the same data as the service", ({ serve }) =>
     Effect.gen(function* () {
       const { host, keys, delivered, attempts, inbox, state } = yield* subscribed(serve)
       const id = yield* quoted(keys)
@@ -254,7 +254,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("on a host,", (i
   )
 
   it.effect.each(receivers)(
-    "$name keeps working during a rotation, with the old secret, both secrets, and the new secret",
+    "($name) keeps working during a rotation, with the old secret, both secrets, and the new secret",
     ({ serve }) =>
       Effect.gen(function* () {
         const { host, keys, id, delivered, state } = yield* subscribed(serve)
@@ -268,7 +268,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("on a host,", (i
       })
   )
 
-  it.effect("catching up finds events that no webhook reported", () =>
+  it.effect("can catch up with events that no webhook reported", () =>
     Effect.gen(function* () {
       const { host, keys, id, inbox, service } = yield* subscribed(serveNode)
       yield* host.call(keys, "disable_event_subscription", { id })

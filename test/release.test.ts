@@ -99,13 +99,13 @@ describe("the changelog", () => {
   })
 })
 
-describe("the release check of", () => {
-  it("versions compares them with the changelog", () => {
+describe("the release check", () => {
+  it("of versions compares them with the changelog", () => {
     assert.deepStrictEqual(versionFailures([packed()], "1.2.0"), [])
     fails(versionFailures([packed(), packed({ version: "1.1.0" })], "1.2.0"), /^@quotewire\/core has version 1\.1\.0/)
   })
 
-  it("versions finds every file that repeats a version", () => {
+  it("of versions finds every file that repeats a version", () => {
     const { version = "" } = manifest("packages/core")
     const text = (path: string) => read(path).text
     assert.deepStrictEqual(repeatedVersionFailures(text, version), [])
@@ -117,7 +117,7 @@ describe("the release check of", () => {
     )
   })
 
-  it("files rejects tests, missing source maps and sources, and a missing license or README", () => {
+  it("of files rejects tests, missing source maps and sources, and a missing license or README", () => {
     assert.deepStrictEqual(fileFailures(packed()), [])
     assert.deepStrictEqual(fileFailures(packed({}, { "dist/testing/index.js": "export {}" })), [])
     for (const path of ["test/a.js", "dist/a.test.js", "dist/a.test.d.ts", "dist/a.spec.mjs", "dist/__tests__/a.js"])
@@ -131,19 +131,19 @@ describe("the release check of", () => {
     assert.deepStrictEqual(fileFailures(packed({}, map({ sources: ["../a.ts"], sourcesContent: [""] }))), [])
   })
 
-  it("scripts finds the scripts that an installation would run", () => {
+  it("of scripts finds the scripts that an installation would run", () => {
     assert.deepStrictEqual(scriptFailures(packed({ scripts: { test: "vitest" } })), [])
     for (const script of ["preinstall", "install", "postinstall", "prepare"])
       fails(scriptFailures(packed({ scripts: { [script]: "node x.js" } })), new RegExp(`script "${script}"`))
     fails(scriptFailures(packed({}, { "binding.gyp": "{}" })), /binding\.gyp/)
   })
 
-  it("publishing requires a public package with provenance", () => {
+  it("of publishing requires a public package with provenance", () => {
     assert.deepStrictEqual(publishFailures(packed()), [])
     fails(publishFailures(packed({ publishConfig: {} })), /is not public/, /has no provenance/)
   })
 
-  it("descriptions compares them with the first package and the repository", () => {
+  it("of descriptions compares them with the first package and the repository", () => {
     const first = packed().manifest
     assert.deepStrictEqual(descriptionFailures(packed(), first, repository), [])
     const other = packed({ description: "", keywords: [], license: "MIT", engines: { node: ">=20" } })
@@ -156,7 +156,7 @@ describe("the release check of", () => {
     assert.lengthOf(descriptionFailures(packed(), first, null), 3)
   })
 
-  it("dependencies requires exact versions, one release and equal peers", () => {
+  it("of dependencies requires exact versions, one release and equal peer dependencies", () => {
     const core = packed()
     const http = (change: Partial<ReleasedManifest>) => packed({ name: "@quotewire/http", ...change })
     const found = (change: Partial<ReleasedManifest>) => dependencyFailures(http(change), [core, http(change)])
@@ -168,13 +168,13 @@ describe("the release check of", () => {
     fails(found({ peerDependencies: { effect: "~4.0.0" } }), /peer effect ~4\.0\.0, but @quotewire\/core for another/)
   })
 
-  it("licenses rejects unlisted and missing licenses", () => {
+  it("of licenses rejects unlisted and missing licenses", () => {
     assert.deepStrictEqual(licenseFailures([component(), component({ license: "(GPL-2.0 OR MIT)" })]), [])
     for (const license of ["GPL-3.0-only", "NONE", "MIT AND GPL-2.0", "UNLICENSED"])
       fails(licenseFailures([component({ license })]), /^ws 8\.23\.0 has the license/)
   })
 
-  it("sizes compares them with a budget", () => {
+  it("of sizes compares them with a budget", () => {
     const budgets = { "@quotewire/core": { tarball: 1_000, unpacked: 4_000 } }
     assert.deepStrictEqual(sizeFailures(packed(), budgets), [])
     const heavy = { ...packed(), size: 1_001, unpackedSize: 4_002 }

@@ -49,7 +49,7 @@ describe("a release rehearsal", () => {
     assert.notInclude(rehearsal.stdout, "is published")
   })
 
-  it("describes each package, and the commands under the names that people type", () => {
+  it("describes each package, and each command under the name that people type", () => {
     const { packages: released, version: named } = written("release.json")
     assert.strictEqual(named, version)
     const names = released.map((one: Released) => one.package)

@@ -172,7 +172,7 @@ describe("rooms", () => {
     )
   })
 
-  it("of clients need only the platform, and import values only from themselves and each other", () => {
+  it("of clients need only the platform, and import values only from themselves and from each other", () => {
     const inClient = /^packages\/(?:core|http)\/src\/client\//
     const clients = everything.filter(({ path }) => inClient.test(path))
     assert.isAbove(clients.length, 10)
