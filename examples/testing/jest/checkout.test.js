@@ -7,13 +7,13 @@ const order = { number: "order-1", consent_receipt_id: "receipt-0001", applicati
 let world
 afterEach(() => world.close())
 
-test("links to the quote that the person picks", async () => {
+test("the checkout links to the quote that the person picks", async () => {
   world = await sandbox()
   const page = await world.advanceUntil(checkOut(world.client, order, async (quotes) => quotes[1]))
   expect(page).toMatchObject({ shows: "link", carrier: "Harborline Mutual (sandbox)", cents: 20_079 })
 })
 
-test("asks for missing facts", async () => {
+test("the checkout asks for missing facts", async () => {
   world = await sandbox()
   const unknown = { ...order, application: { dwelling: { type: "apartment" } } }
   const page = await checkOut(world.client, unknown, async () => undefined)
@@ -23,13 +23,13 @@ test("asks for missing facts", async () => {
   })
 })
 
-test("has no offer if every carrier declines", async () => {
+test("the checkout has no offer if every carrier declines", async () => {
   world = await sandbox({ scenario: "zero_quotes" })
   const page = await world.advanceUntil(checkOut(world.client, order, async (quotes) => quotes[0]))
   expect(page).toEqual({ shows: "no_offer" })
 })
 
-test("shows a price that changed while the person was deciding", async () => {
+test("the checkout shows a price that changed while the person was deciding", async () => {
   world = await sandbox({ scenario: "price_update" })
   const page = await world.advanceUntil(
     checkOut(world.client, order, async (quotes) => {

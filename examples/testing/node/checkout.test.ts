@@ -6,13 +6,13 @@ import { checkOut, type Order } from "../checkout.ts"
 const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
 const order: Order = { number: "order-1", consent_receipt_id: "receipt-0001", application }
 
-test("links to the quote that the person picks", async () => {
+test("the checkout links to the quote that the person picks", async () => {
   await using world = await sandbox()
   const page = await world.advanceUntil(checkOut(world.client, order, async (quotes) => quotes[1]))
   assert.partialDeepStrictEqual(page, { shows: "link", carrier: "Harborline Mutual (sandbox)", cents: 20_079 })
 })
 
-test("asks for missing facts", async () => {
+test("the checkout asks for missing facts", async () => {
   await using world = await sandbox()
   const unknown = { ...order, application: { dwelling: { type: "apartment" } } } as const
   const page = await checkOut(world.client, unknown, async () => undefined)
@@ -22,13 +22,13 @@ test("asks for missing facts", async () => {
   })
 })
 
-test("has no offer if every carrier declines", async () => {
+test("the checkout has no offer if every carrier declines", async () => {
   await using world = await sandbox({ scenario: "zero_quotes" })
   const page = await world.advanceUntil(checkOut(world.client, order, async (quotes) => quotes[0]))
   assert.deepEqual(page, { shows: "no_offer" })
 })
 
-test("shows a price that changed while the person was deciding", async () => {
+test("the checkout shows a price that changed while the person was deciding", async () => {
   await using world = await sandbox({ scenario: "price_update" })
   const page = await world.advanceUntil(
     checkOut(world.client, order, async (quotes) => {
