@@ -153,7 +153,7 @@ const rules: ReadonlyArray<{
   readonly check: (revision: Revision, stage: Stage) => Promise<void>
 }> = [
   {
-    name: "accepts a start with its own names",
+    name: "accepts a start call with its own names",
     check: async (revision, stage) => {
       const { wrong } = await stage.call("start_quote_request", startIn(revision, start), revision.date)
       expectTrue(
@@ -194,7 +194,7 @@ const rules: ReadonlyArray<{
     }
   },
   {
-    name: "keeps what identifies and orders events, quotes and quote requests",
+    name: "keeps the fields that identify and order events, quotes and quote requests",
     check: async (revision, stage) => {
       const { id } = await stage.newest.start_quote_request(start)
       await stage.newest.advance_time({ seconds: 60 }, { idempotency_key: "contract" })
