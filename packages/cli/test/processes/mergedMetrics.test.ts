@@ -36,12 +36,12 @@ describe("merged metrics", () => {
   })
 
   it.each([
-    { name: "quotewire_jobs_running", is: 5, why: "adds up gauges" },
-    { name: "process_resident_memory_bytes", is: 5, why: "adds up memory" },
-    { name: "quotewire_oldest_due_job_age_seconds", is: 3, why: "takes the maximum of a shared value" },
-    { name: "quotewire_carrier_circuits_open", is: 3, why: "takes the maximum of a shared value" },
-    { name: "quotewire_cell_unavailable", is: 3, why: "takes the maximum of a shared value" },
-    { name: "process_start_time_seconds", is: 2, why: "takes the earliest start time" }
+    { name: "quotewire_jobs_running", is: 5, why: "add up gauges" },
+    { name: "process_resident_memory_bytes", is: 5, why: "add up memory" },
+    { name: "quotewire_oldest_due_job_age_seconds", is: 3, why: "take the maximum of a shared value" },
+    { name: "quotewire_carrier_circuits_open", is: 3, why: "take the maximum of a shared value" },
+    { name: "quotewire_cell_unavailable", is: 3, why: "take the maximum of a shared value" },
+    { name: "process_start_time_seconds", is: 2, why: "take the earliest start time" }
   ])("$why: $name", ({ is, name }) => {
     assert.strictEqual(merged(gauge(name, 3), gauge(name, 2)), gauge(name, is))
   })
