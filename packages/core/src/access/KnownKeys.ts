@@ -61,7 +61,10 @@ export class KnownKeys {
     return known !== undefined && now < known.at.real + recentForMs
   }
 
-  /** The number of revocations here. Read it before a lookup: `add` ignores the result if the number has changed. */
+  /**
+   * The number of revocations on this host. Read it before a lookup: `add` ignores the result if the number has
+   * changed.
+   */
   get generation(): number {
     return this.revocations
   }

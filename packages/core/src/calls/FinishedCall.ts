@@ -23,7 +23,7 @@ export interface Transport {
   readonly method: string
   /** The matched path with `{id}` in place of each identifier, never the path that was sent. */
   readonly route: string
-  /** The HTTP status, if it does not depend on the call's result; null if it depends on the result, as in REST. */
+  /** The HTTP status if it is the same for every result; null if it depends on the call's result, as in REST. */
   readonly status: number | null
   /** The `User-Agent` header. */
   readonly user_agent: string | null

@@ -46,7 +46,7 @@ export const admits = (authority: Authority, caller: Caller): boolean =>
   (caller.kind === "link" ? authority.by_link !== undefined : authority.callers.includes(caller.kind)) &&
   (authority.environment === undefined || authority.environment === caller.environment)
 
-/** Whether an input names the resource that a partner link shows. A link can reach no other resource. */
+/** Whether a caller may reach the resource that an input names. A partner link can reach only its own resource. */
 export const reaches = ({ by_link }: Authority, { kind, shared_id }: Caller, input: unknown): boolean =>
   kind !== "link" || (by_link !== undefined && Predicate.hasProperty(input, by_link) && input[by_link] === shared_id)
 

@@ -306,7 +306,7 @@ const perform = Effect.fnUntracedEager(function* <Output, R>(
     running,
     secret_field === undefined ? identity : (answer) => Json.withNull(answer, secret_field)
   )
-  // A response that an older release stored, in that release's revision, is returned unchanged.
+  // If an older release stored the response, it is returned unchanged, in that release's revision.
   const answerRevision = form === newest ? revision : { date: form, differences: [] }
   return replyOf(answerRevision, operation, json, replayed)
 })

@@ -22,7 +22,7 @@ export type Answer<A> = A | Promise<A> | Effect.Effect<A, unknown>
 /**
  * A carrier's terms for one line. Only `states` is required; `defineCarrier` documents the other defaults.
  *
- * With the name of a standard line, `needs` and `wants` are paths of its facts.
+ * If `Name` is a standard line, `needs` and `wants` are paths of its facts.
  */
 export interface LineTerms<Name extends LineName = LineName, Mode extends CarrierLine["mode"] = CarrierLine["mode"]>
   extends Partial<Omit<CarrierLine, "states" | "needs" | "wants" | "mode">> {

@@ -51,7 +51,7 @@ export const cast = (
   })
 }
 
-/** Replaces a carrier's functions, so that it answers as the script says without being called. */
+/** Replaces a carrier's functions with functions that answer as the script says, without calling the carrier. */
 const standIn = ({ adapter, line }: Candidate, script: Script): Candidate => {
   const { carrier, connection, environments, handoff_hosts, lines } = adapter
   const latencyMs = script.at_ms === null ? 0 : script.at_ms - startMs

@@ -18,8 +18,8 @@ export interface Config<OwnLine extends Line = Line> {
    */
   readonly lines?: ReadonlyArray<OwnLine>
   /**
-   * How rate plans see your own lines. `quotewire carriers check` needs this. A carrier made with `ratePlanCarrier`
-   * receives its rating directly.
+   * The ratings of your own lines, for `quotewire carriers check`. A carrier made with `ratePlanCarrier` receives its
+   * rating directly.
    */
   readonly ratings?: ReadonlyArray<Rating>
   /** Your own carriers. The fictional carriers are asked too, unless you disable them. */

@@ -103,7 +103,7 @@ export const toStored = (consumer: Consumer, now: number): StoredRecord =>
     updated_at: now
   })
 
-/** Whether a requested retry is not done yet. */
+/** Whether a requested retry is still to be done. */
 export const hasRetries = ({ retries_asked, retries_done }: Consumer): boolean => retries_asked > retries_done
 
 /** The next version of the consumer, with another retry requested. */

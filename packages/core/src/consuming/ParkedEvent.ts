@@ -107,7 +107,7 @@ export const afterDeath = (parked: StoredParkedEvent): StoredParkedEvent => ({
   error: processEnded
 })
 
-/** The `error` of an event during which the process ended. */
+/** The `error` of an event during whose handling the process ended. */
 export const processEnded = "process_ended"
 
 /** Whether a parked event still waits for its retry, or for somebody to retry or drop it. */

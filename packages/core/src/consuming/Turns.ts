@@ -17,7 +17,7 @@ export interface Turns {
   readonly noteKiller: (at: number) => void
 }
 
-/** Makes the turns for this process. No handler is running yet. */
+/** Makes the `Turns` of this process. No handler is running yet. */
 export const make = (): Turns => {
   const oneAlone = Semaphore.makeUnsafe(1)
   /** How many handlers run together, and how many run alone or wait to run alone. */

@@ -27,7 +27,7 @@ type Administration = Pick<
   | "resetCarrier"
 >
 
-/** Makes these methods. They make their calls with `run`. */
+/** Makes the administration methods. They run their calls with `run`. */
 export const administration = (run: Lifetime["call"]): Administration => ({
   createOrganization: (name) =>
     run(

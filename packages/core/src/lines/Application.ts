@@ -5,7 +5,7 @@ import type { StateCode } from "./State.ts"
 
 /* An application: its facts as a caller sent them, what is wrong or missing, and what was assumed. */
 
-/** An `A` of which any part may be missing. The parts that exist are valid. */
+/** An `A` in which any part may be missing. The parts that exist are valid. */
 export type Draft<A> =
   A extends ReadonlyArray<infer Item>
     ? ReadonlyArray<Draft<Item>>
@@ -186,7 +186,7 @@ export type Assumption = typeof Assumption.Type
 /** `T` with these members required. */
 export type WithRequired<T, K extends keyof T> = T & { readonly [P in K]-?: Exclude<T[P], undefined> }
 
-/** Collects the assumptions that are made while facts are completed. Their paths are relative to `application`. */
+/** Collects the assumptions that are made while facts are completed. Pass paths relative to `application`. */
 export class Assumptions {
   readonly #made: Array<Assumption> = []
 

@@ -14,7 +14,7 @@ export interface About {
   readonly label?: string
   /** What the fact is, with its unit. Documents show the title, but models do not get it in every conversation. */
   readonly title?: string
-  /** What neither the fact's name nor its values say. */
+  /** What the fact's name and values do not already say. */
   readonly description?: string
   /**
    * How the fact relates to a person. `direct`: it identifies a person by itself. `indirect`: it identifies a person

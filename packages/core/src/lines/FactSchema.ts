@@ -56,7 +56,7 @@ const textOrNull = (value: unknown): string | null => (typeof value === "string"
 /** A path with 0 in place of every `*`. */
 export const firstOf = (path: string): string => path.replaceAll("*", "0")
 
-/** A fact as capabilities list it. `otherwise` is its tier if the schema states none. */
+/** A fact as capabilities list it. `otherwise` is the tier to use if the schema states none. */
 export const asRequired = (
   { path, label, tier, pii }: Pick<Fact, "path" | "label" | "tier" | "pii">,
   otherwise: "price" | "offer"
@@ -67,7 +67,7 @@ export const asRequired = (
   pii
 })
 
-/** The JSON Schema (2020-12) of facts that is served. It is made when it is first needed. */
+/** The served JSON Schema (2020-12) of facts. It is made when it is first needed. */
 export const jsonSchemaOf = Function.memoize(
   (facts: Schema.Top): JsonSchema.JsonSchema =>
     plain(

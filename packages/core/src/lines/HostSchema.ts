@@ -33,7 +33,7 @@ const narrowing = Function.memoize((lines: LineSet) => {
   return narrow
 })
 
-/** Replaces a schema by another. The result is optional if the original is optional. */
+/** Replaces a schema with another. The result is optional if the original is optional. */
 const inPlaceOf = (ast: SchemaAST.AST, schema: Schema.Top): SchemaAST.AST =>
   SchemaAST.isOptional(ast) ? Schema.optionalKey(schema).ast : schema.ast
 

@@ -38,7 +38,7 @@ export interface Traits<Name extends string = string, HasCredit extends boolean 
   readonly has_credit_disclosure: HasCredit
   /** Whether the premium is known to include all fees. False means that this is unknown. */
   readonly premium_includes_fees: boolean
-  /** Whether the feed has events about quotes. If false, it has only events about quote requests. */
+  /** Whether the feed has events about this line's quotes. If false, it has only events about quote requests. */
   readonly has_quote_events: boolean
 }
 

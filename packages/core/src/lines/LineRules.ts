@@ -100,7 +100,7 @@ const checkFacts = (ast: SchemaAST.AST, path: string): Faults => {
   ]
 }
 
-/** Runs a function of a definition on the example. If it throws, the result is that mistake. */
+/** Runs a function of a definition on the example. If the function throws, the result is a mistake at its path. */
 export const tried = <A>(path: string, run: () => A): Result.Result<A, Faults> =>
   Result.try({
     try: run,

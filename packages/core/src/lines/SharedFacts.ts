@@ -88,7 +88,7 @@ export const policyFacts = {
   )
 }
 
-/** How many days in the future a policy may start. */
+/** The maximum number of days from today until a policy starts. */
 const maxDaysAhead = 60
 
 /** Checks the facts that all lines share. `today` is the date in the workspace, `YYYY-MM-DD`. */

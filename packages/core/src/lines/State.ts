@@ -147,8 +147,8 @@ const zipTableOf = Function.memoize((zip3: object): ZipTable => {
 })
 
 /**
- * The state of a five- or nine-digit ZIP code. Null if the code is in no served state, for example in Puerto Rico, a
- * territory or the military, or if its prefix is not in use.
+ * The state of a five- or nine-digit ZIP code. Null if the code belongs to no served state, for example to a territory
+ * such as Puerto Rico or to the military, or if its prefix is not in use.
  */
 export const stateOfZip = (zip: string): StateCode | null => {
   const { exceptions, prefixes } = zipTableOf(zip3File)

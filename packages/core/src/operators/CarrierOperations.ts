@@ -75,7 +75,7 @@ export const resetCarrier = OperatorOperation.make({
   tag,
   route: { method: "POST", path: "/operator/v1/carriers/{carrier_id}/reset", query: {}, status: 200 },
   scope: "write",
-  // A carrier without connections has one circuit for all organizations.
+  // Not per organization, because a carrier without connections has one circuit for all organizations.
   reach: "deployment",
   input: Schema.Struct({
     carrier_id: CarrierId,

@@ -14,7 +14,10 @@ export interface Priced {
   readonly premium: Premium
 }
 
-/** The application as a plan sees it; null if it is for another line. `today` is the date of the quote request. */
+/**
+ * The risk that a plan rates for an application; null if the application is for another line. `today` is the date of
+ * the quote request.
+ */
 export const riskOf = (
   plan: RatePlan,
   application: RatedApplication,

@@ -4,7 +4,7 @@ import type { BrokenRule } from "../wire/BrokenRule.ts"
 const maxListed = 100
 const maxPath = 200
 
-/** Collects mistakes in the order in which they are found. It keeps the first hundred, and counts the others. */
+/** Collects mistakes in the order in which they are found. It keeps the first hundred, and counts the rest. */
 export class PlanFaults {
   readonly #listed: Array<BrokenRule> = []
   #more = 0

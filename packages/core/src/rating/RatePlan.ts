@@ -22,11 +22,11 @@ export type Fault = BrokenRule
 /** Options for a check: the date, and the ratings of your own lines. */
 export interface CheckOptions {
   /**
-   * Today's date, `YYYY-MM-DD`. A `reviewed_on` after this date is a mistake. Without it, any `reviewed_on` is
+   * Today's date, `YYYY-MM-DD`. A `reviewed_on` after this date is a mistake. If omitted, any `reviewed_on` is
    * accepted.
    */
   readonly today?: string
-  /** How rate plans see your own lines. You need not list the standard lines. */
+  /** The ratings of your own lines. You need not list those of the standard lines. */
   readonly ratings?: ReadonlyArray<Rating>
 }
 

@@ -7,14 +7,17 @@ import type { Risk, Variables } from "./Variable.ts"
 /** The fields in a plan's `coverage` that only some lines have. */
 export type CoverageSetting = Exclude<keyof Coverage, "offered">
 
-/** How rate plans see a line's applications. */
+/** A line's rating: what rate plans for the line can refer to, and how an application becomes a risk. */
 export interface Rating {
   readonly line: Line
   /** The coverages that have a base rate. */
   readonly covers: ReadonlyArray<string>
   readonly variables: Variables
   readonly settings: ReadonlyArray<CoverageSetting>
-  /** The application as rate plans see it; null if it is for another line. `today` is the date of the quote request. */
+  /**
+   * Turns an application into a risk; null if the application is for another line. `today` is the date of the quote
+   * request.
+   */
   readonly riskOf: (application: RatedApplication, coverage: Coverage, today: string) => Risk | null
 }
 
@@ -22,13 +25,12 @@ export interface Rating {
 export interface Definition<Facts extends object> extends Omit<Rating, "line" | "riskOf" | "settings"> {
   readonly line: Line<string, Facts>
   /**
-   * The fields that a plan's `coverage` may have. By default none may be set, because the fields that exist are about
-   * standard lines.
+   * The fields that a plan's `coverage` may have. By default a plan may set none of them, because the existing fields
+   * are for standard lines.
    */
   readonly settings?: Rating["settings"]
   /**
-   * Returns what rate plans see of an application: its state, its subjects with their coverages, and the variables'
-   * values.
+   * Turns an application's facts into a risk: its state, its subjects with their coverages, and the variables' values.
    */
   readonly riskOf: (facts: Facts, coverage: Coverage, today: string) => Risk
 }

@@ -16,7 +16,7 @@ export const valuesOf = (known: Known, name: string): ReadonlyArray<Value> => {
 }
 
 /**
- * Finds the entries of a table that apply to a variable: one entry, or one for each value in a list. They are
+ * Finds the entries of a table that apply to a variable: one entry, or one for each value in a list. Entries are
  * multiplied by `scale` to get whole numbers: 1 for cents, 10,000 for factors.
  *
  * A plan that passed the check has an entry for each value that can occur in its states. If there is no entry, the

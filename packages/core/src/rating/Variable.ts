@@ -16,7 +16,7 @@ export type Domain =
   | { readonly kind: "number"; readonly minimum: number; readonly maximum: number }
   | { readonly kind: "text"; readonly form: RegExp; readonly expected: string }
 
-/** A fact as rate plans see it. */
+/** A fact that rate plans can refer to by name. */
 export interface Variable {
   readonly domain: Domain
   /** Whether the fact's value can be unknown. */
@@ -82,13 +82,13 @@ export const sharedKnown = (
     state: address.state,
     zip: address.zip.slice(0, 5),
     zip3,
-    // Spreads neighboring ZIP codes over groups, which serve the fictional plans as made-up territories.
+    // Spreads neighboring ZIP codes over groups, which the fictional plans use as made-up territories.
     zip3_group: (7 * Number(zip3) + 3) % 5,
     billing_preference
   }
 }
 
-/** A subject as rate plans see it. */
+/** A subject to rate, with its variables and coverages. */
 export interface RatedSubject {
   readonly subject: Subject
   /** The values of the subject's variables and the policy's variables. */
@@ -99,7 +99,7 @@ export interface RatedSubject {
   readonly coverages: ReadonlyArray<CoverageItem>
 }
 
-/** An application as rate plans see it. */
+/** An application in the form that rate plans rate. */
 export interface Risk {
   readonly state: State.StateCode
   readonly effective_date: string

@@ -5,8 +5,8 @@ import { appliesIn, keyOf, valuesOf } from "./Table.ts"
 import type { Known, Risk } from "./Variable.ts"
 
 /**
- * Applies a plan's underwriting rules. Returns the decline, or null if they accept the risk. `today` is the date of the
- * quote request.
+ * Applies a plan's underwriting rules. Returns the decline, or null if the rules accept the risk. `today` is the date
+ * of the quote request.
  */
 export const declineOf = (plan: RatePlan, risk: Risk, today: string): Decline | null => {
   if (!isServed(plan, risk)) return decline("state_not_served")
@@ -33,7 +33,7 @@ const applies = (rule: Rule, risk: Risk, today: string): boolean =>
   (rule.until === undefined || today <= rule.until) &&
   holds(rule.when ?? [], risk)
 
-/** Whether some subject and some driver together meet all conditions. */
+/** Whether at least one combination of a subject and a driver meets all conditions. */
 export const holds = (conditions: ReadonlyArray<Condition>, risk: Risk): boolean => {
   const drivers = risk.drivers.length === 0 ? [risk.policy] : risk.drivers
   return risk.subjects.some(({ known }) =>

@@ -13,7 +13,7 @@ import * as Kind from "./Kind.ts"
  */
 export const cellsWorkspace: WorkspaceId = WorkspaceId.make(`wks_${"z".repeat(26)}`)
 
-/** The name of a cell: lower-case letters, digits and hyphens, at most 40. */
+/** The name of a cell: at most 40 lower-case letters, digits and hyphens. */
 export const CellName = Schema.String.check(
   Schema.isPattern(/^[a-z0-9][a-z0-9-]{0,39}$/, { expected: "lower-case letters, digits and hyphens, at most 40" })
 )

@@ -85,20 +85,21 @@ export interface StoredEvent extends NewEvent {
 export interface Change {
   readonly workspace_id: WorkspaceId
   /**
-   * The record versions to write. Each needs the previous version in storage, and version 1 needs the record not to
-   * exist; otherwise `VersionConflict`.
+   * The record versions to write. Each requires the previous version in storage, and version 1 requires that the record
+   * does not exist. Otherwise the change fails with `VersionConflict`.
    */
   readonly writes: ReadonlyArray<StoredRecord>
   /**
-   * The records that the decision used. Each must still have the version that the decision saw, otherwise
-   * `VersionConflict`. This lets a decision use cached data: if the data was outdated, the change is rejected.
+   * The records that the decision used. Each must still have the version that the decision saw; otherwise the change
+   * fails with `VersionConflict`. This lets a decision use cached data: if the data was outdated, the change is
+   * rejected.
    */
   readonly expects: ReadonlyArray<Expectation>
   readonly events: ReadonlyArray<NewEvent>
   readonly jobs: ReadonlyArray<NewJob>
   /**
-   * The jobs of this workspace that the change finishes. All their leases must still be held; otherwise `LeaseLost`
-   * names the first lease that was lost.
+   * The jobs of this workspace that the change finishes. All their leases must still be held; otherwise the change
+   * fails with `LeaseLost`, which names the first lost lease.
    */
   readonly finishes: ReadonlyArray<Lease>
   /**
@@ -108,8 +109,9 @@ export interface Change {
   readonly clock_offset_ms: number | null
   /**
    * Requires that no ordered job of this workspace is due before this workspace time, in milliseconds, except the jobs
-   * that the change finishes; null requires nothing. Otherwise `VersionConflict` names the workspace. This keeps a
-   * change that runs jobs ahead of the clock from skipping a job that was stored in the meantime.
+   * that the change finishes; null requires nothing. If there is such a job, the change fails with a `VersionConflict`
+   * that names the workspace. This keeps a change that runs jobs ahead of the clock from skipping a job that was stored
+   * in the meantime.
    */
   readonly none_due_before: number | null
 }

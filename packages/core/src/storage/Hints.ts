@@ -91,7 +91,7 @@ export const pollMs = 5_000
 
 /**
  * Why a wait ended. `changed`: read again, because a hint arrived or may have been lost. `time_over`: the time is up.
- * `stopping`: the process is about to stop. `crowded`: the call did not wait, because too many calls already do.
+ * `stopping`: the process is shutting down. `crowded`: the call did not wait, because too many calls already do.
  */
 export type WakeReason = "changed" | "time_over" | "stopping" | "crowded"
 
@@ -119,7 +119,7 @@ export class LongPolls extends Context.Service<
       subject: PollSubject,
       body: (next: WaitForHint) => Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E, R>
-    /** Ends all current waits and all later ones immediately, because the process is about to stop. */
+    /** Ends all current waits and all later ones immediately, because the process is shutting down. */
     readonly stop: Effect.Effect<void>
     /** How many calls are listening. */
     readonly count: Effect.Effect<number>

@@ -49,7 +49,9 @@ export interface Traits {
   readonly has_hashes: boolean
   /** Whether erasing a record also erases its children. */
   readonly erases_children: boolean
-  /** Which readers a write wakes: those that wait for the record itself, those that wait for its parent, or none. */
+  /**
+   * Which readers a write wakes: those that wait for the record itself, those that wait for its parent, or no readers.
+   */
   readonly wakes: "itself" | "parent" | null
 }
 
@@ -147,7 +149,7 @@ const noListing = (): Listing => ({})
 /** The record kinds that a program stores. */
 export interface Kinds {
   readonly all: ReadonlyArray<Traits>
-  /** Finds the kind with this name. An unlisted name is a defect. */
+  /** Finds the kind with this name. Throws if the name is not listed. */
   readonly byName: (name: string) => Traits
 }
 

@@ -4,7 +4,10 @@ import type { RecordKey, Storage, StorageUnavailable } from "./Storage.ts"
 
 /** Stands in for storage while the changes of several jobs are combined into one change. */
 export interface Stage {
-  /** Returns a record as the earlier jobs left it. Calls `read` to read the record from storage. */
+  /**
+   * Returns a record as the earlier jobs left it. If no earlier job has used the record, calls `read` to read it from
+   * storage.
+   */
   readonly get: (
     key: RecordKey,
     read: Effect.Effect<Option.Option<StoredRecord>, StorageUnavailable>

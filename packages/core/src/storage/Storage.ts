@@ -5,7 +5,7 @@ import type { ClaimedJob, JobKind, Lease, NewJob } from "./Job.ts"
 import type { Kind } from "./Kind.ts"
 import type { FeedPage, FeedQuery, RecordPage, RecordQuery } from "./Page.ts"
 
-/** The workspace for organizations and keys. A host must find these before it knows a caller's workspace. */
+/** The workspace for organizations and keys. A host looks these up before it knows a caller's workspace. */
 export const directoryWorkspace: WorkspaceId = WorkspaceId.make(`wks_${"0".repeat(26)}`)
 
 /** A write does not follow the stored version, or an expected record has changed. Read and decide again. */
@@ -105,7 +105,7 @@ export interface Backlog {
 
 /** A process that is connected to a storage backend. */
 export interface StorageProcess {
-  /** The process ID and the machine's name, such as `4711@host-1`. A long name may be cut. */
+  /** The process ID and the machine's name, such as `4711@host-1`. A long name may be truncated. */
   readonly name: string
   /** When the process's oldest connection was opened, in milliseconds of real time. */
   readonly since: number
@@ -114,8 +114,8 @@ export interface StorageProcess {
 /** What to erase. */
 export type Erasure =
   /**
-   * Everything in a workspace except what survives a reset. If an expected record has changed, nothing is erased:
-   * `VersionConflict`.
+   * Everything in a workspace except what survives a reset. If an expected record has changed, nothing is erased, and
+   * the call fails with `VersionConflict`.
    */
   | { readonly what: "workspace"; readonly workspace_id: WorkspaceId; readonly expects?: ReadonlyArray<Expectation> }
   /**

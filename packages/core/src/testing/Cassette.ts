@@ -109,8 +109,8 @@ export interface Recording {
  * recordings, a cassette contains no secrets and none of the values that the adapter lists in `redact`.
  *
  * Token requests and request headers are not recorded. An answer is recorded once the adapter has read it. A recording
- * that has more than `maxExchanges`, or has an answer that cannot be kept, is refused, because it could not be played
- * back. Of the connection's values, only those that the adapter declares as `string` are recorded.
+ * with more than `maxExchanges` exchanges, or with an answer that cannot be kept, is refused, because it could not be
+ * played back. Of the connection's values, only those that the adapter declares as `string` are recorded.
  *
  * @example
  * const recording = yield* Cassette.record(yield* CarrierTransport, acme, connection)

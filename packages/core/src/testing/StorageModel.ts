@@ -49,7 +49,7 @@ const parentOf = (kind: string, place: number): string | null => {
 }
 
 /**
- * The IDs that a record or event is about, derived from one of its times. There are none, one or two of them, and two
+ * The IDs that a record or event is about, derived from one of its times. There are zero, one or two of them, and two
  * records can have the same IDs in a different order.
  */
 const aboutOf = (time: number): ReadonlyArray<string> => {
@@ -97,7 +97,7 @@ const expectsOf = (
     return { kind, id, version: Math.max(0, (model.newest(workspaceId, kind, id)?.version ?? 0) + step) }
   })
 
-/** An error in the form in which the model returns it. */
+/** An error in the form that the model uses. */
 const refusalOf = (error: VersionConflict | LeaseLost | StorageUnavailable) => {
   if (error._tag === "VersionConflict") return { _tag: error._tag, kind: error.kind, id: error.id }
   return error._tag === "LeaseLost" ? { _tag: error._tag, lease: error.lease } : { _tag: error._tag }

@@ -13,7 +13,7 @@ export interface Policy {
   readonly allow: ReadonlyArray<IpNetwork.IpNetwork>
   /** The host's own public addresses. They are refused, because a webhook to the host itself would loop. */
   readonly own_addresses: ReadonlyArray<NetAddress.IpAddress>
-  /** The host's own names, in lower case. They are refused for the same reason. */
+  /** The host's own names, in lower case. They are refused, because a webhook to the host itself would loop. */
   readonly own_hosts?: ReadonlyArray<string>
   /** Whether this network uses DNS64. If so, an address in 64:ff9b::/96 is judged by the IPv4 address inside it. */
   readonly nat64?: boolean

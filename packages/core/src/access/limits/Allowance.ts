@@ -33,7 +33,7 @@ export class Allowance extends Context.Service<
      * anything.
      */
     readonly mayAuthenticate: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
-    /** Counts a refused key against its address. */
+    /** Counts a refused key against the limit of the client's address. */
     readonly failedAuthentication: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
     /** Runs a webhook test or a replay, unless the limit on them has been reached. Only successes count. */
     readonly chargeOnSuccess: <A, E, R>(

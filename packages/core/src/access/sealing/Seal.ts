@@ -201,7 +201,7 @@ const logMissingKey = (sealed: string, key_name: string) =>
     key_name
   })
 
-/** Derives from a seal key its public name, and a separate key for each use. */
+/** Derives a seal key's public name, and a separate key for each use. */
 const derivedKeysOf = Effect.fnUntraced(function* (
   mac: Mac.Mac["Service"],
   crypto: TextCrypto["Service"],

@@ -203,7 +203,7 @@ const begin = (health: CarrierHealth, isAsk: boolean, now: number): AfterStep =>
   }
 }
 
-/** The health, and how its circuit changed; null if it did not. */
+/** The health, and how its circuit changed. `change` is null if the circuit did not change. */
 type Changed = Pick<AfterStep, "health" | "change">
 
 const afterEnd = (health: CarrierHealth, permit: Permit, outcome: AskOutcome | null, now: number): Changed => {

@@ -29,15 +29,12 @@ export interface Token {
 /** The tokens that a process keeps. */
 export type Tokens = Cache.Cache<Grant, Token, CarrierHttpError>
 
-/** The maximum number of tokens in a process. Each connection in use needs one. */
+/** The maximum number of tokens in a process. Each connection in use needs one token. */
 const maxTokens = 1_000
 /** How long a token is used if the answer does not state its lifetime. */
 const defaultLifeMs = 5 * minuteMs
 const maxLifeMs = 24 * hourMs
-/**
- * The most that is cut from the end of a token's lifetime. The last tenth of the lifetime is not used, up to this
- * limit.
- */
+/** The last tenth of a token's lifetime is not used, but at most this much time is given up. */
 const maxMarginMs = 30 * secondMs
 /**
  * The timeout of a token request. It is independent of the timeouts of calls, because new calls keep joining a request

@@ -38,7 +38,7 @@ export const summaryOf = (http: RawHttp, secrets: SecretForms): HttpSummary => (
   error: http.error
 })
 
-/** An HTTP exchange in the form in which it is recorded. */
+/** An HTTP exchange as it is recorded. */
 export const exchangeOf = (http: RawHttp, redaction: Redaction.Redaction): HttpExchange => ({
   ...summaryOf(http, redaction.secrets),
   request: Redaction.recorded(http.request, redaction),

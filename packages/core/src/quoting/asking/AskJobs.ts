@@ -260,7 +260,7 @@ const makeIsWanted = Effect.map(
 
 /**
  * Whether an earlier run of this call has no result, because its process died or hangs. The carrier's answer may have
- * caused that, and would do the same to this process.
+ * caused that, and could do the same to this process.
  */
 export const wasCutOff = ({ expired_leases }: ClaimedJob, { candidate }: PendingAsk): boolean =>
   expired_leases > 0 && candidate.adapter.simulation === undefined

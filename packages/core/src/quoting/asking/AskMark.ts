@@ -10,7 +10,7 @@ export const kind = Kind.make({
   listing: ({ quote_request_id }) => ({ parent: quote_request_id })
 })
 
-/** The stored mark. Only the host that makes the ask can write it, because it is written only once. */
+/** The stored mark. It can be written only once, so only one host makes the ask. */
 export const toStored = (
   quote_request_id: QuoteRequestId,
   carrierId: string,

@@ -137,7 +137,7 @@ const makeAsks = Effect.gen(function* () {
 
   /**
    * The organization's values for its connection to a carrier; null if the values are not set, or if the carrier needs
-   * none.
+   * no connection.
    */
   const connectionTo = ({ workspace_id }: OpenedRequest, { adapter }: Candidate) =>
     adapter.connection === undefined ? Effect.succeed(null) : connections.of(workspace_id, adapter.carrier.id)

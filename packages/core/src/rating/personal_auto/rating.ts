@@ -169,7 +169,7 @@ const vehicleKnown = (
   }
 }
 
-/** How rate plans see applications for car insurance. */
+/** The rating of the line for car insurance. */
 export const personalAuto = Rating.make<PersonalAutoFacts>({
   line,
   covers: baseCovers,

@@ -102,7 +102,7 @@ const replaced = (fromAge: number): Assumption => ({
 
 const covers = ["policy"] as const
 
-/** How rate plans see applications for pet insurance. */
+/** The rating of the line for pet insurance. */
 export const pet = Rating.make<PetFacts>({
   line,
   covers,

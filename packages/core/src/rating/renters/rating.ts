@@ -78,7 +78,7 @@ const knownOf = (facts: RentersFacts): Known<keyof typeof policyVariables> => {
 
 const covers = ["policy"] as const
 
-/** How rate plans see applications for renters insurance. */
+/** The rating of the line for renters insurance. */
 export const renters = Rating.make<RentersFacts>({
   line,
   covers,

@@ -5,7 +5,7 @@ import { broken, type Case, called, expectRead, rule, type Stage } from "./carri
 import type { Options } from "./subject.ts"
 import { passing } from "./time.ts"
 
-/** Makes the cases for callbacks. There are none if the adapter has no `callback`. */
+/** Makes the cases for callbacks; an empty list if the adapter has no `callback`. */
 export const cases = (
   stage: Stage,
   { callback }: CarrierAdapter,

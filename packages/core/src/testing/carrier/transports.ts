@@ -24,7 +24,7 @@ export interface Trouble {
   readonly transport: HttpClient.HttpClient
 }
 
-/** Everything that was sent, as some carriers repeat it in their errors. */
+/** The URL and the body of a request, which some carriers repeat in their errors. */
 const sentText = (request: HttpClientRequest.HttpClientRequest, url: URL): string =>
   `${url} ${HttpRecording.bodyOf(request).text ?? ""}`
 

@@ -25,7 +25,10 @@ import { refusing } from "./transports.ts"
  * the next.
  */
 
-/** How many applications are drawn. A mistake that affects one application in ten is missed once in 40,000 runs. */
+/**
+ * How many applications are drawn. If a mistake affects one application in ten, this many draws miss it with a
+ * probability of 1 in 40,000.
+ */
 const draws = 100
 const atOnce = 50
 const maxShrinks = 200

@@ -81,8 +81,8 @@ const find = (model: Model, claimed: ClaimedJob): ModelJob | undefined =>
 const isUrgent = ({ job }: ModelJob): boolean => job.lane?.urgent === true
 
 /**
- * Checks that in each workspace urgent jobs come first, and then earlier jobs. This must be so within the claim, and
- * between the claim and the jobs that it leaves. Jobs of different workspaces may come in any order.
+ * Checks that in each workspace urgent jobs come first, and then earlier jobs, both within the claim and between
+ * claimed jobs and the jobs that the claim leaves. Jobs of different workspaces may come in any order.
  */
 const expectFirst = (model: Model, taken: ReadonlyArray<ModelJob>, left: ReadonlyArray<ModelJob>): void => {
   taken.forEach((job, index) => {

@@ -10,7 +10,7 @@ import type * as Delivery from "../records/Delivery.ts"
 /* A recovery sends many deliveries to one endpoint again, in order and at a limited rate. */
 
 /**
- * The states in which a recovery can send a delivery again. In any other state, further attempts are already scheduled.
+ * The states of a delivery that a recovery can send again. In any other state, further attempts are already scheduled.
  */
 export const recoverable = ["failed", "cancelled", "succeeded"] as const
 

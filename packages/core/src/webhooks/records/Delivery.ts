@@ -208,7 +208,7 @@ export const finished = (delivery: KeptDelivery, status: "succeeded" | "failed" 
 export const recentReplays = ({ replays }: KeptDelivery, realNow: number): ReadonlyArray<number> =>
   replays.filter((replay) => replay > realNow - dayMs)
 
-/** The delivery after a replay was requested now. Its retry schedule starts over. */
+/** The delivery after a replay was requested. Its retry schedule starts over. */
 export const replayed = (delivery: KeptDelivery, at: number, realNow: number): KeptDelivery => ({
   ...delivery,
   version: delivery.version + 1,
@@ -234,7 +234,7 @@ const withNextStep = (delivery: KeptDelivery): KeptDelivery => ({
   schedule_step: delivery.schedule_step + 1
 })
 
-/** A delivery in the form in which the log lists it. */
+/** A delivery as the log lists it. */
 export const entryOf = (delivery: KeptDelivery): DeliveryEntry => ({
   event_id: delivery.event_id,
   event_type: delivery.event_type,

@@ -208,13 +208,13 @@ export const attemptedHealth = (health: KeptHealth, outcome: Delivery.AttemptOut
 /** An endpoint counts as hanging after this many consecutive attempts have hung. */
 const hangsAfter = 3
 
-/** Since when an endpoint has been failing, after a failed attempt that was made at `at`. */
+/** When an endpoint began to fail, given a failed attempt that was made at `at`. */
 const failingFrom = ({ succeeded_at, failing_since }: KeptHealth, at: number): number | null =>
   succeeded_at !== null && at < succeeded_at ? failing_since : Math.min(at, failing_since ?? at)
 
 /**
- * Since when an endpoint has been failing, after a successful attempt that was made at `at`; null unless a later
- * failure is known.
+ * When an endpoint began to fail, given a successful attempt that was made at `at`; null unless a later failure is
+ * known.
  */
 const failingAfter = ({ last_attempt, failing_since }: KeptHealth, at: number): number | null => {
   if (failing_since === null || failing_since > at) return failing_since
