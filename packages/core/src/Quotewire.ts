@@ -222,7 +222,7 @@ const handlers = Layer.effect(
   })
 )
 
-/** Erases persons' data, without the rest of the core. This layer opens sealed data, so it needs the seal keys. */
+/** Erases people's data, without the rest of the core. This layer opens sealed data, so it needs the seal keys. */
 export const erasures: Layer.Layer<
   Erasures,
   SealKeysInUse.SealKeysRefused | StorageUnavailable,

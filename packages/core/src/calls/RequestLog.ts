@@ -84,8 +84,8 @@ export class RequestLog extends Context.Service<
         if (!hasKey(call)) return
         buffer.add(call)
         hasCalls.openUnsafe()
-        // Open the latch only when the buffer reaches this size, not for every further call. Otherwise, while storage
-        // is unavailable, every call would cause a write.
+        // Open the latch only for the call that fills the buffer to this size, not for later calls. Otherwise, while
+        // storage is unavailable, every call would cause a write.
         if (buffer.size === maxChangeCalls) isFull.openUnsafe()
       }
 
@@ -124,7 +124,8 @@ const writing = (
     const writeOne = (batch: Batch) =>
       Effect.exit(Effect.tap(storeBatch(storage, batch), () => Effect.sync(() => unwritten.delete(batch))))
     return Effect.forEach([...unwritten], writeOne, { concurrency: 4 }).pipe(
-      // Fails only after every batch was tried: an unavailable workspace must not delay the logs of other workspaces.
+      // Fails only after every batch has been tried: an unavailable workspace must not delay the logs of other
+      // workspaces.
       Effect.flatMap((written) => Effect.forEach(written, (exit) => exit, { discard: true })),
       Effect.ensuring(Effect.sync(() => buffer.putBack([...unwritten].flatMap(({ calls }) => calls)))),
       Effect.andThen(Effect.suspend(() => warnOf(buffer.takeLost())))

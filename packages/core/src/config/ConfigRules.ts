@@ -120,7 +120,7 @@ const sandboxConnectionsRule: OptionRule = (value, { carriers }) => {
   )
 }
 
-/** Whether a mistake is an undefined value, such as the value of an environment variable that is not set. */
+/** Whether a mistake is about an undefined value, such as that of an environment variable that is not set. */
 const isUnset = (values: Readonly<Record<string, unknown>>, { path }: FieldError): boolean =>
   Object.entries(values).some(([name, value]) => value === undefined && path === `values.${name}`)
 

@@ -72,7 +72,7 @@ export interface ConsumeOptions {
   readonly backoff_ms?: number
   /** The longest pause between two attempts; 1 minute by default. */
   readonly max_backoff_ms?: number
-  /** How long after a process has died another process takes over; 30 seconds by default. */
+  /** How long another process waits before it takes over from a process that has died; 30 seconds by default. */
   readonly lease_ms?: number
   /** The maximum number of workspaces that this process handles concurrently; 8 by default. */
   readonly concurrency?: number

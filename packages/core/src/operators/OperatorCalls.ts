@@ -23,7 +23,7 @@ export type OperatorCredentials =
 export interface OperatorRequest {
   readonly request_id: RequestId
   readonly credentials: OperatorCredentials
-  /** The input as one object. It is read only once the operator has been admitted. */
+  /** The input as one object. It is not read until the operator has been admitted. */
   readonly input: Effect.Effect<unknown, ApiError.ApiError>
 }
 

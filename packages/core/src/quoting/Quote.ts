@@ -241,7 +241,7 @@ export const deactivate = (
  * The newest version of a quote at a moment of workspace time, in milliseconds, encoded.
  *
  * A quote that has expired reads as expired even before the job has stored its last version. The text is the same
- * before and after.
+ * before and after the job stores it.
  */
 export const newestAt = (
   stored: StoredRecord,

@@ -122,7 +122,7 @@ export const KeptReceipt = Schema.Struct({
 export type KeptReceipt = typeof KeptReceipt.Type
 
 /**
- * A start call's consents. They have their own record, because they are kept for years, but the facts only for a month.
+ * A start call's consents. They have their own record, because they are kept for years, and the facts only for a month.
  */
 export const ConsentRecord = Schema.Struct({
   application_id: ApplicationId,

@@ -1,7 +1,7 @@
 import type { CoverageItem } from "../carriers/Carrier.ts"
 import { dollars } from "../wire/Money.ts"
 
-/* Makes coverages as offers list them. */
+/* Makes the coverage items of offers. */
 
 /** A coverage with a limit in whole US dollars. */
 export const limited = (code: string, usd: number): CoverageItem => ({

@@ -11,6 +11,6 @@ const byLine = (all: ReadonlyArray<Rating>): Ratings => new Map(all.map((rating)
 /** The ratings of the standard lines. */
 export const ratings: Ratings = byLine([personalAuto, renters, pet])
 
-/** The standard lines' ratings, and others. */
+/** The ratings of the standard lines together with these. */
 export const ratingsWith = (others: ReadonlyArray<Rating>): Ratings =>
   others.length === 0 ? ratings : byLine([...ratings.values(), ...others])

@@ -101,9 +101,8 @@ export class Runner extends Context.Service<
 const lateMs = 100
 
 /**
- * Makes a function that runs the ordered jobs that are due behind a late one, many in one change, and returns their
- * number. One at a time, each job would take several round trips to storage, and an overloaded sandbox could not catch
- * up.
+ * Makes a function that runs the due jobs that wait behind a late ordered job, many in one change, and returns how many
+ * ran. One at a time, each job would take several round trips to storage, and an overloaded sandbox could not catch up.
  */
 const makeCatchUp = Effect.fnUntraced(function* (runAhead: Effect.Success<typeof AheadRuns.make>) {
   const storage = yield* Storage

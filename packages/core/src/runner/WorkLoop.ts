@@ -20,7 +20,7 @@ export const leaseMs = 30 * secondMs
 /** A job is abandoned after this many of its leases have expired. Releasing a job early does not count. */
 export const maxExpiredLeases = 5
 /**
- * How long after a storage outage an expired lease may still be due to the outage. This is two leases long, because
+ * How long after a storage outage an expired lease may still be blamed on the outage. This is two leases long, because
  * another host may have claimed the job in between.
  */
 const outageShadowMs = 2 * leaseMs
@@ -103,7 +103,7 @@ const noteOutages = () => {
   }
 }
 
-/** Runs the ordered jobs that are due behind a late one, and returns how many ran. */
+/** Runs the due jobs that wait behind a late ordered job, and returns how many ran. */
 export type CatchUp = (job: ClaimedJob) => Effect.Effect<number, StorageUnavailable>
 
 /**
@@ -116,7 +116,7 @@ export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
 
   return Effect.gen(function* () {
     const signal = yield* wokenByJobs(storage, undefined)
-    // Whether the last claim was limited by the room left. If so, claim again as soon as a job ends.
+    // Whether the last claim left no room for more jobs. If so, claim again as soon as a job ends.
     let isFull = false
     const makeRoom = () => {
       if (isFull) signal.wake()

@@ -75,7 +75,7 @@ const offers = (play: Play): CarrierReply => {
   return { kind: "offers", offers: [{ ...offer, refresh_after_ms }] }
 }
 
-/** The carrier's answer at the time when it becomes ready. */
+/** The answer that the carrier gives once it is ready. */
 const answer = (play: Play): CarrierReply => {
   const { ask, line, plan, risk } = play
   switch (play.script.act) {

@@ -8,7 +8,7 @@ import type { FeedPage, FeedQuery, RecordPage, RecordQuery } from "./Page.ts"
 /** The workspace for organizations and keys. A host looks these up before it knows a caller's workspace. */
 export const directoryWorkspace: WorkspaceId = WorkspaceId.make(`wks_${"0".repeat(26)}`)
 
-/** A write does not follow the stored version, or an expected record has changed. Read and decide again. */
+/** A write is not based on the stored version, or an expected record has changed. Read again, and decide again. */
 export class VersionConflict extends Data.TaggedError("VersionConflict")<{
   readonly kind: string
   readonly id: string

@@ -37,7 +37,7 @@ export const Exchange = Schema.Struct({
   request: Schema.Struct({ body: Body }),
   response: Schema.Struct({
     status: Input.wholeNumber(200, 599),
-    /** The headers that are harmless to record, and therefore never cookies. */
+    /** Only headers that are harmless to record, so never cookies. */
     headers: Schema.Record(Schema.String, Schema.String),
     body: Body
   })

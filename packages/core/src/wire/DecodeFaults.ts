@@ -102,7 +102,7 @@ export const decoder = <A>(schema: Schema.Decoder<A>): ((value: unknown) => Resu
 
 /**
  * Compiles a schema into a decoder that stops at the first fault. References in a recursive schema are followed at most
- * a few thousand times: if members of its unions share fields, the attempts multiply with every level of the value.
+ * a few thousand times: if members of a union share fields, the attempts multiply with every level of the value.
  */
 export const firstFault = <A>(
   schema: Schema.Decoder<A>,
@@ -142,7 +142,10 @@ const partsOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> => {
   }
 }
 
-/** How often references in a recursive schema are followed for one value, to find the first fault or all faults. */
+/**
+ * How many references in a recursive schema are followed for one value, in a search for the first fault and in a search
+ * for all faults.
+ */
 const maxVisits = { first: 20_000, all: 1_000 }
 
 /** How many more faults a decoder may search for in this value, and how many it has left out. */

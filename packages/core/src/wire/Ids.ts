@@ -100,7 +100,7 @@ export type WorkspaceId = typeof WorkspaceId.Type
 const alphabet = Array.from("0123456789abcdefghjkmnpqrstvwxyz", (character) => character.charCodeAt(0))
 const timeDigits = 10
 const randomDigits = 16
-/** Random bytes are drawn in blocks. Each millisecond needs new random digits, and one block lasts for this many. */
+/** How many times one block of random bytes provides new random digits. Each millisecond needs new ones. */
 const blockDraws = 32
 const maxTime = 2 ** 48 - 1
 

@@ -74,7 +74,7 @@ export const array = <A>(items: ReadonlyArray<Json<A>>): Json<ReadonlyArray<A>> 
 })
 
 /**
- * Whether a value is nested more deeply than this. `JSON.parse` reads any depth, but code that walks a value, such as
+ * Whether a value is nested more than `levels` deep. `JSON.parse` reads any depth, but code that walks a value, such as
  * `JSON.stringify`, overflows the stack after a few thousand levels. Therefore check values from outside before you
  * walk them.
  */

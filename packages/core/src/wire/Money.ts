@@ -33,7 +33,7 @@ const readCents = (minor: number): Result.Result<number, string> => {
   if (Math.abs(minor - whole) > floatingError(whole)) {
     return wrong("Must be whole cents. Round a computed amount first, such as with Money.rounded.")
   }
-  // Minus zero becomes zero.
+  // Adding 0 turns -0 into 0.
   return ok(whole + 0)
 }
 

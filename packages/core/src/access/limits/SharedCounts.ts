@@ -21,7 +21,7 @@ const maxBatch = 500
  * again when it is needed.
  */
 const maxCounts = 100_000
-/** How long sending the last counts may delay shutting down. */
+/** How long a shutdown may wait for the last counts to be sent. */
 const flushMs = secondMs
 
 /** The count for one window of real time, as this host knows it. */

@@ -43,7 +43,7 @@ const KeysInUse = Schema.Struct({
   key_name: Schema.String,
   /** The keys that may still seal something. A key stays in this list until a rotation finds that it seals nothing. */
   in_use: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** Keys that are lost and were given up. Everything that they sealed reads as lost. */
+  /** Keys that are lost and were given up. Everything that they sealed is treated as lost. */
   given_up: Schema.optionalKey(Schema.Array(Schema.String))
 })
 

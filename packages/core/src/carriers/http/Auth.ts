@@ -157,7 +157,7 @@ export const valueOf = (connection: ConnectionValues, field: string): string => 
   throw new CarrierHttpMistake({ message: `http.auth: The connection has no field ${JSON.stringify(field)}.` })
 }
 
-/** Adds an authorization that needs no token to a request. */
+/** Authorizes a request with a connection's values, in any way except OAuth. */
 export const authorized = (
   request: HttpClientRequest.HttpClientRequest,
   auth: Exclude<Auth, OAuth>,

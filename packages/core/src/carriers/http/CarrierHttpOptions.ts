@@ -21,8 +21,8 @@ export interface CarrierHttpOptions {
   readonly redact?: ReadonlyArray<string>
   /**
    * Whether bodies that are neither JSON nor XML, such as CSV, are recorded verbatim; by default only their type and
-   * length are recorded. `redact` does not apply to these bodies. A cassette can record a carrier that answers in such
-   * a format only with this option.
+   * length are recorded. `redact` does not apply to these bodies. Without this option, a cassette cannot record a
+   * carrier that answers in such a format.
    */
   readonly keeps_text_bodies?: boolean
   /** The largest response body, in bytes after decompression; 1 MiB by default. */

@@ -67,7 +67,7 @@ export class HttpList {
     }
   }
 
-  /** Makes a client that sends requests through another client, and adds each HTTP exchange to the list. */
+  /** Makes a client that sends requests through another client, and adds each HTTP exchange to this list. */
   recording(client: HttpClient.HttpClient): HttpClient.HttpClient {
     return HttpClient.transform(client, (call, request) => HttpRecording.recorded(call, request, this.add))
   }

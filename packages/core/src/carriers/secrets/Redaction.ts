@@ -115,7 +115,7 @@ export const redactionAfter = (
 
 /** One side of an HTTP exchange. */
 export const RecordedMessage = Schema.Struct({
-  /** The headers that are harmless to record, and therefore never `authorization` or cookies. */
+  /** Only headers that are harmless to record, so never `authorization` or cookies. */
   headers: Schema.Record(Schema.String, Schema.String),
   content_type: Schema.NullOr(Schema.String),
   /** The length of the body in bytes before it was redacted and truncated; null if unknown. */

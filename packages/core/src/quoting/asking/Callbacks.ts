@@ -90,8 +90,7 @@ const makeRead = Effect.gen(function* () {
 
   const readBy = Effect.fnUntraced(function* (adapter: CarrierAdapter, sent: CarrierCallback) {
     const read = yield* Effect.suspend(() => adapter.callback?.(sent) ?? Effect.succeed(null)).pipe(
-      // Anybody can send a callback, so its sender must not be kept waiting by an adapter that never finishes reading
-      // it.
+      // Anybody can send callbacks, so a callback on which the adapter hangs must not stay open forever.
       Effect.timeoutOrElse({
         duration: maxAttemptMs,
         orElse: () => Effect.as(Effect.logWarning("A carrier's callback was not read in time"), null)

@@ -86,7 +86,7 @@ const vehicleAssumptions = (vehicle: VehicleFacts, index: number): ReadonlyArray
   ]
 }
 
-/** The coverages of a car policy. Limits that were not sent are the level's limits. */
+/** The coverages of a car policy. For a limit that was not sent, the level's limit applies. */
 export const autoCovers = (facts: PersonalAutoFacts): AutoCovers => {
   const { coverage, vehicles } = facts
   const state = State.get(facts.garaging_address.state)

@@ -81,8 +81,8 @@ const find = (model: Model, claimed: ClaimedJob): ModelJob | undefined =>
 const isUrgent = ({ job }: ModelJob): boolean => job.lane?.urgent === true
 
 /**
- * Checks that in each workspace urgent jobs come first, and then earlier jobs, both within the claim and between
- * claimed jobs and the jobs that the claim leaves. Jobs of different workspaces may come in any order.
+ * Checks the order of jobs in each workspace: urgent jobs come first, then jobs with earlier due times. No job that the
+ * claim left may come before a job that it took. Jobs of different workspaces may come in any order.
  */
 const expectFirst = (model: Model, taken: ReadonlyArray<ModelJob>, left: ReadonlyArray<ModelJob>): void => {
   taken.forEach((job, index) => {

@@ -13,7 +13,7 @@ export const expectSame = (what: string, actual: unknown, expected: unknown): vo
 export const expectError = (error: object, expected: object): void =>
   expectSame("the error", { ...JSON.parse(JSON.stringify(error)), message: undefined }, expected)
 
-/** Dies unless the statement is true. */
+/** Dies unless the condition holds. */
 export const expectTrue = (what: string, holds: boolean): void => {
   if (!holds) throw new Error(`expected that ${what}`)
 }
@@ -35,7 +35,7 @@ export const expectRefusal = <E extends { readonly _tag: string }, const Tag ext
 
 const patienceRounds = 400
 
-/** Waits up to two seconds of real time for the statement to become true. Returns whether it is true. */
+/** Waits up to two seconds of real time for the condition to hold. Returns whether it holds. */
 export const soon = Effect.fnUntraced(function* (holds: () => boolean) {
   for (let round = 0; round < patienceRounds; round++) {
     if (holds()) return true
@@ -44,7 +44,7 @@ export const soon = Effect.fnUntraced(function* (holds: () => boolean) {
   return holds()
 })
 
-/** Dies unless the statement becomes true within two seconds of real time. */
+/** Dies unless the condition holds within two seconds of real time. */
 export const expectSoon = (what: string, holds: () => boolean): Effect.Effect<void> =>
   Effect.map(soon(holds), (held) => expectTrue(what, held))
 
