@@ -192,8 +192,8 @@ const backoffOf = (failures: number, { backoff_ms, max_backoff_ms }: RetryPolicy
 export const isExhausted = ({ failures }: Consumer, { max_attempts }: RetryPolicy): boolean => failures >= max_attempts
 
 /**
- * Whether to park the next event without another attempt, because processes died while they handled it, and at least
- * one of them handled nothing else. A single death is not enough, because it may have had another cause.
+ * Whether to park the next event without another attempt, because it has failed too often, and at least one process
+ * died while it handled nothing else. One failure is never enough, because the death may have had another cause.
  */
 export const isExhaustedByDeaths = ({ deaths, failures }: Consumer, { max_attempts }: RetryPolicy): boolean =>
   deaths > 0 && failures >= Math.max(max_attempts, 2)

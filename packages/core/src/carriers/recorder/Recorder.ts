@@ -132,8 +132,8 @@ const makeEnds = Effect.fnUntraced(function* (findSecrets: FindSecrets) {
  * Records what was sent and received in each exchange with a carrier's adapter.
  *
  * `begin` makes the draft of an exchange, and `Draft.during` fills it. `end` counts the exchange, reports it to
- * `OnCarrierExchange`, and returns its record. The change that commits the answer also writes this record, so an
- * exchange is stored if and only if its answer is stored.
+ * `OnCarrierExchange`, and returns its record. The change that commits the answer also writes this record, if there is
+ * one, so both are stored together or not at all.
  */
 export class Recorder extends Context.Service<Recorder, Effect.Success<typeof make>>()("@quotewire/core/Recorder") {
   static readonly layer: Layer.Layer<Recorder, never, Storage | Ids> = Layer.effect(Recorder, make)
