@@ -109,7 +109,7 @@ export const quoting = inPackage("core")({
       name: "the request's event before those of its quotes",
       from: "joined([...before, last])",
       to: "joined([last, ...before])",
-      found_by: test(quotes, "is in the feed before the request version that lists it")
+      found_by: test(quotes, "appears in the feed before the request version that lists it")
     },
     {
       name: "one offer more than is allowed",

@@ -20,7 +20,7 @@ export const running = inPackage("core")({
       to: "return retryOnConflict(handled)",
       found_by: test(
         "packages/core/test/runner/runner.test.ts",
-        "is retried, and abandoned after five attempts: only its request fails"
+        "is retried, and abandoned after five attempts, so that only its request fails"
       )
     },
     {

@@ -154,7 +154,7 @@ const dead: Quotewire.Destination = {
   message: "There is no such link."
 }
 
-describe("other routes", () => {
+describe("routes outside the API", () => {
   it.live("report whether the host is alive and ready", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ ready: Effect.succeed(false) })

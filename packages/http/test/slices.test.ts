@@ -94,7 +94,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("gets every response in full, however many requests of usual size arrive together", () =>
+  it.live("gets every response in full, however many requests of normal size arrive together", () =>
     Effect.gen(function* () {
       const { port } = yield* wary()
       const text = yield* Wire.exchange(port, get(padding).repeat(300) + last)

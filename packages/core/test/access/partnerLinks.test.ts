@@ -120,7 +120,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "allows reading the feed only if filtered by its request",
+    "allows reading the feed only if filtered by the link's request",
     Effect.gen(function* () {
       const { id, ofRequest } = yield* shared
       assert.strictEqual((yield* refusal(events({}, by(ofRequest))))._tag, "not_found")

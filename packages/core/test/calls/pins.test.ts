@@ -179,7 +179,7 @@ describe("a workspace's pinned revision", () => {
   )
 })
 
-describe("a pin while storage fails", () => {
+describe("a pin that storage cannot read or write", () => {
   const outage = { reads: false, writes: false }
   const down = Effect.fail(new StorageUnavailable({ retry_after_seconds: 3 }))
   const isPin = ({ kind }: Pick<RecordKey, "kind">) => kind === "pin"
@@ -190,7 +190,7 @@ describe("a pin while storage fails", () => {
   })
 
   testInWorld(
-    "gets a 503 in the current revision if it cannot be read, and is not kept if it cannot be stored",
+    "causes a 503 if it cannot be read, and is stored by a later request if it could not be stored at first",
     Effect.gen(function* () {
       outage.reads = true
       assert.strictEqual(yield* ask(), "service_unavailable null")
@@ -215,7 +215,7 @@ describe("the first webhook event", () => {
   const named = { revision: older }
 
   testInWorld(
-    "stores the pin if no request has, and so does the first test event",
+    "stores the workspace's pin if no request has done so, as does the first test event",
     Effect.gen(function* () {
       yield* create({ event_types: ["quote_request.queued"] }, named)
       yield* start({}, named)

@@ -23,7 +23,7 @@ const withTerms = (terms: object): CarrierAdapter =>
 
 const pathsOf = (adapter: CarrierAdapter) => AdapterRules.check(adapter).map(({ path }) => path)
 
-describe("an adapter's rules", () => {
+describe("the rules for adapters", () => {
   it("accept a defined carrier, and ids from other registries", () => {
     assert.deepStrictEqual(AdapterRules.check(acme), [])
     const mga = withOther({ carrier: { ...acme.carrier, id: "mga:acme-general" } })

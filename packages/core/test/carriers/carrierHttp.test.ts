@@ -306,7 +306,7 @@ describe("an HTTP client's options", () => {
     assert.deepStrictEqual(faults({ base_url: "https://acme.example/?a=1" }), ["base_url"])
   })
 
-  it.effect("need a base URL for each environment", () =>
+  it.effect("require a base URL for each environment", () =>
     withClient(
       ok,
       (http, requests) =>

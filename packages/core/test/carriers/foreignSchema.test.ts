@@ -48,7 +48,7 @@ describe("a schema from another copy of Effect", () => {
     { carriers: [acme], surroundings: Layer.succeed(CarrierTransport, server.client) }
   )
 
-  it("fails the carrier contract with the same message", async () => {
+  it("fails the carrier contract, with a message that names the mistake", async () => {
     const cases = CarrierContract.cases(acme, {}, { transport: server.client })
     const ended = await Promise.allSettled(cases.map(({ run }) => run()))
     const said = ended.map((end) => (end.status === "rejected" ? String(end.reason.message) : ""))

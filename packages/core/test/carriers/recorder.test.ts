@@ -267,7 +267,7 @@ describe("exchange records include", () => {
   )
 
   testRecorded(
-    "polls, including failed ones",
+    "polls, even failed polls",
     Effect.gen(function* () {
       yield* ask(30 * secondMs)
       assert.deepStrictEqual(

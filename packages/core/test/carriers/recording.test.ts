@@ -165,7 +165,7 @@ describe("the OnCarrierExchange hook", () => {
   ]
   for (const [how, onExchange] of failing) {
     testRecorded(
-      `has its failure logged without the message if it ${how}, and the answer counts`,
+      `that ${how} is logged without the error's message, and the carrier's answer still counts`,
       Effect.gen(function* () {
         const lines: Array<string> = []
         const logger = Logger.make(({ cause, fiber, message }) => {

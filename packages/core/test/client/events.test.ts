@@ -40,7 +40,7 @@ describe("an event feed", () => {
     )
   })
 
-  it("starts at the oldest event, without a cursor", async () => {
+  it("starts at the oldest event if there is no cursor", async () => {
     const { calls, client } = scripted(page("c1", "a", "b"), "hangs")
     const note = reading(client.events({ limit: 2 }))
     await settle()

@@ -337,7 +337,7 @@ describe("the types of a client", () => {
 })
 
 describe("closing an embedded service", () => {
-  it.live("returns pending long polls with the current state, and refuses later calls", () =>
+  it.live("ends pending long polls with the current state, and refuses later calls", () =>
     Effect.gen(function* () {
       const quotewire = yield* embedded({ work: false })
       const client = yield* clientOf(quotewire)

@@ -55,7 +55,7 @@ describe("an erasure that runs concurrently with other work", () => {
   const answering = callingBack("b")
   let between: Effect.Effect<void> | null = null
   testInWorld(
-    "decides again if a carrier's answer is stored concurrently",
+    "is decided again if a carrier's answer is stored concurrently",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "pet" }, live)
       yield* work

@@ -106,7 +106,7 @@ describe("the check of an offer", () => {
   }
 
   // In quadratic time, this would take many seconds.
-  testInWorld("truncates a text of a hundred thousand opening brackets like any other text", () => {
+  testInWorld("truncates text of a hundred thousand opening brackets like any other text", () => {
     const opening = prompt("opening", offers(offer({ product: `<b>Best</b> ${"<".repeat(100_000)}` })))
     return {
       ...carriers(opening),

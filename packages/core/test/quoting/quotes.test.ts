@@ -49,7 +49,7 @@ const stored = (id: string) =>
 
 describe("a quote", () => {
   testInWorld(
-    "is in the feed before the request version that lists it",
+    "appears in the feed before the request version that lists it",
     Effect.gen(function* () {
       yield* work
       yield* start({}, live)
@@ -290,8 +290,8 @@ const refreshing = (found: (nth: number) => CarrierRefresh | Effect.Effect<never
   return { ...scripted, looks, times }
 }
 
-describe("a carrier with a refreshed offer", () => {
-  testInWorld("creates the next version of the same quote, at most once a minute", () => {
+describe("a carrier that refreshes its offer", () => {
+  testInWorld("causes the next version of the same quote, at most once a minute", () => {
     const scripted = refreshing((nth) => ({
       kind: "offer",
       reason: "rechecked",

@@ -5,7 +5,7 @@ import { noting } from "./noting.ts"
 import { live, outcomes, pass, start, testInWorld, work } from "./support.ts"
 
 describe("in storage", () => {
-  testInWorld("a start call is one change, and reads no record", () => {
+  testInWorld("a start call makes one change, and reads no records", () => {
     const { around, count, since } = noting()
     return {
       ...carriers(prompt("acme")),
@@ -23,7 +23,7 @@ describe("in storage", () => {
   })
 
   testInWorld(
-    "an ask loads its request and its facts once, and is three changes, two of them for the carrier's limits",
+    "an ask loads its request and its facts once, and makes three changes, two of them for the carrier's limits",
     () => {
       const { around, count, since } = noting()
       return {

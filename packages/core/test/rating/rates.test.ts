@@ -125,7 +125,7 @@ describe("prices", () => {
     // Published as 844, which includes a factor for age, which California forbids.
     ["CA", "94110", 862, 1_149],
     ["NJ", "08701", 1_034, 1_407]
-  ])("at the state's minimum in %s are in the published range", (state, zip, lowest, highest) => {
+  ])("for the minimum coverage in %s are in the published range", (state, zip, lowest, highest) => {
     const facts = auto({ garaging_address: { state, zip }, coverage: { level: "state_minimum" } })
     const territories = planOf("sbx_pinecrest", "personal_auto").factors.find(
       ({ name }) => name === "territory"

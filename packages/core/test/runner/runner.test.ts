@@ -73,7 +73,7 @@ const hurdled = {
 
 describe("a job whose handler crashes", () => {
   testInWorld(
-    "is retried, and abandoned after five attempts: only its request fails",
+    "is retried, and abandoned after five attempts, so that only its request fails",
     Effect.gen(function* () {
       poison.tries = 0
       yield* work

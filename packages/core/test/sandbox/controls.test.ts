@@ -43,7 +43,7 @@ const advanceWith = (idempotency_key: string | null, seconds = 60) =>
     return { body: Json.decode(reply.json), replayed: reply.replayed, text: reply.json.text }
   })
 
-describe("a control with an Idempotency-Key", () => {
+describe("a sandbox control with an Idempotency-Key", () => {
   testInWorld(
     "runs once: the same key and body return the first response, byte for byte, marked as a replay",
     Effect.gen(function* () {
@@ -134,7 +134,7 @@ describe("a control with an Idempotency-Key", () => {
   )
 })
 
-describe("reset", () => {
+describe("a sandbox reset", () => {
   testInWorld(
     "removes and counts all data, returns the clock to real time, and keeps keys and organization",
     Effect.gen(function* () {

@@ -70,7 +70,7 @@ describe("the next due step", () => {
 
   for (const scenario of namesOf("renters")) {
     testInWorld(
-      `in ${scenario} is reached by each advance to it, and all these advances leave the same feed as one long advance`,
+      `in ${scenario} can be reached again and again, which leaves the same feed as one long advance`,
       Effect.gen(function* () {
         yield* Effect.exit(start({ scenario }))
         for (const { after, at, what } of yield* moveToEnd) {

@@ -70,7 +70,7 @@ const playAll = Effect.fnUntraced(function* (line: StandardLineName, scenario: s
   return yield* Effect.forEach(all, (carrier) => Effect.map(play(carrier, ask), (said) => [carrier, said] as const))
 })
 
-describe("in scenario", () => {
+describe("in the scenario", () => {
   for (const [scenario, byLine] of Object.entries(timelines.scenarios)) {
     if (scenario === "cannot_start") continue
     for (const line of lineNames) {

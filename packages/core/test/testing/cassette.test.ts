@@ -282,7 +282,7 @@ describe("a cassette", () => {
       /^POST \/quotes at .*: The cassette has no answer to this request\. Record the cassette again\./
     ]
   ]
-  it.live.each(missing)("fails a case with the request that %s", ([, more, change, message]) =>
+  it.live.each(missing)("fails a case, and names the request that %s", ([, more, change, message]) =>
     Effect.gen(function* () {
       const { base_url, cassette } = yield* recorded
       const [, answers] = replayed(base_url, change(cassette), more)

@@ -65,7 +65,7 @@ describe("a test receiver", () => {
     })
   )
 
-  it.effect("answers 400 to deliveries that are not genuine, and explains why", () =>
+  it.effect("responds with 400 to deliveries that are not genuine, and explains why", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make({ secrets: [first], script: { in_order: [Receiver.fail(503)] } })
       yield* TestClock.setTime(1_000_000)

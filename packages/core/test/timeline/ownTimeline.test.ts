@@ -64,7 +64,7 @@ describe("a request's timeline for the organization that started it", () => {
   )
 
   testRecorded(
-    "shows an erasure, but not who erased",
+    "shows an erasure, but not who requested it",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)

@@ -43,7 +43,7 @@ const racing = (storage: Storage["Service"]): Storage["Service"] => ({
     })
 })
 
-describe("an event's delivery", () => {
+describe("an event", () => {
   testWebhooks(
     "is delivered to a subscription that another host has created since this host cached the recipients",
     ({ layer }) =>
@@ -73,7 +73,7 @@ describe("an event's delivery", () => {
   )
 
   testWebhooks(
-    "reads no recipients once they are cached, until they change",
+    "is stored without reading the recipients once they are cached, until they change",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()

@@ -40,7 +40,7 @@ const alias = (from: string, to: string): NameServer.Record => ({ type: "CNAME",
 const chain = Array.from({ length: 20 }, (_, i) => alias(i === 0 ? name : `c${i}.example.com`, `c${i + 1}.example.com`))
 
 describe("a webhook URL's host name", () => {
-  it.live("is resolved as a full name, and used for TLS and Host", () =>
+  it.live("is resolved as a fully qualified name, and used for TLS and the Host header", () =>
     Effect.gen(function* () {
       const { names, endpoint, send, lookUp } = yield* start(only4(open))
       assert.strictEqual(yield* lookUp, "public")
