@@ -209,7 +209,7 @@ describe("a stdio bridge to a host", () => {
     })
   )
 
-  it.effect("answers only a few forms at a time, however many forms the host sends without accepting answers", () =>
+  it.effect("answers only a few forms at a time, even if the host sends many without accepting answers", () =>
     Effect.gen(function* () {
       let open = 0
       const forms = Array.from({ length: 500 }, (_, i) => ({ ...asks, id: `form-${i}` }))

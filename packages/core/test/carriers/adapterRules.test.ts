@@ -56,27 +56,31 @@ describe("the rules for adapters", () => {
   }
 
   const wrong: ReadonlyArray<readonly [string, CarrierAdapter, ReadonlyArray<string>]> = [
-    ["no name", withOther({ carrier: { ...acme.carrier, name: "" } }), ["carrier.name"]],
+    ["a missing name", withOther({ carrier: { ...acme.carrier, name: "" } }), ["carrier.name"]],
     ["a name with hidden characters", withOther({ carrier: { ...acme.carrier, name: "A\u202eB" } }), ["carrier.name"]],
-    ["no environment", withOther({ environments: [] }), ["environments"]],
+    ["a missing environment", withOther({ environments: [] }), ["environments"]],
     ["an unknown environment", withOther({ environments: ["live", "test"] }), ["environments.1"]],
-    ["no line", withOther({ lines: {} }), ["lines"]],
+    ["a missing line", withOther({ lines: {} }), ["lines"]],
     ["an unknown line", withOther({ lines: { boats: acme.lines.renters } }), ["lines.boats"]],
     ["a line without terms", withOther({ lines: { renters: undefined } }), ["lines.renters"]],
-    ["no state", withTerms({ states: [] }), ["lines.renters.states"]],
+    ["a missing state", withTerms({ states: [] }), ["lines.renters.states"]],
     ["a state that does not exist", withTerms({ states: ["NY", "ZZ"] }), ["lines.renters.states.1"]],
     ["a need for an unknown fact", withTerms({ needs: ["applicant.e_mail"] }), ["lines.renters.needs.0"]],
     ["a need for another line's fact", withTerms({ wants: ["vehicles.*.vin"] }), ["lines.renters.wants.0"]],
-    ["a group of facts", withTerms({ wants: ["applicant"] }), ["lines.renters.wants.0"]],
-    ["no rate limit", withTerms({ rate_per_minute: 0 }), ["lines.renters.rate_per_minute"]],
-    ["a negative rate limit", withTerms({ max_concurrent: -1 }), ["lines.renters.max_concurrent"]],
+    ["a need for a whole group of facts", withTerms({ wants: ["applicant"] }), ["lines.renters.wants.0"]],
+    ["a rate limit of zero", withTerms({ rate_per_minute: 0 }), ["lines.renters.rate_per_minute"]],
+    ["a negative limit of concurrent calls", withTerms({ max_concurrent: -1 }), ["lines.renters.max_concurrent"]],
     [
       "a timeout longer than the engine's",
       withTerms({ attempt_timeout_ms: 180_000 }),
       ["lines.renters.attempt_timeout_ms"]
     ],
-    ["half a millisecond", withTerms({ typical_ms: 0.5 }), ["lines.renters.typical_ms"]],
-    ["a hedge without repeats", withTerms({ hedge_after_ms: 1_000 }), ["lines.renters.hedge_after_ms"]],
+    ["a typical time with half a millisecond", withTerms({ typical_ms: 0.5 }), ["lines.renters.typical_ms"]],
+    [
+      "a hedge for a carrier that is not idempotent",
+      withTerms({ hedge_after_ms: 1_000 }),
+      ["lines.renters.hedge_after_ms"]
+    ],
     ["an unknown mode", withTerms({ mode: "mail" }), ["lines.renters.mode"]],
     ["a polled mode without a poll function", withTerms({ mode: "poll" }), ["poll"]],
     ["a callback mode without a callback function", withTerms({ mode: "callback" }), ["callback"]],
@@ -102,7 +106,7 @@ describe("the rules for adapters", () => {
       withOther({ testConnection: () => Effect.succeed({ ok: true }) }),
       ["connection"]
     ],
-    ["no ask function", withOther({ ask: undefined }), ["ask"]],
+    ["a missing ask function", withOther({ ask: undefined }), ["ask"]],
     ["a poll that is not a function", withOther({ poll: "https://acme.example" }), ["poll"]]
   ]
   for (const [what, adapter, paths] of wrong) {

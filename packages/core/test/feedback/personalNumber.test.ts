@@ -68,7 +68,7 @@ const invisible = [
 const sprinkled = (text: string, unseen: string): string => Array.from(text, (one) => one + unseen).join("")
 
 describe("the filter for personal numbers", () => {
-  it.each(vectors)("classifies $text as $refused_as", ({ refused_as, text }) =>
+  it.each(vectors)('returns $refused_as for "$text"', ({ refused_as, text }) =>
     assert.strictEqual(find(text), refused_as)
   )
 

@@ -37,7 +37,7 @@ const bad: ReadonlyArray<readonly [string, Partial<CarrierOffer>]> = [
   ["a term of seven months", { term_months: 7 }],
   ["a negative fee", { fees: [{ code: "policy_fee", amount: money(-1) }] }],
   ["an expiry in the past", { expires_at: "2026-11-20T11:59:59.000Z" }],
-  ["an expiry now", { expires_at: "2026-11-20T12:00:00.000Z" }],
+  ["an expiry at this moment", { expires_at: "2026-11-20T12:00:00.000Z" }],
   ["an invalid expiry", { expires_at: "tomorrow" }],
   ["a subject that is not in the application", { subjects: [vehicle({ subject_id: "vehicle-2" })] }],
   ["liability below the state's minimum", { subjects: [cover("bodily_injury_per_person", 2_999_999)] }],

@@ -35,7 +35,7 @@ describe("a car insurer declines", () => {
   const rows: ReadonlyArray<readonly [string, unknown, { readonly [id: string]: string }]> = [
     ["no driver with a clean record", reference.personal_auto, {}],
     [
-      "a suspended driver",
+      "a driver with a suspended license",
       driver({ license_status: "suspended" }),
       {
         harborline: "license_status",
@@ -59,32 +59,44 @@ describe("a car insurer declines", () => {
       driver({ license_status: "never_licensed", years_licensed: 0 }),
       everyone(autoIds, "license_status")
     ],
-    ["a major violation", incidents("major_violation"), { harborline: "driving_record" }],
-    ["no two chargeable incidents", incidents("minor_violation", "at_fault_accident"), {}],
+    ["a driver with a major violation", incidents("major_violation"), { harborline: "driving_record" }],
+    ["no driver with only two chargeable incidents", incidents("minor_violation", "at_fault_accident"), {}],
     [
-      "three chargeable incidents",
+      "a driver with three chargeable incidents",
       incidents("minor_violation", "minor_violation", "at_fault_accident"),
       { harborline: "driving_record" }
     ],
-    ["no not-at-fault claims", incidents("glass_claim", "comprehensive_claim", "not_at_fault_accident"), {}],
-    ["nothing older than three years", driver({ incidents: [{ type: "major_violation", month: monthsAgo(37) }] }), {}],
-    ["a salvage title", vehicle({ salvage_title: true }), { harborline: "vehicle_not_eligible" }],
-    ["a long coverage lapse", prior("lapsed_over_30_days"), { harborline: "lapse_in_coverage" }],
-    ["no short coverage lapse", prior("lapsed_under_30_days"), {}],
+    [
+      "no driver because of not-at-fault claims",
+      incidents("glass_claim", "comprehensive_claim", "not_at_fault_accident"),
+      {}
+    ],
+    [
+      "no driver because of incidents more than three years ago",
+      driver({ incidents: [{ type: "major_violation", month: monthsAgo(37) }] }),
+      {}
+    ],
+    ["a car with a salvage title", vehicle({ salvage_title: true }), { harborline: "vehicle_not_eligible" }],
+    ["a driver with a long lapse in coverage", prior("lapsed_over_30_days"), { harborline: "lapse_in_coverage" }],
+    ["no driver because of a short lapse in coverage", prior("lapsed_under_30_days"), {}],
     [
       "an 18-year-old driver",
       driver({ date_of_birth: "2008-06-15", years_licensed: 2 }),
       { harborline: "risk_outside_guidelines" }
     ],
     ["no 19-year-old driver", driver({ date_of_birth: "2007-06-15", years_licensed: 3 }), {}],
-    ["an SR-22", driver({ sr22_required: true }), { pinecrest: "driving_record" }],
+    ["a driver who needs an SR-22", driver({ sr22_required: true }), { pinecrest: "driving_record" }],
     ["a 26-year-old car", vehicle({ model_year: 2000 }), { pinecrest: "vehicle_not_eligible" }],
     ["no 25-year-old car", vehicle({ model_year: 2001 }), {}],
-    ["rideshare", vehicle({ primary_use: "rideshare" }), { pinecrest: "vehicle_use_not_eligible" }],
-    ["business use", vehicle({ primary_use: "business" }), { bluefern: "vehicle_use_not_eligible" }],
-    ["more than 25,000 miles", vehicle({ annual_miles: 25_001 }), { bluefern: "vehicle_use_not_eligible" }],
-    ["no 25,000 miles", vehicle({ annual_miles: 25_000 }), {}],
-    ["a foreign license", driver({ license_status: "foreign" }), { meridian: "license_status" }]
+    ["a car used for ridesharing", vehicle({ primary_use: "rideshare" }), { pinecrest: "vehicle_use_not_eligible" }],
+    ["a car for business use", vehicle({ primary_use: "business" }), { bluefern: "vehicle_use_not_eligible" }],
+    [
+      "a car driven more than 25,000 miles a year",
+      vehicle({ annual_miles: 25_001 }),
+      { bluefern: "vehicle_use_not_eligible" }
+    ],
+    ["no car driven 25,000 miles a year", vehicle({ annual_miles: 25_000 }), {}],
+    ["a driver with a foreign license", driver({ license_status: "foreign" }), { meridian: "license_status" }]
   ]
   it.each(rows)("%s", (_, application, expected) => {
     const facts = autoFacts(application)
@@ -100,16 +112,16 @@ describe("a renters insurer declines", () => {
   const household = (changes: object) => ({ ...reference.renters, household: changes })
   const rows: ReadonlyArray<readonly [string, unknown, { readonly [id: string]: string }]> = [
     ["no applicant with an ordinary apartment", reference.renters, {}],
-    ["no single claim", household({ claims_last_5_years: 1 }), {}],
-    ["two claims", household({ claims_last_5_years: 2 }), { brightstoop: "prior_claims" }],
+    ["no applicant with only one claim", household({ claims_last_5_years: 1 }), {}],
+    ["an applicant with two claims", household({ claims_last_5_years: 2 }), { brightstoop: "prior_claims" }],
     [
-      "three claims",
+      "an applicant with three claims",
       household({ claims_last_5_years: 3 }),
       { lanternway: "prior_claims", brightstoop: "prior_claims" }
     ],
     ["a mobile home", dwelling({ type: "mobile_home" }), { lanternway: "property_not_eligible" }],
     ["a dog that has bitten", household({ dog_with_bite_history: true }), { lanternway: "risk_outside_guidelines" }],
-    ["short-term rental", dwelling({ short_term_rental: true }), { harborline: "property_not_eligible" }],
+    ["a short-term rental", dwelling({ short_term_rental: true }), { harborline: "property_not_eligible" }],
     ["student housing", dwelling({ student_housing: true }), { harborline: "property_not_eligible" }]
   ]
   it.each(rows)("%s", (_, application, expected) => {
@@ -130,9 +142,13 @@ describe("a pet insurer declines", () => {
   const rows: ReadonlyArray<readonly [string, unknown, { readonly [id: string]: string }]> = [
     ["no ten-year-old pet", pet({ age_years: 10 }), {}],
     ["an eleven-year-old pet", pet({ age_years: 11 }), { tailhaven: "pet_age_limit" }],
-    ["no thirteen-year-old pet with accident coverage", pet({ age_years: 13 }), { tailhaven: "pet_age_limit" }],
+    [
+      "a thirteen-year-old pet, if the insurer's age limit is lower",
+      pet({ age_years: 13 }),
+      { tailhaven: "pet_age_limit" }
+    ],
     ["a fourteen-year-old pet", pet({ age_years: 14 }), { tailhaven: "pet_age_limit", pawbridge: "pet_age_limit" }],
-    ["no pet for its age in accident coverage", pet({ age_years: 14 }, "accident_only"), {}],
+    ["no pet because of its age under an accident-only policy", pet({ age_years: 14 }, "accident_only"), {}],
     ["a pet born this month", pet({ birth_month: "2026-11" }), everyone(petIds, "pet_age_limit")],
     ["a pet that may be seven weeks old", pet({ birth_month: "2026-10" }), everyone(petIds, "pet_age_limit")],
     ["no pet that may be eight weeks old", pet({ birth_month: "2026-09" }), {}]
