@@ -105,7 +105,7 @@ describe("testing a connection", () => {
 
   trying(
     (values, environment) => Effect.sync(() => void tested.push(values, environment)).pipe(Effect.as({ ok: true })),
-    "gives the carrier the values, and keeps the result until others are set",
+    "passes the values to the carrier, and keeps the result until other values are set",
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* test, { outcome: "ok", message: null })
       assert.deepStrictEqual(tested, [given, "live"])
@@ -117,7 +117,7 @@ describe("testing a connection", () => {
 
   trying(
     () => Effect.succeed({ ok: false, message: "Unknown\nproducer." }),
-    "tells why the carrier refused it",
+    "reports why the carrier refused the connection",
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* test, { outcome: "failed", message: "Unknown producer." })
       assert.strictEqual((yield* list)[0]?.last_test?.message, "Unknown producer.")
@@ -126,7 +126,7 @@ describe("testing a connection", () => {
 
   trying(
     ({ api_key }) => Effect.succeed({ ok: false, message: `The key ${api_key} is unknown.` }),
-    "leaves a message out that repeats a secret",
+    "omits a message that repeats a secret",
     Effect.gen(function* () {
       const { message, outcome } = yield* test
       assert.strictEqual(outcome, "failed")
@@ -137,7 +137,7 @@ describe("testing a connection", () => {
 
   trying(
     () => Effect.never,
-    "ends after 15 seconds",
+    "times out after 15 seconds",
     Effect.gen(function* () {
       const testing = yield* Effect.forkChild(test)
       yield* pass(15_000)
@@ -149,7 +149,7 @@ describe("testing a connection", () => {
     ({ api_key }) => {
       throw new TypeError(`no host for ${api_key}`)
     },
-    "logs the cause and place of an adapter's fault, without values",
+    "logs the cause and location of an adapter's fault, without values",
     Effect.gen(function* () {
       const lines = yield* logOf(
         Effect.map(test, (result) => {
@@ -166,7 +166,7 @@ describe("testing a connection", () => {
   trying(
     // What an untyped program may answer.
     () => Effect.succeed(JSON.parse('"Zq7xSecretZq7x"')),
-    "logs what is wrong with an answer that is none",
+    "logs what is wrong with an invalid answer",
     Effect.gen(function* () {
       const lines = yield* logOf(Effect.map(test, ({ outcome }) => assert.strictEqual(outcome, "failed")))
       assert.lengthOf(lines, 1)
@@ -191,7 +191,7 @@ describe("testing a connection", () => {
   const answer = Deferred.makeUnsafe<void>()
   trying(
     () => Deferred.succeed(asked, undefined).pipe(Effect.andThen(Deferred.await(answer)), Effect.as({ ok: true })),
-    "keeps no result for values that were replaced meanwhile",
+    "keeps no result for values that have been replaced in the meantime",
     Effect.gen(function* () {
       const testing = yield* Effect.forkChild(test)
       yield* Deferred.await(asked)

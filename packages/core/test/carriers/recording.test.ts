@@ -16,7 +16,7 @@ describe("the recording setting", () => {
   const declining = prompt("declining", declined)
   const failing = prompt("failing", unavailable("maintenance"))
   for (const [what, recording, kept] of [
-    ["`failures` keeps only what gave no answer", { sandbox: "all", live: "failures" }, ["failing"]],
+    ["`failures` keeps only exchanges without an answer", { sandbox: "all", live: "failures" }, ["failing"]],
     ["`none` keeps nothing", { sandbox: "all", live: "none" }, []],
     ["`all` keeps everything", { sandbox: "none", live: "all" }, ["declining", "failing"]]
   ] as const) {

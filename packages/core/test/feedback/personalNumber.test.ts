@@ -97,7 +97,7 @@ describe("the filter for personal numbers", () => {
     ["a cue inside a field's name", "customer_ssn=123456789", "national_id"],
     ["a taxpayer number without separators", "ITIN 912701234", "national_id"],
     ["a number right after its cue", "ssn123456789", "national_id"],
-    ["a cue in the names of programs", "socialSecurityNumber: 123456789", "national_id"],
+    ["a cue in a program's field name", "socialSecurityNumber: 123456789", "national_id"],
     ["a spelled-out cue", "taxpayer identification number 912701234", "national_id"],
     ["a cue with two spaces", "Social  Security 123456789", "national_id"],
     ["unequal groups near a cue", "ssn: 123-456789", "national_id"],
@@ -105,10 +105,10 @@ describe("the filter for personal numbers", () => {
     ["a license number after an abbreviation", "DLN: WDLABCD456DG", "drivers_license"],
     ["a license number", "DL# 12345678", "drivers_license"],
     ["a license number with another cue", "DL number A1234567", "drivers_license"],
-    ["a license with another apostrophe", "driver\u02bcs license A1234567", "drivers_license"],
+    ["a license cue with a different apostrophe", "driver\u02bcs license A1234567", "drivers_license"],
     ["a license cue cut short", "drivers lic. A1234567", "drivers_license"],
     ["a dashed Maryland license", "A-123-456-789-012", "drivers_license"],
-    ["British spelling", "driving licence no MORGA753116SM9IJ", "drivers_license"]
+    ["a license cue in British spelling", "driving licence no MORGA753116SM9IJ", "drivers_license"]
   ])("rejects %s", (_, text, refusedAs) => assert.strictEqual(find(text), refusedAs))
 
   it("finds a national ID with any separators, in any digits, with invisible characters in between", () => {

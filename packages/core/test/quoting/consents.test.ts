@@ -26,30 +26,30 @@ interface Consent {
 }
 
 const consents: ReadonlyArray<Consent> = [
-  { says: "a receipt is required", send: { consent_receipt_id: undefined }, paths: ["consent_receipt_id"] },
+  { says: "requires a receipt", send: { consent_receipt_id: undefined }, paths: ["consent_receipt_id"] },
   {
-    says: "a receipt has at least 8 characters",
+    says: "requires a receipt of at least 8 characters",
     send: { consent_receipt_id: "receipt" },
     paths: ["consent_receipt_id"]
   },
   {
-    says: "a receipt has at most 128 characters",
+    says: "requires a receipt of at most 128 characters",
     send: { consent_receipt_id: "r".repeat(129) },
     paths: ["consent_receipt_id"]
   },
   {
-    says: "a receipt starts with a letter or digit",
+    says: "requires a receipt that starts with a letter or digit",
     send: { consent_receipt_id: "-receipt1" },
     paths: ["consent_receipt_id"]
   },
   {
-    says: "one receipt in two fields is rejected, and both fields are named",
+    says: "is rejected with one receipt in two fields, and both fields are named",
     line: "personal_auto",
     send: { credit_disclosure_receipt_id: "receipt-0001" },
     paths: ["consent_receipt_id", "credit_disclosure_receipt_id"]
   },
   {
-    says: "one receipt in three fields is rejected, and all three are named",
+    says: "is rejected with one receipt in three fields, and all three fields are named",
     line: "personal_auto",
     send: {
       credit_disclosure_receipt_id: "receipt-0001",
@@ -58,36 +58,40 @@ const consents: ReadonlyArray<Consent> = [
     paths: ["consent_receipt_id", "credit_disclosure_receipt_id", "contact_consent.receipt_id"]
   },
   {
-    says: "the credit receipt is for cars only",
+    says: "includes a credit disclosure receipt only for cars",
     send: { credit_disclosure_receipt_id: "receipt-0002" },
     paths: ["credit_disclosure_receipt_id"]
   },
   {
-    says: "a channel without its consent is rejected by name",
+    says: "is rejected with the name of a channel that lacks consent",
     send: {
       contact_consent: { receipt_id: "receipt-0003", channels: ["email"] },
       contact_channels: { email: true, sms: true, phone: false }
     },
     paths: ["contact_channels.sms"]
   },
-  { says: "channels need a consent", send: { contact_channels: { email: false } }, paths: ["contact_channels"] },
   {
-    says: "a consent's channel is one of three",
+    says: "is required if channels are given",
+    send: { contact_channels: { email: false } },
+    paths: ["contact_channels"]
+  },
+  {
+    says: "allows one of three values for a channel",
     send: { contact_consent: { receipt_id: "receipt-0003", channels: ["fax"] } },
     paths: ["contact_consent.channels.0"]
   },
   {
-    says: "a consent's channels must be a list",
+    says: "requires a list of channels",
     send: { contact_consent: { receipt_id: "receipt-0003", channels: "sms" } },
     paths: ["contact_consent.channels"]
   },
   {
-    says: "a channel must be true or false",
+    says: "requires each channel to be true or false",
     send: { contact_consent: { receipt_id: "receipt-0003", channels: ["sms"] }, contact_channels: { sms: "true" } },
     paths: ["contact_channels.sms"]
   },
   {
-    says: "a caller with a key sends no quote disclosure",
+    says: "from a caller with a key cannot be a quote disclosure",
     send: { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true },
     paths: ["quote_disclosure_version", "quote_disclosure_accepted"]
   }
@@ -101,7 +105,7 @@ const asksThePerson = (error: ApiError): void => {
   assert.notMatch(text, /allowed_values|2026-|must be|true|required|letters|digits|send/i)
 }
 
-describe("the consents of a start call", () => {
+describe("consent in a start call", () => {
   for (const { line, paths, says, send } of consents) {
     testInWorld(
       says,
@@ -117,7 +121,7 @@ describe("the consents of a start call", () => {
   }
 
   testInWorld(
-    "are all accepted with a receipt each, and a receipt can be reused",
+    "is accepted with a receipt for each consent, and a receipt can be reused",
     Effect.gen(function* () {
       const all = {
         line: "personal_auto",
@@ -132,7 +136,7 @@ describe("the consents of a start call", () => {
   )
 
   testInWorld(
-    "without a key are the person's agreement instead of receipts, and return the service's own receipt",
+    "without a key is the person's agreement instead of a receipt, and the response has the service's own receipt",
     keyless(
       Effect.gen(function* () {
         const input = agreed()
@@ -161,7 +165,7 @@ describe("the consents of a start call", () => {
   )
 
   testInWorld(
-    "without a key are recorded along with how the person was asked, and appear in the timeline",
+    "without a key is recorded along with how the person was asked, and appears in the timeline",
     keyless(
       Effect.gen(function* () {
         const timelines = yield* Timelines
@@ -179,7 +183,7 @@ describe("the consents of a start call", () => {
   )
 
   testInWorld(
-    "are requested from the person last, and only if nothing else is wrong or missing",
+    "is requested from the person last, and only if nothing else is wrong or missing",
     keyless(
       Effect.gen(function* () {
         const pending = { ...noKey, person: "pending" } as const
@@ -221,7 +225,7 @@ describe("the consents of a start call", () => {
     ["the version is required", { quote_disclosure_version: undefined }, ["quote_disclosure_version"]],
     ["a UUID is the request_key", { request_key: "key-1" }, ["request_key"]],
     [
-      "cannot be receipts without a key",
+      "receipts are not accepted",
       { consent_receipt_id: "receipt-0001", contact_consent: { receipt_id: "receipt-0002", channels: [] } },
       ["consent_receipt_id", "contact_consent"]
     ]
@@ -254,7 +258,7 @@ describe("the consents of a start call", () => {
   ]
   for (const sent of forms) {
     testInWorld(
-      `ask for the person again if their form is wrong: ${JSON.stringify(sent)}`,
+      `must be requested from the person again if the fields are malformed: ${JSON.stringify(sent)}`,
       Effect.gen(function* () {
         asksThePerson(yield* refusal(startWith({ ...startOf(), ...sent })))
       })
@@ -262,7 +266,7 @@ describe("the consents of a start call", () => {
   }
 
   testInWorld(
-    "are reported first among thousands of wrong fields, with an error that must not be retried",
+    "is reported first among thousands of wrong fields, with an error that must not be retried",
     keyless(
       Effect.gen(function* () {
         const surprises = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`surprise_${i}`, i]))
@@ -277,7 +281,7 @@ describe("the consents of a start call", () => {
   )
 
   testInWorld(
-    "are reported together with the other wrong fields",
+    "is reported together with the other wrong fields if it is missing",
     Effect.gen(function* () {
       const error = yield* refusal(startWith({ ...startOf(), consent_receipt_id: undefined, surprise: 1 }))
       assert.sameMembers([...pathsOf(error)], ["consent_receipt_id", "surprise"])

@@ -221,8 +221,8 @@ describe("an ask that a host leaves unfinished", () => {
     const scripted = forgetful("in-doubt", idempotent)
     testInWorld(
       idempotent
-        ? "is made again by the next host where the carrier can tell a repeat"
-        : "is no answer, and never a second ask, where the carrier cannot tell a repeat",
+        ? "is sent again by the next host if the carrier is idempotent"
+        : "counts as no answer and is never sent again if the carrier is not idempotent",
       Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* workAndBreakOff

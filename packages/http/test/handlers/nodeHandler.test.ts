@@ -64,15 +64,19 @@ describe("nodeHandler", () => {
     it.live.each([
       ["node:http", "/insurance", (handle: Handle) => serving((request, response) => handle(request, response))],
       ["Express", undefined, inExpress((app, handle) => app.use("/insurance", handle))],
-      ["Express, named twice", "/insurance/", inExpress((app, handle) => app.use("/insurance", handle))],
+      [
+        "Express, with the path also named in the options",
+        "/insurance/",
+        inExpress((app, handle) => app.use("/insurance", handle))
+      ],
       [
         "Express, behind a pattern that removes the whole path",
         "/insurance",
         inExpress((app, handle) => app.use("/insurance{/*path}", handle))
       ],
-      ["Express, at its root", "/insurance", inExpress((app, handle) => app.use(handle))],
+      ["Express, mounted at the app's root", "/insurance", inExpress((app, handle) => app.use(handle))],
       [
-        "Express, behind a parser",
+        "Express, behind a body parser",
         undefined,
         inExpress((app, handle) => app.use("/insurance", express.json(), handle))
       ],
