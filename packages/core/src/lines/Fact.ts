@@ -12,7 +12,7 @@ import type { JsonValue } from "../wire/Json.ts"
 export interface About {
   /** The text with which a person is asked for the fact. Every fact that can be required has a label. */
   readonly label?: string
-  /** What the fact is, with its unit. Documents show the title, but models do not get it in every conversation. */
+  /** What the fact is, with its unit. Documents show the title; the tool declarations that models read omit it. */
   readonly title?: string
   /** What the fact's name and values do not already say. */
   readonly description?: string

@@ -137,7 +137,7 @@ export const ofErasure = ({ by, ended, erased_at, quotes, state }: ErasureRecord
   details: { by, state, ended, quotes }
 })
 
-/** The entry for how a circuit affected the request, or the request affected the circuit. */
+/** The entry for how a circuit affected the request, or how the request affected the circuit. */
 export const ofCircuit = ({ at, quote_request_id: _, ...details }: CircuitNote): Entry => ({
   at,
   what: "circuit",

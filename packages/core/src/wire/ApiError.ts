@@ -204,7 +204,7 @@ export const clone = (error: ApiError): ApiError => new ApiError(fieldsOf(error)
 export const inRevision = (error: ApiError, revision: string, path: (path: string) => string): ApiError =>
   new ApiError({ ...fieldsOf(withPaths(error, path)), revision })
 
-/** Copies an error, with other paths for its fields. They also replace the paths that its message quotes. */
+/** Copies an error, and replaces its field paths, including those that its message quotes. */
 export const withPaths = (error: ApiError, path: (path: string) => string): ApiError => {
   if (error.field_errors === null) return clone(error)
   const names = new Map<string, string>()

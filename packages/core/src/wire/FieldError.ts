@@ -81,10 +81,13 @@ export const limitFields = (wrong: WrongFields, noun: string): ReadonlyArray<Fie
 /** The maximum number of fields that an error's message names. */
 const maxNamed = 3
 
-/** The maximum length of a field's description in an error's message. Its allowed values are left out if it is longer. */
+/**
+ * The maximum length of a field's description in an error's message. A longer description leaves out the allowed
+ * values.
+ */
 const maxDescription = 300
 
-/** The message about a value that is not one of a field's allowed values. They are listed beside it. */
+/** The message about a value that is not one of a field's allowed values. Readers find the allowed values beside it. */
 export const notAllowed = "Must be one of the allowed values."
 
 /** What a single wrong field must be: its message and its allowed values. */
@@ -95,8 +98,8 @@ export const descriptionOf = ({ message, allowed_values = [] }: Omit<FieldError,
 }
 
 /**
- * The message of an error with wrong fields. It describes a single field, and names the first three of several fields.
- * It never repeats a value.
+ * The message of an error with wrong fields. If there is only one, the message describes it; otherwise it names the
+ * first three. It never repeats a value.
  */
 export const summarizeWrong = (wrong: WrongFields): string => {
   const [first] = wrong.found
@@ -107,7 +110,7 @@ export const summarizeWrong = (wrong: WrongFields): string => {
   return `${name} is not valid. ${description.length > maxDescription ? first.message : description}`
 }
 
-/** The message of an error with missing facts. It names the first three. */
+/** The message of an error with missing facts. It names the first three facts. */
 export const summarizeMissing = (missing: WrongFields): string =>
   countOf(missing) === 1
     ? `One required fact is missing: ${namesOf(missing)}.`
@@ -120,7 +123,10 @@ const namesOf = (wrong: WrongFields): string => {
   return names.length === 0 ? `${last}` : `${names.join(", ")} and ${last}`
 }
 
-/** The wrong fields that an error's message does not describe completely, for programs that list them below it. */
+/**
+ * The wrong fields that an error's message does not describe completely, for programs that list these fields below the
+ * message.
+ */
 export const undescribed = ({
   field_errors,
   message
@@ -129,7 +135,7 @@ export const undescribed = ({
   readonly message: string
 }): ReadonlyArray<FieldError> => (field_errors ?? []).filter((field) => !message.includes(descriptionOf(field)))
 
-/** A field's path in quotation marks, as messages contain it. */
+/** A field's path in quotation marks, as messages show it. */
 export const quoted = ({ path }: Pick<FieldError, "path">): string => `"${shortened(path)}"`
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

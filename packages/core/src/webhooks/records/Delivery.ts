@@ -366,7 +366,7 @@ const laneFor = (subscriptionId: SubscriptionId, lane: JobLane): JobLane => ({
   name: `${subscriptionId} ${lane.name}`
 })
 
-/** The job that cancels a subscription's open deliveries, after its delivery was turned off at `due_at`. */
+/** The job that cancels a subscription's open deliveries, after delivery to it was turned off at `due_at`. */
 export const cancelJob = (subscription_id: SubscriptionId, due_at: number): NewJob =>
   JobPayload.make("cancel_deliveries", { subscription_id }, { due_at, ordered: false })
 
