@@ -73,7 +73,7 @@ export default defineConfig({
     // again. A property that fails is not tried again, because its example would be lost.
     ...(process.env.CI === undefined ? {} : { retry: { count: 2, condition: /^(?![\s\S]*Property failed)/ } }),
     sequence: { sequencer: LongestFirst },
-    // Many tests wait for processes and sockets, so two cores can run four files.
-    maxWorkers: 2 * availableParallelism()
+    // Many tests wait for processes and sockets, so two cores can run six files.
+    maxWorkers: 3 * availableParallelism()
   }
 })
