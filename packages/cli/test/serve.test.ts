@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Schedule } from "effect"
 import { emptyDatabase, freshDatabase, statements } from "../../../test/support/TestDatabase.ts"
+import { runInProcess } from "./support/inProcess.ts"
 import { host, run, start, stopped } from "./support/program.ts"
 
 const sealKey = randomBytes(32).toString("base64")
@@ -21,11 +22,18 @@ const printed = Effect.fnUntraced(function* (args: ReadonlyArray<string>, env: E
   return JSON.parse(stdout)
 })
 
+/** What a command prints that needs no process of its own. */
+const answered = Effect.fnUntraced(function* (args: ReadonlyArray<string>, env: Env) {
+  const { err, how, out } = yield* runInProcess([...args, "--json"], env)
+  assert.strictEqual(how, "done", err)
+  return JSON.parse(out)
+})
+
 /** A new organization, and a server key for its sandbox. */
-const organization = Effect.fnUntraced(function* (env: Env) {
-  const { organization_id } = yield* printed(["organizations", "create", "Acme"], env)
+const organization = Effect.fnUntraced(function* (env: Env, ask: typeof printed = answered) {
+  const { organization_id } = yield* ask(["organizations", "create", "Acme"], env)
   const scope = ["--organization", organization_id, "--environment", "sandbox"]
-  const issued = yield* printed(["keys", "create", ...scope, "--kind", "server"], env)
+  const issued = yield* ask(["keys", "create", ...scope, "--kind", "server"], env)
   return { organization_id, ...issued }
 })
 
@@ -74,7 +82,7 @@ describe("quotewire serve", () => {
   it.live("tells agent programs where people sign in, if an issuer is set", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
-      const { organization_id } = yield* printed(["organizations", "create", "Acme"], env)
+      const { organization_id } = yield* answered(["organizations", "create", "Acme"], env)
       const oauth = { issuer: "https://login.example", environment: "live", organization_id, required: true }
       const { base_url } = yield* serving({ ...env, QUOTEWIRE_OAUTH: JSON.stringify(oauth) })
       const metadataUrl = `${base_url}/.well-known/oauth-protected-resource`
@@ -82,10 +90,10 @@ describe("quotewire serve", () => {
       assert.deepStrictEqual([resource, authorization_servers], [`${base_url}/v1/mcp`, [oauth.issuer]])
       const refused = yield* Effect.promise(() => fetch(`${base_url}/v1/mcp`, { method: "POST" }))
       assert.include(refused.headers.get("www-authenticate"), metadataUrl)
-      const wrong = yield* run(["serve"], { ...env, QUOTEWIRE_OAUTH: '{"issuer":"secret"}' })
-      assert.strictEqual(wrong.code, 2)
-      assert.match(wrong.stderr, /^--oauth \(or QUOTEWIRE_OAUTH\) must be JSON such as .* oauth\.issuer: Must be/)
-      assert.notInclude(wrong.stderr, "secret")
+      const wrong = yield* runInProcess(["serve"], { ...env, QUOTEWIRE_OAUTH: '{"issuer":"secret"}' })
+      assert.strictEqual(wrong.how, "wrong usage")
+      assert.match(wrong.err, /^--oauth \(or QUOTEWIRE_OAUTH\) must be JSON such as .* oauth\.issuer: Must be/)
+      assert.notInclude(wrong.err, "secret")
     })
   )
 
@@ -98,14 +106,13 @@ describe("quotewire serve", () => {
         yield* Effect.promise(() => stopped(first.child))
         const args = [command, "--base-url", "http://127.0.0.1", ...(command === "serve" ? ["--port", "0"] : [])]
         const newKey = randomBytes(32).toString("base64")
-        const refused = yield* run(args, { ...env, QUOTEWIRE_SEAL_KEYS: newKey })
-        assert.strictEqual(refused.code, 1)
-        assert.match(refused.stderr, /^quotewire: --seal-keys \(or QUOTEWIRE_SEAL_KEYS\) must include the key .*\.\n$/)
-        assert.strictEqual(refused.stdout, "")
-        const missing = yield* run(args, { ...env, QUOTEWIRE_SEAL_KEYS: "" })
-        assert.strictEqual(missing.code, 2)
+        const refused = yield* runInProcess(args, { ...env, QUOTEWIRE_SEAL_KEYS: newKey })
+        assert.deepStrictEqual([refused.how, refused.out], ["failed", ""])
+        assert.match(refused.err, /^quotewire: --seal-keys \(or QUOTEWIRE_SEAL_KEYS\) must include the key .*\.$/)
+        const missing = yield* runInProcess(args, { ...env, QUOTEWIRE_SEAL_KEYS: "" })
+        assert.strictEqual(missing.how, "wrong usage")
         assert.match(
-          missing.stderr,
+          missing.err,
           /^Set QUOTEWIRE_SEAL_KEYS \(or --seal-keys\); create a seal key with: openssl rand -base64 32\. /
         )
         yield* serving({ ...env, QUOTEWIRE_SEAL_KEYS: `${newKey},${env.QUOTEWIRE_SEAL_KEYS}` })
@@ -117,7 +124,7 @@ describe("quotewire serve", () => {
       const { env } = yield* database(freshDatabase)
       const one = yield* serving(env)
       const other = yield* serving(env, "--no-worker")
-      const { organization_id, key } = yield* organization(env)
+      const { organization_id, key } = yield* organization(env, printed)
       const started = yield* startRequest(one.base_url, key, "first")
       assert.strictEqual(started.status, 202)
       const path = `/v1/quote-requests/${started.body.id}`
@@ -156,17 +163,24 @@ describe("quotewire serve", () => {
   )
 
   it.live.each([
-    { url: "postgres://nobody:secret@127.0.0.1:1/none", fails: 1, says: /cannot be reached at 127\.0\.0\.1:1/ },
-    { url: "mysql://user:secret@127.0.0.1/none", fails: 2, says: /--database-url .* must be an address such as/ }
+    {
+      url: "postgres://nobody:secret@127.0.0.1:1/none",
+      fails: "failed",
+      says: /cannot be reached at 127\.0\.0\.1:1/
+    },
+    {
+      url: "mysql://user:secret@127.0.0.1/none",
+      fails: "wrong usage",
+      says: /--database-url .* must be an address such as/
+    }
   ])("says in one sentence that $url cannot be used, and hides its password", ({ fails, says, url }) =>
     Effect.gen(function* () {
       const env = { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: sealKey }
-      const { code, stderr, stdout } = yield* run(["serve"], env)
-      assert.strictEqual(code, fails)
-      assert.match(stderr, says)
-      assert.strictEqual(stderr.trim().split("\n").length, 1, stderr)
-      assert.notInclude(stderr, "secret")
-      assert.strictEqual(stdout, "")
+      const { err, how, out } = yield* runInProcess(["serve"], env)
+      assert.deepStrictEqual([how, out], [fails, ""])
+      assert.match(err, says)
+      assert.strictEqual(err.split("\n").length, 1, err)
+      assert.notInclude(err, "secret")
     })
   )
 
@@ -174,16 +188,16 @@ describe("quotewire serve", () => {
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const short = Buffer.from("too short").toString("base64")
-      const wrong = yield* run(["serve"], { ...env, QUOTEWIRE_SEAL_KEYS: `${sealKey},${short}` })
-      assert.strictEqual(wrong.code, 2)
-      assert.match(wrong.stderr, /^--seal-keys \(or QUOTEWIRE_SEAL_KEYS\) must be keys of 32 bytes in base64/)
-      assert.notInclude(wrong.stderr, short)
-      assert.notInclude(wrong.stderr, sealKey)
+      const wrong = yield* runInProcess(["serve"], { ...env, QUOTEWIRE_SEAL_KEYS: `${sealKey},${short}` })
+      assert.strictEqual(wrong.how, "wrong usage")
+      assert.match(wrong.err, /^--seal-keys \(or QUOTEWIRE_SEAL_KEYS\) must be keys of 32 bytes in base64/)
+      assert.notInclude(wrong.err, short)
+      assert.notInclude(wrong.err, sealKey)
       const weak = Buffer.alloc(32, "pattern ").toString("base64")
-      const guessed = yield* run(["serve"], { ...env, QUOTEWIRE_SEAL_KEYS: `${sealKey},${weak}` })
-      assert.strictEqual(guessed.code, 2)
-      assert.match(guessed.stderr, /^--seal-keys \(or QUOTEWIRE_SEAL_KEYS\) must be random, .*openssl rand -base64 32/)
-      assert.notInclude(guessed.stderr, weak)
+      const guessed = yield* runInProcess(["serve"], { ...env, QUOTEWIRE_SEAL_KEYS: `${sealKey},${weak}` })
+      assert.strictEqual(guessed.how, "wrong usage")
+      assert.match(guessed.err, /^--seal-keys \(or QUOTEWIRE_SEAL_KEYS\) must be random, .*openssl rand -base64 32/)
+      assert.notInclude(guessed.err, weak)
     })
   )
 })
@@ -213,13 +227,13 @@ describe("quotewire keys", () => {
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const nobody = `org_${"0".repeat(26)}`
-      const none = yield* run(["keys", "list", "--organization", nobody], env)
-      assert.deepStrictEqual([none.code, none.stderr], [1, "quotewire: No such organization.\n"])
-      const unknown = yield* run(["keys", "revoke", `key_${"0".repeat(26)}`], env)
-      assert.deepStrictEqual([unknown.code, unknown.stderr], [1, "quotewire: No such key.\n"])
-      const keyless = yield* run(["serve", "--port", "0", "--keyless-organization", nobody], env)
-      assert.strictEqual(keyless.code, 1)
-      assert.include(keyless.stderr, "--keyless-organization")
+      const none = yield* runInProcess(["keys", "list", "--organization", nobody], env)
+      assert.deepStrictEqual([none.how, none.err], ["failed", "quotewire: No such organization."])
+      const unknown = yield* runInProcess(["keys", "revoke", `key_${"0".repeat(26)}`], env)
+      assert.deepStrictEqual([unknown.how, unknown.err], ["failed", "quotewire: No such key."])
+      const keyless = yield* runInProcess(["serve", "--port", "0", "--keyless-organization", nobody], env)
+      assert.strictEqual(keyless.how, "failed")
+      assert.include(keyless.err, "--keyless-organization")
     })
   )
 })
@@ -286,10 +300,10 @@ describe("quotewire organizations", () => {
   it.live("refuses to create an organization without a name", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
-      const { code, stderr } = yield* run(["organizations", "create", " "], env)
-      assert.strictEqual(code, 2)
-      assert.include(stderr, "<name> must not be empty")
-      assert.deepStrictEqual(yield* printed(["organizations", "list"], env), { organizations: [] })
+      const { err, how } = yield* runInProcess(["organizations", "create", " "], env)
+      assert.strictEqual(how, "wrong usage")
+      assert.include(err, "<name> must not be empty")
+      assert.deepStrictEqual(yield* answered(["organizations", "list"], env), { organizations: [] })
     })
   )
 })
@@ -299,21 +313,21 @@ describe("quotewire migrate", () => {
     Effect.gen(function* () {
       const { env } = yield* database(emptyDatabase)
       const said = (...flags: ReadonlyArray<string>) =>
-        Effect.map(run(["migrate", ...flags], env), ({ code, stdout }) => [code, stdout])
-      const pending = yield* printed(["migrate", "--status"], env)
+        Effect.map(runInProcess(["migrate", ...flags], env), ({ how, out }) => [how, out])
+      const pending = yield* answered(["migrate", "--status"], env)
       assert.deepStrictEqual([pending.found, pending.excludes_older], [0, false])
-      assert.deepStrictEqual(yield* said("--status"), [0, "At migration 0 of 1. Pending: begin.\n"])
-      assert.deepStrictEqual(yield* printed(["migrate", "--dry-run"], env), {
+      assert.deepStrictEqual(yield* said("--status"), ["done", "At migration 0 of 1. Pending: begin."])
+      assert.deepStrictEqual(yield* answered(["migrate", "--dry-run"], env), {
         migrations: pending.pending,
         dry_run: true
       })
-      assert.deepStrictEqual(yield* said("--dry-run"), [0, "Would run begin.\n"])
-      assert.deepStrictEqual(yield* said(), [0, "Ran begin.\n"])
-      assert.deepStrictEqual(yield* said("--status"), [0, "Up to date, at migration 1.\n"])
-      assert.deepStrictEqual(yield* said("--dry-run"), [0, "The schema is up to date.\n"])
-      const both = yield* run(["migrate", "--status", "--dry-run"], env)
-      assert.strictEqual(both.code, 2)
-      assert.match(both.stderr, /^quotewire: Use either --status or --dry-run, not both\./)
+      assert.deepStrictEqual(yield* said("--dry-run"), ["done", "Would run begin."])
+      assert.deepStrictEqual(yield* said(), ["done", "Ran begin."])
+      assert.deepStrictEqual(yield* said("--status"), ["done", "Up to date, at migration 1."])
+      assert.deepStrictEqual(yield* said("--dry-run"), ["done", "The schema is up to date."])
+      const both = yield* runInProcess(["migrate", "--status", "--dry-run"], env)
+      assert.strictEqual(both.how, "wrong usage")
+      assert.match(both.err, /^quotewire: Use either --status or --dry-run, not both\./)
     })
   )
 
