@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { afterAll } from "vitest"
 import { plan } from "../../../examples/line.ts"
 import example from "../../../examples/rate-plan.json" with { type: "json" }
-import { run } from "./support/program.ts"
+import { runHere } from "./support/inProcess.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "quotewire-"))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -26,7 +26,7 @@ const faulty = file("faulty.json", JSON.stringify({ ...example, minimum_cents: 0
 describe("quotewire carriers check", () => {
   it.live("reports what it checked if a rate plan has no faults", () =>
     Effect.gen(function* () {
-      const { code, stderr, stdout } = yield* run(["carriers", "check", valid])
+      const { code, stderr, stdout } = yield* runHere(["carriers", "check", valid])
       assert.deepStrictEqual([code, stderr], [0, ""])
       assert.match(stdout, /^carrier +Example Mutual, naic:00000$/m)
       assert.match(stdout, /^states +2: NY, TX$/m)
@@ -37,7 +37,7 @@ describe("quotewire carriers check", () => {
 
   it.live("prints each fault on its own line, and fails", () =>
     Effect.gen(function* () {
-      const { code, stderr, stdout } = yield* run(["carriers", "check", faulty])
+      const { code, stderr, stdout } = yield* runHere(["carriers", "check", faulty])
       assert.deepStrictEqual([code, stderr], [1, "quotewire: The rate plan has errors.\n"])
       assert.strictEqual(
         stdout,
@@ -48,7 +48,7 @@ describe("quotewire carriers check", () => {
 
   it.live("prints JSON for programs", () =>
     Effect.gen(function* () {
-      const { code, stdout } = yield* run(["carriers", "check", faulty, "--json"])
+      const { code, stdout } = yield* runHere(["carriers", "check", faulty, "--json"])
       assert.strictEqual(code, 1)
       const { faults } = JSON.parse(stdout)
       assert.deepStrictEqual(faults[0], { path: "rounding", message: "Must be one of cent, dollar." })
@@ -59,16 +59,16 @@ describe("quotewire carriers check", () => {
     Effect.gen(function* () {
       const bicycles = file("bicycles.json", JSON.stringify(plan))
       const config = fileURLToPath(new URL("support/ratings.config.ts", import.meta.url))
-      const checked = yield* run(["carriers", "check", bicycles, "--config", config])
+      const checked = yield* runHere(["carriers", "check", bicycles, "--config", config])
       assert.deepStrictEqual([checked.code, checked.stderr], [0, ""])
       assert.match(checked.stdout, /^line +bicycle$/m)
       const dear = file("dear.json", JSON.stringify({ ...plan, minimum_cents: 9_000 }))
       assert.match(
-        (yield* run(["carriers", "check", dear, "--config", config])).stdout,
+        (yield* runHere(["carriers", "check", dear, "--config", config])).stdout,
         /^examples\.0\.premium_cents: /
       )
       assert.match(
-        (yield* run(["carriers", "check", bicycles])).stdout,
+        (yield* runHere(["carriers", "check", bicycles])).stdout,
         /^line: Must be one of personal_auto, renters, pet\.$/m
       )
     })
@@ -90,7 +90,7 @@ describe("quotewire carriers check", () => {
   ]
   it.live.each(unusable)("explains in one sentence that a file %s", ([, path, sentence]) =>
     Effect.gen(function* () {
-      const { code, stderr, stdout } = yield* run(["carriers", "check", path])
+      const { code, stderr, stdout } = yield* runHere(["carriers", "check", path])
       assert.deepStrictEqual([code, stdout], [1, ""])
       assert.match(stderr, sentence)
       assert.notInclude(stderr, "secret")

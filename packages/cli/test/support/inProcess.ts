@@ -16,6 +16,7 @@ import {
 import { CliError, TerminalCapabilities } from "effect/cli"
 import { run } from "../../src/Program.ts"
 import { WrongUsage } from "../../src/settings/CommandErrors.ts"
+import type { Ended } from "./program.ts"
 
 /** How a command ended, and what it printed. */
 export interface Ran {
@@ -116,3 +117,15 @@ export const runInProcess = Effect.fnUntraced(function* (
   const exit = yield* Effect.exit(played(args, env, recorder(into(out), into(err)), input))
   return { how: howOf(exit), out: out.join("\n"), err: err.join("\n") }
 })
+
+const codes = { done: 0, failed: 1, "wrong usage": 2 } as const
+
+const linesOf = (text: string): string => (text === "" ? "" : `${text}\n`)
+
+/** Runs a command in this process. Returns the exit code and the output that a process of its own would have. */
+export const runHere = (args: ReadonlyArray<string>, env: Record<string, string> = {}): Effect.Effect<Ended> =>
+  Effect.map(runInProcess(args, env), ({ err, how, out }) => ({
+    code: codes[how],
+    stdout: linesOf(out),
+    stderr: linesOf(err)
+  }))
