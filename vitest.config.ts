@@ -9,7 +9,12 @@ const source = (path: string) => fileURLToPath(new URL(`packages/${path}`, impor
 const ofPackages = ["packages/{core,http,mcp,storage-memory,storage-pg}/test/**/*.test.ts", "e2e/classes/*.test.ts"]
 
 // They load programs that switch Effect's schema compiler on, for the whole process.
-const ofPrograms = ["packages/cli/test/**/*.test.ts", "e2e/*.test.ts"]
+const ofPrograms = [
+  "packages/cli/test/**/*.test.ts",
+  "e2e/{,agents/,fuzz/}*.test.ts",
+  "examples/contract/*.test.ts",
+  "test/{agents,exampleCallbacks,exampleCarriers,exampleXmlCarrier,outbox,plainJavaScript,receivers}.test.ts"
+]
 
 /** Files that take more than half a minute, the longest first. */
 const longest = [
