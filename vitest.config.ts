@@ -1,5 +1,4 @@
 import { availableParallelism } from "node:os"
-import { basename } from "node:path"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
@@ -16,26 +15,35 @@ const ofPrograms = [
   "test/{agents,exampleCallbacks,exampleCarriers,exampleXmlCarrier,outbox,plainJavaScript,receivers}.test.ts"
 ]
 
-/** Files that take more than half a minute, the longest first. */
+/** Files to begin first. Those with hosts under load alternate with others, so that few of them run concurrently. */
 const longest = [
-  "chaos",
-  "serve",
-  "faults",
-  "carrierTrials",
-  "pack",
-  "dev",
-  "console",
-  "secrets",
-  "simulate",
-  "devData"
+  "e2e/chaos",
+  "cli/test/secrets",
+  "e2e/faults",
+  "cli/test/serve",
+  "e2e/growth",
+  "cli/test/devData",
+  "e2e/upgrade",
+  "e2e/console",
+  "e2e/backup",
+  "simulation/simulate",
+  "pglite/pglite",
+  "test/pack"
 ]
 
-/** Begins with the longest files, so that none of them runs alone at the end. */
+/** The projects in the order in which they begin. */
+const projects = ["shared workers of programs", "own workers", "shared workers"]
+
+/**
+ * Begins with the programs' tests, which wait most, so that none of them runs alone at the end. Ends with those of the
+ * packages, which are short and keep the cores busy. The files of a project stay together, because a shared worker ends
+ * when the next file is of another project.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>) {
-    const place = ({ moduleId }: TestSpecification) => {
-      const found = longest.indexOf(basename(moduleId, ".test.ts"))
-      return found === -1 ? longest.length : found
+    const place = ({ moduleId, project }: TestSpecification) => {
+      const found = longest.findIndex((name) => moduleId.endsWith(`${name}.test.ts`))
+      return projects.indexOf(project.name) * (longest.length + 1) + (found === -1 ? longest.length : found)
     }
     return (await super.sort(files)).sort((one, other) => place(one) - place(other))
   }
