@@ -28,9 +28,9 @@ const contents = Effect.flatMap(FourCells, ({ cells }) =>
 )
 
 layer(Layer.merge(http(storage), FourCells.layer), { excludeTestServices: true, timeout: "60 seconds" })(
-  "callers of a host with four cells on two servers",
+  "a host with four cells on two servers",
   (it) => {
-    it.effect("get their quotes, events and webhooks, whichever cell has their workspace", () =>
+    it.effect("callers get their quotes, events and webhooks, whichever cell has their workspace", () =>
       Effect.gen(function* () {
         const host = yield* Host
         const journey = Effect.gen(function* () {

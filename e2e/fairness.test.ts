@@ -5,8 +5,8 @@ import { Clock, Effect } from "effect"
 import { Host, http } from "./host.ts"
 import { advance, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
-layer(http(MemoryStorage.layer), { excludeTestServices: true })("a service with twenty subscribers", (it) => {
-  it.effect("delivers every event to the healthy endpoints while half of the endpoints never respond", () =>
+layer(http(MemoryStorage.layer), { excludeTestServices: true })("twenty subscribers", (it) => {
+  it.effect("the service delivers every event to the healthy endpoints while half of the endpoints never respond", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const organizations = [yield* host.newOrganization, yield* host.newOrganization]

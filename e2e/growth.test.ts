@@ -41,9 +41,9 @@ const settings = Effect.gen(function* () {
   return { url, moves_to: Redacted.make(yield* emptyOn(other)), others }
 })
 
-layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a service on one database", (it) => {
+layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("growth", (it) => {
   it.effect(
-    "grows to four cells on two servers under load without failing a request or losing data",
+    "a service on one database grows to four cells on two servers under load without failing a request or losing data",
     () =>
       Effect.gen(function* () {
         const { moves_to, others, url } = yield* settings

@@ -21,8 +21,8 @@ const start = (keys: Keys, request_key: string, more: object = {}, options = {})
     )
   )
 
-everywhere("a caller", (it) => {
-  it.effect("reads a line's capabilities, whose facts schema lists the required facts", () =>
+everywhere("a caller's journeys", (it) => {
+  it.effect("a caller reads a line's capabilities, whose facts schema lists the required facts", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -40,7 +40,7 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("learns about every missing and every wrong fact before any carrier is asked", () =>
+  it.effect("a caller learns about every missing and every wrong fact before any carrier is asked", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -66,7 +66,7 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("starts a request, waits for its offers, and follows them in the feed", () =>
+  it.effect("a caller starts a request, waits for its offers, and follows them in the feed", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -99,7 +99,7 @@ everywhere("a caller", (it) => {
   )
 
   it.effect(
-    "gets the same request for the same key and input, and a conflict for the same key with a different input",
+    "a caller gets the same request for the same key and input, and a conflict for the same key with a different input",
     () =>
       Effect.gen(function* () {
         const host = yield* Host
@@ -117,7 +117,7 @@ everywhere("a caller", (it) => {
       })
   )
 
-  it.effect("can cancel a queued request, but not a request that has begun", () =>
+  it.effect("a caller can cancel a queued request, but not a request that has begun", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -131,7 +131,7 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("can read a request started with a platform key only with its read handle", () =>
+  it.effect("a caller can read a request started with a platform key only with its read handle", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -152,7 +152,7 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("sees no data of another organization", () =>
+  it.effect("a caller sees no data of another organization", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const mine = yield* host.newOrganization
@@ -169,26 +169,28 @@ everywhere("a caller", (it) => {
     })
   )
 
-  it.effect("follows a quote's link while the quote is active, and then learns why the link no longer works", () =>
-    Effect.gen(function* () {
-      const host = yield* Host
-      const keys = yield* host.newOrganization
-      const started = yield* start(keys, "link", { scenario: "quote_expires_soon" })
-      yield* host.call(keys, "advance_time", { seconds: 30 })
-      const read = yield* host.call(keys, "get_quote_request", { id: started.body.id })
-      const [action] = read.body.quotes[0].next_actions
-      assert.strictEqual(action.type, "continue_on_carrier_site")
-      assert.strictEqual(action.url, host.base_url + action.redirect_path)
-      const click = () => Effect.promise(() => fetch(host.base_url + action.redirect_path, { redirect: "manual" }))
-      assert.strictEqual((yield* click()).status, 200)
-      yield* host.call(keys, "advance_time", { seconds: 200 })
-      const dead = yield* click()
-      assert.strictEqual(dead.status, 410)
-      assert.include(yield* Effect.promise(() => dead.text()), "expired")
-    })
+  it.effect(
+    "a caller follows a quote's link while the quote is active, and then learns why the link no longer works",
+    () =>
+      Effect.gen(function* () {
+        const host = yield* Host
+        const keys = yield* host.newOrganization
+        const started = yield* start(keys, "link", { scenario: "quote_expires_soon" })
+        yield* host.call(keys, "advance_time", { seconds: 30 })
+        const read = yield* host.call(keys, "get_quote_request", { id: started.body.id })
+        const [action] = read.body.quotes[0].next_actions
+        assert.strictEqual(action.type, "continue_on_carrier_site")
+        assert.strictEqual(action.url, host.base_url + action.redirect_path)
+        const click = () => Effect.promise(() => fetch(host.base_url + action.redirect_path, { redirect: "manual" }))
+        assert.strictEqual((yield* click()).status, 200)
+        yield* host.call(keys, "advance_time", { seconds: 200 })
+        const dead = yield* click()
+        assert.strictEqual(dead.status, 410)
+        assert.include(yield* Effect.promise(() => dead.text()), "expired")
+      })
   )
 
-  it.effect("resets the sandbox, after which all data is gone and feed cursors have expired", () =>
+  it.effect("a caller resets the sandbox, after which all data is gone and feed cursors have expired", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization

@@ -65,8 +65,8 @@ const ranOnce = ({ answers, later }: Effect.Success<ReturnType<typeof sendAtOnce
 const sandbox = (keys: Keys) =>
   Effect.flatMap(Host, (host) => host.call(keys, "get_sandbox", {})).pipe(Effect.map(({ body }) => body))
 
-onEveryStorage("a hundred identical concurrent calls", (it) => {
-  it.effect("create one subscription", () =>
+onEveryStorage("idempotency keys", (it) => {
+  it.effect("a hundred identical concurrent calls create one subscription", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -78,7 +78,7 @@ onEveryStorage("a hundred identical concurrent calls", (it) => {
     })
   )
 
-  it.effect("rotate a secret once, send one test event and replay once", () =>
+  it.effect("a hundred identical concurrent calls rotate a secret once, send one test event and replay once", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -104,7 +104,7 @@ onEveryStorage("a hundred identical concurrent calls", (it) => {
     })
   )
 
-  it.effect("start one recovery", () =>
+  it.effect("a hundred identical concurrent calls start one recovery", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -115,7 +115,7 @@ onEveryStorage("a hundred identical concurrent calls", (it) => {
     })
   )
 
-  it.effect("run each kind of sandbox control once", () =>
+  it.effect("a hundred identical concurrent calls run each kind of sandbox control once", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -130,7 +130,7 @@ onEveryStorage("a hundred identical concurrent calls", (it) => {
     })
   )
 
-  it.effect("start one quote request, which each call returns", () =>
+  it.effect("a hundred identical concurrent calls start one quote request, which each call returns", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -155,7 +155,7 @@ onEveryStorage("a hundred identical concurrent calls", (it) => {
     })
   )
 
-  it("are tested for every operation that needs an idempotency key", () => {
+  it("identical calls are tested for every operation that needs an idempotency key", () => {
     const needing = operations.filter(({ idempotent }) => idempotent).map(({ name }) => name)
     assert.sameMembers(needing, [
       "create_event_subscription",

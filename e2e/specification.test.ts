@@ -41,9 +41,9 @@ const readFeed = Effect.fnUntraced(function* (keys: Keys, limit: number) {
   }
 })
 
-onEveryHost("a client that follows the specification", (it) => {
+onEveryHost("the specification", (it) => {
   it.effect(
-    "lists quote requests newest first, by every filter, in pages whose cursors are valid only for that list",
+    "a client lists quote requests newest first, by every filter, in pages whose cursors are valid only for that list",
     () =>
       Effect.gen(function* () {
         const keys = yield* newKeys
@@ -90,7 +90,7 @@ onEveryHost("a client that follows the specification", (it) => {
       })
   )
 
-  it.effect("reads every version of a quote that was forced to expire", () =>
+  it.effect("a client reads every version of a quote that was forced to expire", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const id = yield* startRequest(keys, { scenario: "single_quote" })
@@ -116,7 +116,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("pages through the feed until a page is empty, and resumes later", () =>
+  it.effect("a client pages through the feed until a page is empty, and resumes later", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const empty = yield* call(keys, "list_events")
@@ -138,7 +138,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("can have at most ten active subscriptions, and can create another after disabling one", () =>
+  it.effect("a client can have at most ten active subscriptions, and can create another after disabling one", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const create = (event_types: ReadonlyArray<string> = ["quote.created"]) =>
@@ -168,7 +168,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("finds its refused calls in the request log without their bodies", () =>
+  it.effect("a client finds its refused calls in the request log without their bodies", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       yield* startRequest(keys)
@@ -196,7 +196,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("reports a problem with the API, without personal data", () =>
+  it.effect("a client reports a problem with the API, without personal data", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const report = {
@@ -228,7 +228,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("selects a scenario from the list for its next starts", () =>
+  it.effect("a client selects a scenario from the list for its next starts", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { body } = yield* call(keys, "list_sandbox_scenarios")

@@ -14,8 +14,8 @@ const headerOf = ({ headers }: Receiver.Incoming, name: string): string => {
   return typeof value === "string" ? value : assert.fail(`${name} is missing`)
 }
 
-onEveryHost("a subscriber", (it) => {
-  it.effect("sees its secret only once", () =>
+onEveryHost("webhooks", (it) => {
+  it.effect("a subscriber sees its secret only once", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* newKeys
@@ -34,7 +34,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("gets every feed event in order, signed and with the revision", () =>
+  it.effect("a subscriber gets every feed event in order, signed and with the revision", () =>
     Effect.gen(function* () {
       const beganMs = Date.now()
       const keys = yield* newKeys
@@ -70,7 +70,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("gets the event types that it has selected, even after changing the selection", () =>
+  it.effect("a subscriber gets the event types that it has selected, even after changing the selection", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, call, logUntil } = yield* subscribe(keys, {}, ["quote_request.completed"])
@@ -89,7 +89,7 @@ onEveryHost("a subscriber", (it) => {
   )
 
   it.effect(
-    "gets a failed delivery again, with the same bytes, after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h",
+    "a subscriber gets a failed delivery again, with the same bytes, after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h",
     () =>
       Effect.gen(function* () {
         const keys = yield* newKeys
@@ -129,7 +129,7 @@ onEveryHost("a subscriber", (it) => {
       })
   )
 
-  it.effect("gets the missed events when its endpoint recovers", () =>
+  it.effect("a subscriber gets the missed events when its endpoint recovers", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const script = { by_type: { "quote.created": Receiver.times(2, Receiver.fail(503)) } }
@@ -160,7 +160,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("can rotate its secret; both secrets sign for a day, and then only the new secret", () =>
+  it.effect("a subscriber can rotate its secret; both secrets sign for a day, and then only the new secret", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, secret, call, listed, logUntil } = yield* subscribe(keys)
@@ -192,49 +192,51 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("has delivery turned off after five days of failures, and turned on again by a PATCH with its url", () =>
-    Effect.gen(function* () {
-      const keys = yield* newKeys
-      const { receiver, id, call, health, listed, log, logUntil } = yield* subscribe(keys, {
-        otherwise: Receiver.fail(500)
+  it.effect(
+    "a subscriber has delivery turned off after five days of failures, and turned on again by a PATCH with its url",
+    () =>
+      Effect.gen(function* () {
+        const keys = yield* newKeys
+        const { receiver, id, call, health, listed, log, logUntil } = yield* subscribe(keys, {
+          otherwise: Receiver.fail(500)
+        })
+        yield* call("send_test_event")
+        yield* logUntil((all) => all[0]?.status === "retrying")
+        yield* advance(keys, 5 * dayS - 60)
+        yield* logUntil((all) => all[0]?.status === "failed")
+        assert.strictEqual((yield* health).state, "failing")
+        yield* startRequest(keys)
+        yield* logUntil((all) => all[0]?.status === "retrying")
+        yield* advance(keys, 600)
+        yield* askUntil(health, ({ state }) => state === "disabled")
+        yield* logUntil((all) => all.every(({ status }) => status === "failed" || status === "cancelled"))
+        const subscription = yield* listed
+        assert.deepStrictEqual([subscription.status, subscription.delivery_enabled], ["active", false])
+        for (const [operation, input] of [
+          ["send_test_event", {}],
+          ["replay_event_delivery", { event_id: (yield* log)[0]?.event_id }]
+        ] as const) {
+          const refused = yield* call(operation, input)
+          assert.deepStrictEqual([refused.status, refused.body.error.code], [409, "conflict"])
+        }
+        const count = receiver.arrivals().length
+        const deliveries = (yield* log).length
+        yield* startRequest(keys)
+        yield* advance(keys, dayS)
+        assert.lengthOf(yield* log, deliveries)
+        assert.lengthOf(receiver.arrivals(), count)
+        receiver.play({})
+        const types = yield* call("update_event_subscription", { event_types: ["quote.created"] })
+        assert.isFalse(types.body.delivery_enabled)
+        const changed = yield* call("update_event_subscription", { url: receiver.url })
+        assert.deepStrictEqual([changed.body.id, changed.body.delivery_enabled], [id, true])
+        yield* call("send_test_event")
+        yield* logUntil((all) => all[0]?.status === "succeeded")
+        assert.strictEqual((yield* health).state, "healthy")
       })
-      yield* call("send_test_event")
-      yield* logUntil((all) => all[0]?.status === "retrying")
-      yield* advance(keys, 5 * dayS - 60)
-      yield* logUntil((all) => all[0]?.status === "failed")
-      assert.strictEqual((yield* health).state, "failing")
-      yield* startRequest(keys)
-      yield* logUntil((all) => all[0]?.status === "retrying")
-      yield* advance(keys, 600)
-      yield* askUntil(health, ({ state }) => state === "disabled")
-      yield* logUntil((all) => all.every(({ status }) => status === "failed" || status === "cancelled"))
-      const subscription = yield* listed
-      assert.deepStrictEqual([subscription.status, subscription.delivery_enabled], ["active", false])
-      for (const [operation, input] of [
-        ["send_test_event", {}],
-        ["replay_event_delivery", { event_id: (yield* log)[0]?.event_id }]
-      ] as const) {
-        const refused = yield* call(operation, input)
-        assert.deepStrictEqual([refused.status, refused.body.error.code], [409, "conflict"])
-      }
-      const count = receiver.arrivals().length
-      const deliveries = (yield* log).length
-      yield* startRequest(keys)
-      yield* advance(keys, dayS)
-      assert.lengthOf(yield* log, deliveries)
-      assert.lengthOf(receiver.arrivals(), count)
-      receiver.play({})
-      const types = yield* call("update_event_subscription", { event_types: ["quote.created"] })
-      assert.isFalse(types.body.delivery_enabled)
-      const changed = yield* call("update_event_subscription", { url: receiver.url })
-      assert.deepStrictEqual([changed.body.id, changed.body.delivery_enabled], [id, true])
-      yield* call("send_test_event")
-      yield* logUntil((all) => all[0]?.status === "succeeded")
-      assert.strictEqual((yield* health).state, "healthy")
-    })
   )
 
-  it.effect("gets nothing once its subscription is deleted, which can be repeated", () =>
+  it.effect("a subscriber gets nothing once its subscription is deleted, which can be repeated", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, call, health, allAre, logUntil } = yield* subscribe(keys, { otherwise: Receiver.fail(500) })
@@ -256,7 +258,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("gets a test event that reaches no other subscriber and is not in the feed", () =>
+  it.effect("a subscriber gets a test event that reaches no other subscriber and is not in the feed", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* newKeys
@@ -283,7 +285,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("can replay an event from its own log up to five times a day", () =>
+  it.effect("a subscriber can replay an event from its own log up to five times a day", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, call, allAre, attempts } = yield* subscribe(keys, {}, ["quote_request.completed"])
@@ -316,7 +318,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("lists its log in pages, newest first, with cursors that are valid only for that log", () =>
+  it.effect("a subscriber lists its log in pages, newest first, with cursors that are valid only for that log", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* newKeys

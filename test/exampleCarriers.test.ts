@@ -92,42 +92,43 @@ interface BadDay {
 const badDays: ReadonlyArray<BadDay> = [
   {
     weather: "busy",
-    title: "is asked again after a 429 with Retry-After",
+    title: "the example carrier is asked again after a 429 with Retry-After",
     failures: [[429]],
     reason: null,
     fault: ""
   },
   {
     weather: "burst",
-    title: "survives a burst of 503 responses, because first the request and then the ask is retried",
+    title:
+      "the example carrier survives a burst of 503 responses, because first the request and then the ask is retried",
     failures: [[503, 503], [503]],
     reason: null,
     fault: "HTTP_503"
   },
   {
     weather: "maintenance",
-    title: "reports maintenance when the carrier is closed for an hour",
+    title: "the example carrier reports maintenance when the carrier is closed for an hour",
     failures: [[503]],
     reason: "maintenance",
     fault: "HTTP_503"
   },
   {
     weather: "huge",
-    title: "does not read ten megabytes",
+    title: "the example carrier does not read ten megabytes",
     failures: [[200]],
     reason: "unreadable_answer",
     fault: "TOO_LARGE"
   },
   {
     weather: "bomb",
-    title: "does not decompress ten megabytes",
+    title: "the example carrier does not decompress ten megabytes",
     failures: [[200]],
     reason: "unreadable_answer",
     fault: "TOO_LARGE"
   },
   {
     weather: "redirect",
-    title: "does not follow a redirect",
+    title: "the example carrier does not follow a redirect",
     failures: [[302]],
     reason: "carrier_error",
     fault: "HTTP_302"
@@ -144,14 +145,17 @@ const notUsable = (reason: string, status: number | null, code: string) => ({
   })
 })
 
-describe.each(examples)("the example carrier $name", ({ name, at, premium, refused, first, told }) => {
-  it.each(["sandbox", "live"] as const)("returns the carrier's price and its refusal in %s", async (environment) => {
-    await using world = await practise(at)
-    const { start, ended } = await world.join(world.quotewire, environment, "Borealis")
-    assert.deepStrictEqual(await ended(await start()), ["quoted", premium])
-    assert.deepStrictEqual(await ended(await start(refused.facts)), ["declined", refused.reason])
-    assert.deepStrictEqual(world.warnings, [])
-  })
+describe.each(examples)("$name", ({ name, at, premium, refused, first, told }) => {
+  it.each(["sandbox", "live"] as const)(
+    "the example carrier returns the carrier's price and its refusal in %s",
+    async (environment) => {
+      await using world = await practise(at)
+      const { start, ended } = await world.join(world.quotewire, environment, "Borealis")
+      assert.deepStrictEqual(await ended(await start()), ["quoted", premium])
+      assert.deepStrictEqual(await ended(await start(refused.facts)), ["declined", refused.reason])
+      assert.deepStrictEqual(world.warnings, [])
+    }
+  )
 
   for (const { weather, title, failures, reason, fault } of badDays) {
     it(title, async () => {
@@ -176,7 +180,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
     })
   }
 
-  it("returns unreadable_answer when the carrier's answer is garbage", async () => {
+  it("the example carrier returns unreadable_answer when the carrier's answer is garbage", async () => {
     await using world = await practise(at)
     world.carrier.turn("garbage")
     const id = await world.start()
@@ -192,7 +196,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
     ])
   })
 
-  it("logs which fields have changed when the carrier's JSON differs", async () => {
+  it("the example carrier logs which fields have changed when the carrier's JSON differs", async () => {
     await using world = await practise(at)
     world.carrier.turn("changed")
     const id = await world.start()
@@ -207,7 +211,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
     assert.strictEqual(recorded[0]?.path, rules)
   })
 
-  it("continues with a new token when its token expires early", async () => {
+  it("the example carrier continues with a new token when its token expires early", async () => {
     await using world = await practise(at)
     world.carrier.turn("token_ends")
     for (const _ of [1, 2]) assert.deepStrictEqual(await world.ended(await world.start()), ["quoted", premium])
@@ -215,7 +219,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
     assert.deepStrictEqual(world.warnings, [])
   })
 
-  it("waits for slow answers", async () => {
+  it("the example carrier waits for slow answers", async () => {
     await using world = await practise(at)
     world.carrier.turn("slow")
     const id = await world.start()
@@ -223,7 +227,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
     assert.deepStrictEqual(await world.told(id), ["asked", ...told(1, [])])
   })
 
-  it("uses a repeated answer only once, and never for a different person", async () => {
+  it("the example carrier uses a repeated answer only once, and never for a different person", async () => {
     await using world = await practise(at)
     world.carrier.turn("twice")
     assert.deepStrictEqual(await world.ended(await world.start()), ["quoted", premium])
@@ -232,7 +236,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
     assert.deepStrictEqual(world.warnings, [])
   })
 
-  it("keeps secrets, tokens and contacts out of records and logs", async () => {
+  it("the example carrier keeps secrets, tokens and contacts out of records and logs", async () => {
     await using world = await practise(at)
     world.carrier.turn("burst")
     const id = await world.start({ applicant: { email: "ada@example.com" } })

@@ -80,7 +80,7 @@ const event = (id: string, version: number, more: Partial<WebhookEvent> = {}): W
 })
 
 describe.each(receivers)("$name", ({ serve }) => {
-  it.live("confirms genuine deliveries and handles them", () =>
+  it.live("a receiver confirms genuine deliveries and handles them", () =>
     Effect.gen(function* () {
       const { url, inbox, state } = yield* start(serve)
       assert.strictEqual(yield* deliver(url, event("evt_1", 4)), 204)
@@ -89,7 +89,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("returns 400 to altered, old, early, foreign or unsigned deliveries, and does nothing", () =>
+  it.live("a receiver returns 400 to altered, old, early, foreign or unsigned deliveries, and does nothing", () =>
     Effect.gen(function* () {
       const { url, inbox, state } = yield* start(serve)
       const alter = (body: string) => body.replace('"version":4', '"version":9')
@@ -110,7 +110,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("reads the body as raw bytes", () =>
+  it.live("a receiver reads the body as raw bytes", () =>
     Effect.gen(function* () {
       const { url, inbox } = yield* start(serve)
       // Parsing and reserializing changes the bytes.
@@ -120,7 +120,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("refuses a body that is too large for a webhook", () =>
+  it.live("a receiver refuses a body that is too large for a webhook", () =>
     Effect.gen(function* () {
       const { url, state } = yield* start(serve)
       const answer = yield* Effect.promise(() => fetch(url, { method: "POST", body: "x".repeat(100_000) }))
@@ -129,7 +129,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("accepts either of two signatures and either of two secrets during a rotation", () =>
+  it.live("a receiver accepts either of two signatures and either of two secrets during a rotation", () =>
     Effect.gen(function* () {
       const { url, state } = yield* start(serve)
       const both = [secretOf(2), own]
@@ -142,7 +142,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("handles a duplicate delivery only once", () =>
+  it.live("a receiver handles a duplicate delivery only once", () =>
     Effect.gen(function* () {
       // The read is stale, so the version alone would not show that the event is already processed.
       const { url, inbox, state } = yield* start(serve, async ({ id, version }) => ({ id, version: version - 1 }))
@@ -153,7 +153,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("reads only newer versions, and never goes back to an older version", () =>
+  it.live("a receiver reads only newer versions, and never goes back to an older version", () =>
     Effect.gen(function* () {
       // The read may be newer than the event or, from a lagging replica, older than the stored state.
       const read = async ({ id, version }: Resource) => ({
@@ -172,7 +172,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("confirms events of unknown types and test events", () =>
+  it.live("a receiver confirms events of unknown types and test events", () =>
     Effect.gen(function* () {
       const { url, inbox, state } = yield* start(serve)
       const { resource: _, ...test } = event("evt_test1", 1, { type: "webhook.test" })
@@ -184,7 +184,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("responds before it does the work", () =>
+  it.live("a receiver responds before it does the work", () =>
     Effect.gen(function* () {
       const { url, state } = yield* start(serve, () => new Promise(() => {}))
       assert.strictEqual(yield* deliver(url, event("evt_1", 1)), 204)
@@ -193,7 +193,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("survives a failure while handling an event, and handles the event when it arrives again", () =>
+  it.live("a receiver survives a failure while handling an event, and handles the event when it arrives again", () =>
     Effect.gen(function* () {
       const errors = vi.spyOn(console, "error").mockImplementation(() => {})
       let isDown = true
@@ -212,7 +212,7 @@ describe.each(receivers)("$name", ({ serve }) => {
   )
 })
 
-layer(http(MemoryStorage.layer), { excludeTestServices: true })("a receiver on a host", (it) => {
+layer(http(MemoryStorage.layer), { excludeTestServices: true })("receivers on a host", (it) => {
   const quoted = Effect.fnUntraced(function* (keys: Keys) {
     const id = yield* Subscriber.startRequest(keys)
     yield* Subscriber.advance(keys, 60)
@@ -236,7 +236,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("a receiver on a
     return { ...receiver, ...subscription, host, keys, service, id: String(body.id), delivered }
   })
 
-  it.effect.each(receivers)("($name) ends up with the same data as the service", ({ serve }) =>
+  it.effect.each(receivers)("$name ends up with the same data as the service", ({ serve }) =>
     Effect.gen(function* () {
       const { host, keys, delivered, attempts, inbox, state } = yield* subscribed(serve)
       const id = yield* quoted(keys)
@@ -254,7 +254,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("a receiver on a
   )
 
   it.effect.each(receivers)(
-    "($name) keeps working during a rotation, with the old secret, both secrets, and the new secret",
+    "$name keeps working during a rotation, with the old secret, both secrets, and the new secret",
     ({ serve }) =>
       Effect.gen(function* () {
         const { host, keys, id, delivered, state } = yield* subscribed(serve)
@@ -268,7 +268,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("a receiver on a
       })
   )
 
-  it.effect("can catch up with events that no webhook reported", () =>
+  it.effect("a receiver can catch up with events that no webhook reported", () =>
     Effect.gen(function* () {
       const { host, keys, id, inbox, service } = yield* subscribed(serveNode)
       yield* host.call(keys, "disable_event_subscription", { id })

@@ -50,8 +50,8 @@ const holdsAll = (told: unknown, answer: unknown): void => {
 
 const facts = ["75201", "1991-04-12", "Honda", "Civic"]
 
-layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
-  it.effect.each(callers)("goes from a line's capabilities to a quote's next actions: %s", (caller) =>
+layer(agentHosts(), { excludeTestServices: true })("an agent's journeys", (it) => {
+  it.effect.each(callers)("an agent goes from a line's capabilities to a quote's next actions: %s", (caller) =>
     Effect.gen(function* () {
       const { base_urls, keys } = yield* AgentHosts
       const [base_url] = base_urls
@@ -129,7 +129,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
   )
 
   it.effect.each(["platform", "keyless"] as const)(
-    "can read a request only with that request's handle (%s)",
+    "an agent can read a request only with that request's handle (%s)",
     (caller) =>
       Effect.gen(function* () {
         const { base_urls, keys } = yield* AgentHosts
@@ -161,7 +161,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
   )
 
   it.effect(
-    "without an API key cannot give consent itself, send receipts, or use request keys that are not UUIDs",
+    "an agent without an API key cannot give consent itself, send receipts, or use request keys that are not UUIDs",
     () =>
       Effect.gen(function* () {
         const { base_urls } = yield* AgentHosts

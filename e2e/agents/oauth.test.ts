@@ -158,12 +158,12 @@ const signedIn = async <A>(
   return asked
 }
 
-layer(app)("a person with an MCP client", (it) => {
+layer(app)("OAuth for MCP clients", (it) => {
   for (const [name, open] of [
     ["2.4.0", newer],
     ["1.32.2", older]
   ] as const) {
-    it.effect(`signs in with the official client ${name}, which registers itself`, () =>
+    it.effect(`a person signs in with the official client ${name}, which registers itself`, () =>
       Effect.gen(function* () {
         const { issuer, url } = yield* App
         const person = new SignIn()
@@ -179,7 +179,7 @@ layer(app)("a person with an MCP client", (it) => {
       })
     )
 
-    it.effect(`signs in again with the official client ${name} when a tool needs a different scope`, () =>
+    it.effect(`a person signs in again with the official client ${name} when a tool needs a different scope`, () =>
       Effect.gen(function* () {
         const { issuer, url } = yield* App
         const person = new SignIn({ client_id: OidcIssuer.registeredClient })
@@ -199,7 +199,7 @@ layer(app)("a person with an MCP client", (it) => {
     )
   }
 
-  it.effect("cannot use a token for another resource of the same issuer", () =>
+  it.effect("a token cannot be used for another resource of the same issuer", () =>
     Effect.gen(function* () {
       const { issuer, url } = yield* App
       const person = new SignIn()
@@ -219,7 +219,7 @@ layer(app)("a person with an MCP client", (it) => {
     })
   )
 
-  it.effect("finds the issuer even if the client looks for metadata at the host's root first", () =>
+  it.effect("a client finds the issuer even if it looks for metadata at the host's root first", () =>
     Effect.gen(function* () {
       const { issuer, url } = yield* App
       const found = yield* Effect.promise(() => discoverOAuthProtectedResourceMetadata(`${url}/insurance/v1/mcp`))

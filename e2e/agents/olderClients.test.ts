@@ -46,9 +46,9 @@ const cases = (["1.32.2", "2.4.0"] as const).flatMap((program) =>
   (["2025-03-26", "2024-11-05"] as const).map((revision) => ({ program, revision }))
 )
 
-layer(agentHosts(), { excludeTestServices: true })("an official client of an older revision", (it) => {
+layer(agentHosts(), { excludeTestServices: true })("official clients of older revisions", (it) => {
   it.effect.each(cases)(
-    "negotiates $revision, and calls tools as older programs do: $program",
+    "a client negotiates $revision, and calls tools as older programs do: $program",
     ({ program, revision }) =>
       Effect.gen(function* () {
         const { base_urls, keys } = yield* AgentHosts
@@ -82,7 +82,7 @@ layer(agentHosts(), { excludeTestServices: true })("an official client of an old
       })
   )
 
-  it.effect("accepts a batch", () =>
+  it.effect("a client can send a batch of calls", () =>
     Effect.gen(function* () {
       const { base_urls, keys } = yield* AgentHosts
       const call = (id: number, line: string) => ({

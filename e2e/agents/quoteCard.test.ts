@@ -48,65 +48,69 @@ const changed = (result: ToolResult, change: (content: ReturnType<typeof content
 /** The findings of axe on a page, each with its element. */
 const findings = "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))"
 
-layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card in a program that shows pages", (it) => {
-  it.effect("shows quotes as they arrive, in the order of the response, even if the model reads only changes", () =>
-    Effect.gen(function* () {
-      const { advance, call, open, start } = yield* CardProgram
-      const id = yield* start("renters", "quotes_ready")
-      yield* open("get_quote_request")
-      assert.include(yield* text, "Waiting for the response.")
-      yield* call("get_quote_request", { id, wait_seconds: 0 })
-      assert.match(yield* text, /No quotes yet\n+(?:Waiting to start|Asking carriers)\./)
-      yield* advance(4)
-      const some = yield* call("get_quote_request", { id, wait_seconds: 0 })
-      assert.match(
-        yield* text,
-        /2 quotes \(sandbox\)\n+Offers are arriving. 2 of 3 carriers answered\. The order is not a ranking\./
-      )
-      assert.match(yield* text, /Carriers without a quote\s+Brightstoop Home has not answered yet\./)
-      yield* advance(60)
-      const since_version = contentOf(some).quote_request.version
-      const last = yield* call("get_quote_request", { id, since_version, only_changes: true, wait_seconds: 0 })
-      assert.lengthOf(contentOf(last).quotes, 1)
-      const all = yield* call("get_quote_request", { id, wait_seconds: 0 })
-      const names = contentOf(all).quotes.map(({ source }: { source: { carrier: { name: string } } }) =>
-        source.carrier.name.replace(" (sandbox)", "")
-      )
-      yield* open("get_quote_request")
-      yield* call("get_quote_request", { id, since_version, only_changes: true, wait_seconds: 0 })
-      assert.deepStrictEqual(yield* carriers, names)
-      assert.lengthOf(names, 3)
-    })
+layer(program, { excludeTestServices: true, timeout: 60_000 })("a program that shows pages", (it) => {
+  it.effect(
+    "the quote card shows quotes as they arrive, in the order of the response, even if the model reads only changes",
+    () =>
+      Effect.gen(function* () {
+        const { advance, call, open, start } = yield* CardProgram
+        const id = yield* start("renters", "quotes_ready")
+        yield* open("get_quote_request")
+        assert.include(yield* text, "Waiting for the response.")
+        yield* call("get_quote_request", { id, wait_seconds: 0 })
+        assert.match(yield* text, /No quotes yet\n+(?:Waiting to start|Asking carriers)\./)
+        yield* advance(4)
+        const some = yield* call("get_quote_request", { id, wait_seconds: 0 })
+        assert.match(
+          yield* text,
+          /2 quotes \(sandbox\)\n+Offers are arriving. 2 of 3 carriers answered\. The order is not a ranking\./
+        )
+        assert.match(yield* text, /Carriers without a quote\s+Brightstoop Home has not answered yet\./)
+        yield* advance(60)
+        const since_version = contentOf(some).quote_request.version
+        const last = yield* call("get_quote_request", { id, since_version, only_changes: true, wait_seconds: 0 })
+        assert.lengthOf(contentOf(last).quotes, 1)
+        const all = yield* call("get_quote_request", { id, wait_seconds: 0 })
+        const names = contentOf(all).quotes.map(({ source }: { source: { carrier: { name: string } } }) =>
+          source.carrier.name.replace(" (sandbox)", "")
+        )
+        yield* open("get_quote_request")
+        yield* call("get_quote_request", { id, since_version, only_changes: true, wait_seconds: 0 })
+        assert.deepStrictEqual(yield* carriers, names)
+        assert.lengthOf(names, 3)
+      })
   )
 
-  it.effect("shows prices, coverages, fees, assumptions, disclosures and how long each price is valid", () =>
-    Effect.gen(function* () {
-      const { strays } = yield* CardProgram
-      const result = yield* shown("renters", "quotes_ready")
-      const page = yield* text
-      for (const { price } of contentOf(result).quotes) assert.include(page, price.display)
-      for (const { label } of contentOf(result).quotes[0].evidence.assumptions) assert.include(page, label)
-      assert.match(
-        page,
-        /The same for every quote\s+Coverage\s+Rented apartment in NY\s+Personal property\s+up to \$30,000/
-      )
-      assert.match(page, /Policy fee\s+\$5\s+The price includes them\./)
-      assert.match(page, /\$13\.84 a month\s+\$166\.04 for 12 months/)
-      // What all names and prices have in common is shown once.
-      assert.match(page, /^3 quotes \(sandbox\)\s/)
-      assert.lengthOf(page.match(/\(sandbox\)/g) ?? [], 1)
-      assert.lengthOf(page.match(/Per month of cover, for comparing offers/g) ?? [], 1)
-      assert.match(page, /Deductible\s+\$500\s/)
-      assert.match(page, /Available until \w+ \d+, \d{4}, \d+:\d\d\s[AP]M/)
-      assert.include(page, "A quote is an offer of a price, not coverage.")
-      assert.include(page, "Renters insurance usually does not cover flood or earthquake damage.")
-      assert.include(page, "This is a sandbox: carriers and prices are fictional.")
-      assert.notMatch(page, /\b(?:best|cheapest|recommended)\b/i)
-      assert.deepStrictEqual(strays, [])
-    })
+  it.effect(
+    "the quote card shows prices, coverages, fees, assumptions, disclosures and how long each price is valid",
+    () =>
+      Effect.gen(function* () {
+        const { strays } = yield* CardProgram
+        const result = yield* shown("renters", "quotes_ready")
+        const page = yield* text
+        for (const { price } of contentOf(result).quotes) assert.include(page, price.display)
+        for (const { label } of contentOf(result).quotes[0].evidence.assumptions) assert.include(page, label)
+        assert.match(
+          page,
+          /The same for every quote\s+Coverage\s+Rented apartment in NY\s+Personal property\s+up to \$30,000/
+        )
+        assert.match(page, /Policy fee\s+\$5\s+The price includes them\./)
+        assert.match(page, /\$13\.84 a month\s+\$166\.04 for 12 months/)
+        // What all names and prices have in common is shown once.
+        assert.match(page, /^3 quotes \(sandbox\)\s/)
+        assert.lengthOf(page.match(/\(sandbox\)/g) ?? [], 1)
+        assert.lengthOf(page.match(/Per month of cover, for comparing offers/g) ?? [], 1)
+        assert.match(page, /Deductible\s+\$500\s/)
+        assert.match(page, /Available until \w+ \d+, \d{4}, \d+:\d\d\s[AP]M/)
+        assert.include(page, "A quote is an offer of a price, not coverage.")
+        assert.include(page, "Renters insurance usually does not cover flood or earthquake damage.")
+        assert.include(page, "This is a sandbox: carriers and prices are fictional.")
+        assert.notMatch(page, /\b(?:best|cheapest|recommended)\b/i)
+        assert.deepStrictEqual(strays, [])
+      })
   )
 
-  it.effect("separates what differs between quotes from what they have in common", () =>
+  it.effect("the quote card separates what differs between quotes from what they have in common", () =>
     Effect.gen(function* () {
       const { send } = yield* CardProgram
       const result = yield* shown("renters", "quotes_ready")
@@ -125,7 +129,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
     })
   )
 
-  it.effect("says whether a carrier without a quote declined, was silent, was not asked or failed", () =>
+  it.effect("the quote card says whether a carrier without a quote declined, was silent, was not asked or failed", () =>
     Effect.gen(function* () {
       const { open, call } = yield* CardProgram
       yield* shown("personal_auto", "zero_quotes")
@@ -141,7 +145,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
     })
   )
 
-  it.effect("shows a carrier's question, unknown values and an expired quote correctly", () =>
+  it.effect("the quote card shows a carrier's question, unknown values and an expired quote correctly", () =>
     Effect.gen(function* () {
       const { advance, call, card, open } = yield* CardProgram
       yield* shown("renters", "action_required", 8)
@@ -160,7 +164,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
     })
   )
 
-  it.effect("opens the carrier's page by keyboard, but only through the program", () =>
+  it.effect("the quote card opens the carrier's page by keyboard, but only through the program", () =>
     Effect.gen(function* () {
       const { card, open, opened, page, send, strays } = yield* CardProgram
       const result = yield* shown("renters", "single_quote")
@@ -179,7 +183,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
     })
   )
 
-  it.effect("renders carriers' text only as plain text, whatever it contains", () =>
+  it.effect("the quote card renders carriers' text only as plain text, whatever it contains", () =>
     Effect.gen(function* () {
       const { card, opened, page, send, strays } = yield* CardProgram
       const result = yield* shown("renters", "quotes_ready")
@@ -212,7 +216,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
     })
   )
 
-  it.effect("fits a narrow window and follows the program's theme", () =>
+  it.effect("the quote card fits a narrow window and follows the program's theme", () =>
     Effect.gen(function* () {
       const { card, change, page, send } = yield* CardProgram
       const result = yield* shown("personal_auto", "quotes_ready")
@@ -237,7 +241,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
     })
   )
 
-  it.effect("collapses everything but the price, and can be expanded by keyboard", () =>
+  it.effect("the quote card collapses everything but the price, and can be expanded by keyboard", () =>
     Effect.gen(function* () {
       const { card, page } = yield* CardProgram
       yield* shown("renters", "quotes_ready")
@@ -254,7 +258,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
     })
   )
 
-  it.effect("passes axe's accessibility checks, collapsed and expanded", () =>
+  it.effect("the quote card passes axe's accessibility checks, collapsed and expanded", () =>
     Effect.gen(function* () {
       const { page } = yield* CardProgram
       yield* shown("personal_auto", "quotes_ready")
@@ -267,7 +271,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card i
     })
   )
 
-  it.effect("shows a cancelled call as stopped", () =>
+  it.effect("the quote card shows a cancelled call as stopped", () =>
     Effect.gen(function* () {
       const { cancel, open } = yield* CardProgram
       yield* open("get_quote_request")

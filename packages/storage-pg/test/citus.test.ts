@@ -46,16 +46,16 @@ const otherThan = ({ port }: typeof Server.Type) =>
     `select nodename as host, nodeport as port from pg_dist_node where shouldhaveshards and nodeport <> ${port}`
   ).pipe(Effect.map((rows) => readServers(rows)[0]))
 
-describe.skipIf(citusUrl === undefined)(`PostgreSQL with Citus (${needed})`, () => {
+describe.skipIf(citusUrl === undefined)(`Citus (${needed})`, () => {
   describe.each([
     { name: "one cell", storage: oneCell },
     { name: "two cells", storage: twoCells }
   ])("with $name", ({ storage }) => {
-    layer(storage, { timeout: 60_000 })("as a storage backend", (it) => {
+    layer(storage, { timeout: 60_000 })("a storage backend on Citus", (it) => {
       for (const { name, run } of StorageContract.cases) it.effect(name, () => onEmpty(run))
 
       it.effect.prop(
-        "behaves like the model in random histories",
+        "PostgreSQL with Citus behaves like the model in random histories",
         [StorageModel.histories],
         ([history]) => onEmpty(StorageModel.compare(history)),
         { arbitrary: { runs: 10, size: 60 }, timeout: 300_000 }
@@ -63,7 +63,7 @@ describe.skipIf(citusUrl === undefined)(`PostgreSQL with Citus (${needed})`, () 
     })
   })
 
-  it.live("moves a cell to another server during writes, and no change is refused or lost", () =>
+  it.live("a cell moves to another server during writes, and no change is refused or lost", () =>
     Effect.gen(function* () {
       const cell = yield* scopedSchema
       const storage = yield* openCells(cellsOf(cell))
@@ -89,7 +89,7 @@ describe.skipIf(citusUrl === undefined)(`PostgreSQL with Citus (${needed})`, () 
     })
   )
 
-  it.live("makes the move command refuse the cell and name the call that moves it", () =>
+  it.live("the move command refuses a cell on Citus, and names the call that moves the cell", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedSchema
       const call = `select citus_schema_move('${options.schema}', 'host', port)`
@@ -103,7 +103,7 @@ describe.skipIf(citusUrl === undefined)(`PostgreSQL with Citus (${needed})`, () 
     })
   )
 
-  it.live("can receive a cell from a plain server, and the cell can then be distributed", () =>
+  it.live("a cell moves from a plain server to the coordinator, and can then be distributed", () =>
     Effect.gen(function* () {
       const { options, url } = yield* emptySchema
       const server = yield* Effect.acquireRelease(
@@ -132,7 +132,7 @@ describe.skipIf(citusUrl === undefined)(`PostgreSQL with Citus (${needed})`, () 
     })
   )
 
-  it.live("serves the hosts' calls while a migration waits for a table", () =>
+  it.live("a migration that waits for a table does not block the hosts' calls", () =>
     Effect.gen(function* () {
       const cell = yield* scopedSchema
       const storage = yield* openCells(cellsOf(cell))
@@ -165,7 +165,7 @@ describe.skipIf(citusUrl === undefined)(`PostgreSQL with Citus (${needed})`, () 
     })
   )
 
-  it.live("is not used while a function is not distributed, until the database is migrated", () =>
+  it.live("a database with a function that is not distributed is not used until it is migrated", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedSchema
       const sql = `create function ${options.schema}.later() returns integer language plpgsql as $$ begin return 1; end $$`
@@ -178,7 +178,7 @@ describe.skipIf(citusUrl === undefined)(`PostgreSQL with Citus (${needed})`, () 
     })
   )
 
-  it.live("is refused by a storage backend without cells", () =>
+  it.live("a database on Citus is refused by a storage backend without cells", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedSchema
       const refusals = [
@@ -192,7 +192,7 @@ describe.skipIf(citusUrl === undefined)(`PostgreSQL with Citus (${needed})`, () 
     })
   )
 
-  it.live("causes a fault on an internal error, instead of reporting a temporarily unavailable database", () =>
+  it.live("an internal error is reported as a fault, not as a temporarily unavailable database", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedSchema
       const storage = yield* openCells(cellsOf({ options }))

@@ -60,8 +60,8 @@ const beat = Effect.fnUntraced(function* (wire: Wire) {
 describe.each([
   { name: "one database", made: oneDatabase },
   { name: "four cells in one database", made: fourCells }
-])("an idle host with $name", ({ made }) => {
-  it.effect("sends twelve statements per minute", () =>
+])("idle statements with $name", ({ made }) => {
+  it.effect("an idle host sends twelve statements per minute", () =>
     Effect.gen(function* () {
       const { storage, wire } = yield* made
       // The first claims ask the databases.

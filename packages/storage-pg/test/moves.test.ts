@@ -52,8 +52,8 @@ const holdUp = [
   "select pg_advisory_lock(42)"
 ]
 
-layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a cell that moves", (it) => {
-  it.effect("loses nothing, reorders nothing, and fails no call", () =>
+layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("cell moves", (it) => {
+  it.effect("a moving cell loses nothing, reorders nothing, and fails no call", () =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const hosts = [yield* openCells(cells), yield* openCells(cells)]
@@ -100,7 +100,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("resumes after a stop at any step while hosts use the cell, and can move again", () =>
+  it.effect("a moving cell resumes after a stop at any step while hosts use the cell, and can move again", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -143,7 +143,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("stays usable while a backup locks it or the target lags, and cuts over later", () =>
+  it.effect("a moving cell stays usable while a backup locks it or the target lags, and cuts over later", () =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const host = yield* openCells(cells)
@@ -176,7 +176,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("can have its move undone until the cutover, and the undone move leaves nothing behind", () =>
+  it.effect("a move can be undone until the cutover, and then leaves nothing behind", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -198,7 +198,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("can be any cell, and does not affect the others", () =>
+  it.effect("any cell can move, without affecting the others", () =>
     Effect.gen(function* () {
       const { cells, new_url } = yield* movableCell
       const [first] = yield* TwoServers
@@ -233,7 +233,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("locks out a second command, migrations, and hosts that open the wrong database", () =>
+  it.effect("a moving cell locks out a second command, migrations, and hosts that open the wrong database", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells } = movable
@@ -259,7 +259,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
   )
 
   it.effect(
-    "is found by a host that was suspended during the move, but not by a host whose settings lack the target",
+    "a moved cell is found by a host that was suspended during the move, but not by a host whose settings lack the target",
     () =>
       Effect.gen(function* () {
         const movable = yield* movableCell
@@ -285,7 +285,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       })
   )
 
-  it.effect("does not begin to move if a precondition is not met, and explains what to do", () =>
+  it.effect("a cell does not start to move if a requirement is not met, and the error explains what to do", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url } = movable

@@ -44,8 +44,8 @@ const loseCopy = Effect.fnUntraced(function* ({ new_url, old_url }: MovableCell)
   )
 })
 
-layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a move that fails", (it) => {
-  it.effect("stops if its replication slot was dropped, and can be started again", () =>
+layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("failed moves", (it) => {
+  it.effect("a move stops if its replication slot was dropped, and can be started again", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -66,36 +66,38 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("reports immediately that the source server has invalidated its slot, and can be started again", () =>
-    Effect.gen(function* () {
-      const { cells, new_url, old_url } = yield* movableCell
-      const host = yield* openCells(cells)
-      const onProgress = ({ step: last }: PgCells.MoveProgress) =>
-        Effect.gen(function* () {
-          if (last !== "subscribed") return
-          const name = yield* subscriptionIn(new_url)
-          yield* sql(new_url, `alter subscription ${name} disable`)
-          yield* sql(old_url, "alter system set max_slot_wal_keep_size = 0", "select pg_reload_conf()")
-          yield* host.commit(step(1, 1)).pipe(Effect.orDie)
-          // The WAL begins a new file, and a checkpoint invalidates slots that retain older ones.
-          yield* eventually(
-            Effect.gen(function* () {
-              const found = `select wal_status from pg_replication_slots where slot_name = '${name}'`
-              const [slot] = yield* sql(old_url, "select pg_switch_wal()", "checkpoint", found)
-              assert.strictEqual(slot?.wal_status, "lost")
-            })
-          )
-        })
-      const { message } = yield* reasonOf(PgCells.move(cells, "home", { onProgress }))
-      assert.match(message, /max_slot_wal_keep_size.*--undo/)
-      yield* sql(old_url, "alter system reset max_slot_wal_keep_size", "select pg_reload_conf()")
-      assert.strictEqual(yield* PgCells.undoMove(cells, "home"), "undone")
-      assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
-      yield* host.commit(step(1, 2))
-    })
+  it.effect(
+    "a move reports immediately that the source server has invalidated its slot, and can be started again",
+    () =>
+      Effect.gen(function* () {
+        const { cells, new_url, old_url } = yield* movableCell
+        const host = yield* openCells(cells)
+        const onProgress = ({ step: last }: PgCells.MoveProgress) =>
+          Effect.gen(function* () {
+            if (last !== "subscribed") return
+            const name = yield* subscriptionIn(new_url)
+            yield* sql(new_url, `alter subscription ${name} disable`)
+            yield* sql(old_url, "alter system set max_slot_wal_keep_size = 0", "select pg_reload_conf()")
+            yield* host.commit(step(1, 1)).pipe(Effect.orDie)
+            // The WAL begins a new file, and a checkpoint invalidates slots that retain older ones.
+            yield* eventually(
+              Effect.gen(function* () {
+                const found = `select wal_status from pg_replication_slots where slot_name = '${name}'`
+                const [slot] = yield* sql(old_url, "select pg_switch_wal()", "checkpoint", found)
+                assert.strictEqual(slot?.wal_status, "lost")
+              })
+            )
+          })
+        const { message } = yield* reasonOf(PgCells.move(cells, "home", { onProgress }))
+        assert.match(message, /max_slot_wal_keep_size.*--undo/)
+        yield* sql(old_url, "alter system reset max_slot_wal_keep_size", "select pg_reload_conf()")
+        assert.strictEqual(yield* PgCells.undoMove(cells, "home"), "undone")
+        assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
+        yield* host.commit(step(1, 2))
+      })
   )
 
-  it.effect("copies the cell again after its subscription was dropped", () =>
+  it.effect("a move copies the cell again after its subscription was dropped", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -112,7 +114,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("copies everything again if the target server has lost a copied table in a crash", () =>
+  it.effect("a move copies everything again if the target server has lost a copied table in a crash", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -133,7 +135,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("can be resumed or undone after the target server has lost a copied table", () =>
+  it.effect("a move can be resumed or undone after the target server has lost a copied table", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -152,7 +154,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
     })
   )
 
-  it.effect("does not log the source password if the target cannot subscribe", () =>
+  it.effect("a move does not log the source password if the target cannot subscribe", () =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const [first, second] = yield* TwoServers
@@ -190,7 +192,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
   it.effect.each([
     ["pg_cancel_backend", /canceling statement due to user request/],
     ["pg_terminate_backend", /terminating connection due to administrator command/]
-  ] as const)("logs no password if %s stops it", ([stop, says]) =>
+  ] as const)("a move logs no password if %s stops it", ([stop, says]) =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const [first, second] = yield* TwoServers
@@ -219,7 +221,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
   )
 
   it.effect.each(["copying", "following"] as const)(
-    'can be undone after the target server was lost in the step "%s"',
+    'a move can be undone after the target server was lost in the step "%s"',
     (last) =>
       Effect.gen(function* () {
         const { cells, new_url, old_url } = yield* movableCell

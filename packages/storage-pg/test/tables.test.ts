@@ -53,8 +53,8 @@ const broken = [
   ["tally_window_ms_positive", "insert into quotewire.tally values ('w', 'a', 0, 0, 1)"]
 ] as const
 
-layer(storage)("the tables", (it) => {
-  it.effect("reject rows that violate an invariant", () =>
+layer(storage)("constraints", (it) => {
+  it.effect("the tables reject rows that violate an invariant", () =>
     Effect.gen(function* () {
       const found = yield* Effect.forEach(broken, ([, sql]) => refusalOf(sql))
       assert.deepStrictEqual(
@@ -64,14 +64,14 @@ layer(storage)("the tables", (it) => {
     })
   )
 
-  it.effect("accept every kind of record", () =>
+  it.effect("the tables accept every kind of record", () =>
     Effect.gen(function* () {
       const found = yield* Effect.forEach(kinds.all, ({ name }) => refusalOf(insertRecord("record", name, 1)))
       assert.deepStrictEqual([...new Set(found)], ["none"])
     })
   )
 
-  it.effect("have no CHECK constraint that this test does not cover", () =>
+  it.effect("the tables have no CHECK constraint that this test does not cover", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const rows = yield* Effect.promise(() =>
@@ -88,11 +88,14 @@ layer(storage)("the tables", (it) => {
   )
 })
 
-layer(storage)("a change that violates an invariant", (it) => {
-  it.effect("is a defect that names the table and the constraint", () => namesItsConstraint)
+layer(storage)("violated invariants", (it) => {
+  it.effect(
+    "a change that violates an invariant is a defect that names the table and the constraint",
+    () => namesItsConstraint
+  )
 })
 
-layer(storage)("an empty table of records", (it) => {
+layer(storage)("record indexes", (it) => {
   const where = "from quotewire.record where workspace_id = $1 and kind = $2"
   const queries = [
     ["record_pkey", `select ${where} and id = $3`],
@@ -103,7 +106,7 @@ layer(storage)("an empty table of records", (it) => {
     ["record_age", `select ${where} and created_at < $3::bigint order by created_at, id limit 100`]
   ] as const
 
-  it.effect("is read by an index on its key, or by an index on age for an erasure", () =>
+  it.effect("an empty record table is read by an index on its key, or by an index on age for an erasure", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const plans = yield* Effect.forEach(queries, ([, query]) =>
@@ -125,7 +128,7 @@ layer(storage)("an empty table of records", (it) => {
   )
 })
 
-layer(storage)("empty tables", (it) => {
+layer(storage)("subject indexes", (it) => {
   const scan = { after: ">", direction: "asc", most: "10000" }
   const queries = [
     [
@@ -142,7 +145,7 @@ layer(storage)("empty tables", (it) => {
     ]
   ] as const
 
-  it.effect("are searched by an index on either of their rows' subjects", () =>
+  it.effect("empty tables are searched by an index on either of their rows' subjects", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       for (const [indexes, sql, types, values] of queries) {
@@ -161,7 +164,7 @@ layer(storage)("empty tables", (it) => {
   )
 })
 
-layer(storage)("filled tables", (it) => {
+layer(storage)("job counts", (it) => {
   const fill = [
     "insert into quotewire.workspace (workspace_id) select 'w' || n from generate_series(1, 2000) n",
     `insert into quotewire.job (workspace_id, number, kind, due_at, ready_at, lane, payload)
@@ -172,7 +175,7 @@ layer(storage)("filled tables", (it) => {
     "analyze quotewire.workspace, quotewire.job, quotewire.lane"
   ]
 
-  it.effect("are read by an index to count due jobs, and only up to the limit", () =>
+  it.effect("filled tables are read by an index to count due jobs, and only up to the limit", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const plan = yield* Effect.promise(() =>
@@ -205,8 +208,8 @@ layer(storage)("filled tables", (it) => {
   )
 })
 
-layer(storage)("the functions", (it) => {
-  it.effect("that hosts call disable plans without an index, and are planned once", () =>
+layer(storage)("query plans", (it) => {
+  it.effect("the functions that hosts call disable plans without an index, and are planned once", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const rows = yield* Effect.promise(() =>

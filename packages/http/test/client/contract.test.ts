@@ -46,16 +46,16 @@ const refusalOf = async (promise: Promise<unknown>) => {
 describe.each([
   ["in process", inProcess],
   ["over HTTP", overHttp]
-])("a client %s", (_, clientOf) => {
+])("clients %s", (_, clientOf) => {
   const newClient = async (kind: "server" | "platform" = "server") => clientOf(await newKey(kind))
 
-  it("has a method for every operation", async () => {
+  it("a client has a method for every operation", async () => {
     const client = await newClient()
     const methods = [...operations.map(({ name }) => name), "wait_for_quotes", "events"]
     assert.sameMembers(Object.keys(client), methods)
   })
 
-  it("finds the events, deliveries and calls about a request or a quote by its id", async () => {
+  it("a client finds the events, deliveries and calls about a request or a quote by its id", async () => {
     const client = await newClient()
     const hook = { url: "https://hooks.example.com/", event_types: ["quote_request.queued", "quote.created"] } as const
     const { id: subscription } = await client.create_event_subscription(hook, { idempotency_key: "once" })
@@ -105,7 +105,7 @@ describe.each([
     )
   })
 
-  it("reaches the operations for quotes and events", async () => {
+  it("a client reaches the operations for quotes and events", async () => {
     const client = await newClient()
     const once = { idempotency_key: "once" }
     const { capabilities } = await client.get_capabilities({ line: "renters" })
@@ -128,7 +128,7 @@ describe.each([
     assert.isNotEmpty((await client.list_events({ limit: 1 })).events)
   })
 
-  it("reaches the operations for webhooks", async () => {
+  it("a client reaches the operations for webhooks", async () => {
     const client = await newClient()
     const once = { idempotency_key: "once" }
     const hook = { url: "https://hooks.example.com/", event_types: ["quote.created"] } as const
@@ -147,7 +147,7 @@ describe.each([
     assert.lengthOf((await client.list_event_subscriptions({})).event_subscriptions, 1)
   })
 
-  it("reaches the operations for feedback and the request log", async () => {
+  it("a client reaches the operations for feedback and the request log", async () => {
     const client = await newClient()
     const report = { kind: "other", summary: "a", expected: "b", actual: "c" } as const
     const { feedback_id } = await client.send_feedback(report)
@@ -156,7 +156,7 @@ describe.each([
     assert.deepInclude(await refusalOf(client.get_api_request({ id: "req_none" })), { code: "not_found" })
   })
 
-  it("reaches the operations for the sandbox", async () => {
+  it("a client reaches the operations for the sandbox", async () => {
     const client = await newClient()
     const once = { idempotency_key: "once" }
     assert.strictEqual((await client.advance_time({ seconds: 60 }, once)).control, "advance_time")
@@ -168,7 +168,7 @@ describe.each([
     assert.strictEqual((await client.reset_sandbox({}, once)).control, "reset")
   })
 
-  it("returns the first response again for the same idempotency key", async () => {
+  it("a client returns the first response again for the same idempotency key", async () => {
     const client = await newClient()
     const once = { idempotency_key: "once" }
     const first = await client.advance_time({ seconds: 60 }, once)
@@ -179,14 +179,14 @@ describe.each([
     })
   })
 
-  it("runs an operation again if it is called again without an idempotency key", async () => {
+  it("a client runs an operation again if it is called again without an idempotency key", async () => {
     const client = await newClient()
     await client.advance_time({ seconds: 60 })
     const { workspace } = await client.advance_time({ seconds: 60 })
     assert.strictEqual(workspace.clock_offset_seconds, 120)
   })
 
-  it("reads a request with its read handle, which alone gives access", async () => {
+  it("a client reads a request with its read handle, which alone gives access", async () => {
     const client = await newClient("platform")
     const { id, read_handle } = await client.start_quote_request(start())
     if (read_handle === undefined) return assert.fail("no handle")
@@ -201,7 +201,7 @@ describe.each([
     }
   })
 
-  it("waits for quotes until the request is completed", async () => {
+  it("a client waits for quotes until the request is completed", async () => {
     const client = await newClient()
     const { id } = await client.start_quote_request(start())
     const waiting = client.wait_for_quotes(id)
@@ -214,7 +214,7 @@ describe.each([
     )
   })
 
-  it("rejects with the signal's reason when a wait is aborted", async () => {
+  it("a client rejects with the signal's reason when a wait is aborted", async () => {
     const client = await newClient()
     const { id } = await client.start_quote_request({ ...start(), scenario: "waits_in_queue" })
     const controller = new AbortController()
@@ -224,7 +224,7 @@ describe.each([
     assert.strictEqual(await waiting.catch((error) => error), reason)
   })
 
-  it("reads the feed, and resumes after a cursor", async () => {
+  it("a client reads the feed, and resumes after a cursor", async () => {
     const client = await newClient()
     const controller = new AbortController()
     const { signal } = controller
@@ -249,7 +249,7 @@ describe.each([
     )
   })
 
-  it("throws from a feed whose cursor has expired", async () => {
+  it("a client throws from a feed whose cursor has expired", async () => {
     const client = await newClient()
     const { next_cursor: after } = await client.list_events({})
     await client.reset_sandbox({}, { idempotency_key: "anew" })

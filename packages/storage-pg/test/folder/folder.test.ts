@@ -55,17 +55,19 @@ const namesIn = (folder: string) =>
     )
   )
 
-layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ data })", (it) => {
-  it.effect("keeps its data when it is opened again, and no other operating-system user can read the data", () =>
-    Effect.gen(function* () {
-      const folder = yield* copied
-      assert.deepStrictEqual(yield* namesIn(folder), ["Acme"])
-      assert.deepStrictEqual(yield* namesIn(folder), ["Acme"])
-      if (process.platform !== "win32") assert.strictEqual(statSync(folder).mode & 0o777, 0o700)
-    })
+layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database in a folder", (it) => {
+  it.effect(
+    "the database keeps its data when it is opened again, and no other operating-system user can read the data",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* copied
+        assert.deepStrictEqual(yield* namesIn(folder), ["Acme"])
+        assert.deepStrictEqual(yield* namesIn(folder), ["Acme"])
+        if (process.platform !== "win32") assert.strictEqual(statSync(folder).mode & 0o777, 0o700)
+      })
   )
 
-  it.effect("cannot be opened twice at the same time", () =>
+  it.effect("the database cannot be opened twice at the same time", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       const first = yield* service(folder)
@@ -74,7 +76,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
     })
   )
 
-  it.effect("starts over if a process died while it created the database", () =>
+  it.effect("a new database is created from scratch if a process died while creating it", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       writeFileSync(join(folder, "database.unfinished"), "")
@@ -84,7 +86,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
     })
   )
 
-  it.effect("reports that a newer program created the schema", () =>
+  it.effect("opening the database reports that a newer program created the schema", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       const add = "insert into quotewire.migration (number, name, serves_from) values (99, 'later', 99)"
@@ -93,7 +95,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
     })
   )
 
-  it.effect("names the folder if it was created by another PostgreSQL version", () =>
+  it.effect("opening the database names the folder if another PostgreSQL version created it", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       writeFileSync(join(folder, "database", "PG_VERSION"), "17\n")
@@ -102,7 +104,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
     })
   )
 
-  it.effect("names a folder whose database is damaged, and explains what can be done", () =>
+  it.effect("opening the database names the folder if the database is damaged, and explains what can be done", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       truncateSync(join(folder, "database", "global", "pg_control"), 100)
@@ -112,7 +114,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
     })
   )
 
-  it.effect("refuses a path that is a file or leads through a file", () =>
+  it.effect("opening the database fails if the path is a file or leads through a file", () =>
     Effect.gen(function* () {
       const path = yield* temporaryFolder
       writeFileSync(path, "")
@@ -125,7 +127,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
     })
   )
 
-  it.effect("refuses a folder with other files", () =>
+  it.effect("opening the database fails in a folder with other files", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       mkdirSync(folder)
@@ -138,7 +140,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
   )
 
   // For root, every folder can be written.
-  it.effect.skipIf(process.getuid?.() === 0)("refuses a folder that it cannot write to", () =>
+  it.effect.skipIf(process.getuid?.() === 0)("opening the database fails in a folder that is not writable", () =>
     Effect.gen(function* () {
       const parent = yield* temporaryFolder
       mkdirSync(parent, { mode: 0o500 })
@@ -146,7 +148,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("postgres({ d
     })
   )
 
-  it.effect("requires a path", () =>
+  it.effect("opening the database requires a path", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* refusalOf(" "), "data must be the path of a folder.")
     })

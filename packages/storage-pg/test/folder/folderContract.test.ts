@@ -30,6 +30,9 @@ layer(storage, { timeout: 120_000 })("a PostgreSQL storage in a folder", (it) =>
   for (const { name, run } of StorageContract.cases) it.effect(name, () => Effect.andThen(emptied, run))
 })
 
-layer(storage, { timeout: 120_000 })("a change that violates an invariant of a database in a folder", (it) => {
-  it.effect("is a defect that names the table and the constraint", () => namesItsConstraint)
+layer(storage, { timeout: 120_000 })("violated invariants in a folder", (it) => {
+  it.effect(
+    "a change that violates an invariant is a defect that names the table and the constraint",
+    () => namesItsConstraint
+  )
 })
