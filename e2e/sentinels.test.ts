@@ -100,7 +100,7 @@ const holds = (seen: Places<Place>, sentinels: Sentinels) => {
 }
 
 describe("secrets", () => {
-  it("are found in every form that the scan looks for", () => {
+  it("are found by the scan in every form", () => {
     const secret = "Sentinel+cr3dential/ä=="
     for (const [form, text] of Object.entries(formsOf(secret))) {
       assert.isNotEmpty(findIn({ secret }, `before ${text} after`), form)

@@ -263,7 +263,7 @@ describe("an answer after ten minutes", () => {
     )
   })
 
-  it("is abandoned after two attempts", async () => {
+  it("makes both attempts time out for a carrier that answers directly", async () => {
     await using world = await practise(xml)
     world.carrier.turn("late")
     const id = await world.start()

@@ -142,7 +142,7 @@ describe("over HTTP,", () => {
   )
 })
 
-describe("Read-Handle", () => {
+describe("the Read-Handle header", () => {
   const ways = (id: string) =>
     [
       ["GET", `/v1/quote-requests/${id}?wait_seconds=0`],

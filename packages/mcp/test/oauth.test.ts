@@ -205,7 +205,7 @@ describe("callers without a token", () => {
   )
 })
 
-describe("an address", () => {
+describe("a client address", () => {
   it.effect("that sends too many invalid tokens is refused with 429, while cached valid tokens still work", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {

@@ -140,7 +140,7 @@ describe("isApiError", () => {
 })
 
 describe("a configuration", () => {
-  it("keeps its lines in its type", () => {
+  it("has its lines in its type", () => {
     expectTypeOf((line: typeof bicycle) => defineConfig({ lines: [line] }).lines?.[0]?.name).returns.toEqualTypeOf<
       "bicycle" | undefined
     >()

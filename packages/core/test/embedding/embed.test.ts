@@ -247,7 +247,7 @@ describe("an embedded service's rate limits", () => {
       )
     )
 
-  it.live("on calls are off by default, and the program can set them", () =>
+  it.live("for calls are off by default, and the program can set them", () =>
     Effect.gen(function* () {
       const free = yield* startMany(yield* clientOf(yield* still()), 70)
       assert.isTrue(free.every(Result.isSuccess))
@@ -259,7 +259,7 @@ describe("an embedded service's rate limits", () => {
     })
   )
 
-  it.live("on test events are on by default, to protect receivers", () =>
+  it.live("for test events are on by default, to protect receivers", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* still({ webhooks: receiving }))
       const test = (id: string, name: string) =>

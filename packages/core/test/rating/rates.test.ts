@@ -191,7 +191,7 @@ describe("car policy coverages", () => {
     assert.strictEqual(item(sent, "property_damage")?.limit?.amount_minor, 5_000_000)
   })
 
-  it("at the state's minimum include no damage coverage, and uninsured motorist only if the state requires it", () => {
+  it("at the state's minimum include no damage coverage, and uninsured motorist coverage only if the state requires it", () => {
     const coverage = { level: "state_minimum" }
     assert.isFalse(item({ coverage }, "collision")?.included)
     assert.isFalse(item({ coverage }, "comprehensive")?.included)

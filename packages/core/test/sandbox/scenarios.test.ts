@@ -70,12 +70,12 @@ const playAll = Effect.fnUntraced(function* (line: StandardLineName, scenario: s
   return yield* Effect.forEach(all, (carrier) => Effect.map(play(carrier, ask), (said) => [carrier, said] as const))
 })
 
-describe("in the scenario", () => {
+describe("sandbox scenarios", () => {
   for (const [scenario, byLine] of Object.entries(timelines.scenarios)) {
     if (scenario === "cannot_start") continue
     for (const line of lineNames) {
       const rows: ReadonlyArray<Row> = byLine[line]
-      it.effect(`${scenario} for ${line}, carriers answer as in the timeline`, () =>
+      it.effect(`${scenario} for ${line}: carriers answer as in the timeline`, () =>
         Effect.gen(function* () {
           const expected = rows.flatMap(({ note, t }) =>
             [...note.matchAll(/(sbx_\w+):(\w+)/g)].map(([, id, word]) => `${t} ${id} ${word}`)
@@ -93,7 +93,7 @@ describe("in the scenario", () => {
     }
   }
 
-  it.effect("late_answer, the last carrier answers after 90 seconds", () =>
+  it.effect("late_answer: the last carrier answers after 90 seconds", () =>
     Effect.gen(function* () {
       for (const line of lineNames) {
         const heard = yield* playAll(line, "late_answer", 1)
@@ -103,7 +103,7 @@ describe("in the scenario", () => {
     })
   )
 
-  it.effect("quote_expires_soon, offers expire at the time in the timeline", () =>
+  it.effect("quote_expires_soon: offers expire at the time in the timeline", () =>
     Effect.gen(function* () {
       for (const line of lineNames) {
         const rows: ReadonlyArray<Row> = timelines.scenarios.quote_expires_soon[line]
@@ -120,7 +120,7 @@ describe("in the scenario", () => {
     })
   )
 
-  it.effect("price_update or quote_withdrawn, only the first offer changes, 600 seconds after the start", () =>
+  it.effect("price_update and quote_withdrawn: only the first offer changes, 600 seconds after the start", () =>
     Effect.gen(function* () {
       for (const line of lineNames) {
         for (const scenario of ["price_update", "quote_withdrawn"]) {
@@ -150,7 +150,7 @@ describe("in the scenario", () => {
     })
   )
 
-  it.effect("price_unknown or expiry_unknown, unknown values are null", () =>
+  it.effect("price_unknown and expiry_unknown: unknown values are null", () =>
     Effect.gen(function* () {
       for (const line of lineNames) {
         for (const [index, [, said]] of (yield* playAll(line, "price_unknown", 1)).entries()) {
@@ -168,7 +168,7 @@ describe("in the scenario", () => {
     })
   )
 
-  it.effect("unknown_values, offers have an undocumented action, fee, reason and field", () =>
+  it.effect("unknown_values: offers have an undocumented action, fee, reason and field", () =>
     Effect.gen(function* () {
       for (const [, said] of yield* playAll("pet", "unknown_values", 1)) {
         const offer = said?.reply.kind === "offers" ? said.reply.offers[0] : undefined
