@@ -47,7 +47,7 @@ const copying = (storage: Storage["Service"]): Storage["Service"] => {
   }
 }
 
-describe("sealed data copied to another place", () => {
+describe("sealed data that was copied elsewhere", () => {
   const names = kinds.all.flatMap(({ name, sealed }) => (sealed ? [name] : []))
   const Place = Schema.Struct({
     workspace_id: workspaceId,

@@ -140,7 +140,7 @@ describe("a service", () => {
 
 describe("a seal key rotation", () => {
   it.effect(
-    "keeps keys, handles, repeated calls, cursors and links valid; a host without the older key accepts none of them",
+    "keeps keys, handles, repeated calls, cursors and links valid, but not on a host without the older key",
     () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(beginning)

@@ -166,7 +166,7 @@ describe("an answer", () => {
     )
   )
 
-  it.effect("that is not JSON or does not match the schema is unreadable, and the error repeats none of it", () =>
+  it.effect("that is not JSON or does not match the schema is unreadable, and the error does not repeat it", () =>
     withClient(
       ({ url }) =>
         url.pathname.endsWith("text") ? new Response("<b>Anna</b>") : json({ offer: { premium: "Anna", anna: 1 } }),

@@ -150,7 +150,7 @@ describe("asking a carrier", () => {
   })
 })
 
-describe("a host that keeps to a carrier's limits", () => {
+describe("a host that respects a carrier's limits", () => {
   testInWorld("runs at most as many concurrent asks as the carrier allows, and delays no other carrier", () => {
     const narrow = slow("narrow", 2_000, offers(), { max_concurrent: 2 })
     const quick = prompt("quick")

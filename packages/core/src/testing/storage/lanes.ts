@@ -308,7 +308,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "keeps to a lane's limit during many concurrent claims and finishes",
+    "respects a lane's limit during many concurrent claims and finishes",
     Effect.fnUntraced(function* (storage) {
       const count = 60
       const limit = 3
