@@ -49,8 +49,8 @@ const story = async (): Promise<void> => {
 await story()
 const eventsPerStory = (await client.list_events({ limit: 100 })).events.length
 
-const makeEvents = async (until: number): Promise<void> => {
-  while (stories * eventsPerStory < until) await story()
+const makeEvents = async (eventCount: number): Promise<void> => {
+  while (stories * eventsPerStory < eventCount) await story()
 }
 
 const browser = await startBrowser()
@@ -86,10 +86,12 @@ const frames = (step: string): Promise<Array<number>> =>
     requestAnimationFrame(draw)
   })`)
 
-const showFrames = (what: string, took: ReadonlyArray<number>): void => {
-  const late = took.filter((ms) => ms > 34).length
-  const [longest = 0] = took.toSorted((one, other) => other - one)
-  console.log(`${what}: ${took.length} frames, ${late} took longer than two, the longest ${longest.toFixed(0)} ms`)
+const showFrames = (label: string, durations: ReadonlyArray<number>): void => {
+  const late = durations.filter((ms) => ms > 34).length
+  const [longest = 0] = durations.toSorted((a, b) => b - a)
+  console.log(
+    `${label}: ${durations.length} frames, ${late} took longer than two, the longest ${longest.toFixed(0)} ms`
+  )
 }
 
 /** Waits until the page shows the newest event. */

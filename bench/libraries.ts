@@ -53,18 +53,18 @@ const compare = async ({ what, own, effect, times }: Pair) => {
 }
 
 const loop =
-  (once: (index: number) => unknown): Work =>
+  (operation: (index: number) => unknown): Work =>
   (times) => {
-    for (let index = 0; index < times; index++) once(index)
+    for (let index = 0; index < times; index++) operation(index)
   }
 
 /** Runs an effect repeatedly, in sequence and in one fiber. */
 const inFiber =
-  (once: Effect.Effect<unknown, unknown>): Work =>
+  (operation: Effect.Effect<unknown, unknown>): Work =>
   (times) =>
     Effect.runPromise(
       Effect.gen(function* () {
-        for (let index = 0; index < times; index++) yield* once
+        for (let index = 0; index < times; index++) yield* operation
       })
     )
 

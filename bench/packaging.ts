@@ -25,7 +25,7 @@ const takeTurns = (contenders: Contenders, measure: (program: string) => number)
   for (let round = 0; round < rounds; round++) {
     for (const [name, program] of Object.entries(contenders)) figures.get(name)?.push(measure(program))
   }
-  return new Map([...figures].map(([name, all]) => [name, median(all)]))
+  return new Map([...figures].map(([name, values]) => [name, median(values)]))
 }
 
 const importing = (...specifiers: ReadonlyArray<string>): string =>
@@ -87,8 +87,8 @@ const fixed = (figure: number, digits = 0): string => figure.toFixed(digits)
 const tableOf = (medians: ReadonlyMap<string, number>, unit: string) => {
   const base = medians.get(bare) ?? Number.NaN
   const effect = medians.get("effect") ?? Number.NaN
-  return [...medians].map(([what, figure]) => ({
-    what,
+  return [...medians].map(([metric, figure]) => ({
+    what: metric,
     [unit]: fixed(figure),
     [`above bare Node, ${unit}`]: fixed(figure - base),
     "bare Node = 1": fixed(figure / base, 2),

@@ -165,12 +165,12 @@ export const write = (tables: ReadonlyArray<Table>, flags: Flags): void => {
     (table): Kept => ({ ...table, measured: `${at}, ${table.how ?? `${flags.rounds} rounds of ${flags.seconds} s`}` })
   )
   const others = before.filter(({ name }) => !fresh.some((table) => table.name === name))
-  const kept = [...others, ...fresh].sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
-  writeFileSync(results, `${JSON.stringify(kept, null, 2)}\n`)
+  const ordered = [...others, ...fresh].sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
+  writeFileSync(results, `${JSON.stringify(ordered, null, 2)}\n`)
 
   const text = readFileSync(readme, "utf8")
   const head = text.slice(0, text.indexOf(begin) + begin.length)
   const tail = text.slice(text.indexOf(end))
-  const shown = kept.map((table) => `${markdown(table)}\n\nMeasured ${table.measured}.`)
+  const shown = ordered.map((table) => `${markdown(table)}\n\nMeasured ${table.measured}.`)
   writeFileSync(readme, `${head}\n\n${shown.join("\n\n")}\n\n${tail}`)
 }

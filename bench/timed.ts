@@ -17,10 +17,10 @@ export const timed = async (work: () => Promise<unknown>): Promise<Took> => {
 }
 
 /** Repeats an action this many times. At most `atOnce` repetitions run concurrently. */
-export const sideBySide = async (times: number, atOnce: number, once: () => Promise<void>): Promise<void> => {
+export const sideBySide = async (times: number, atOnce: number, operation: () => Promise<void>): Promise<void> => {
   let left = times
   const lane = async () => {
-    while (left-- > 0) await once()
+    while (left-- > 0) await operation()
   }
   await Promise.all(Array.from({ length: atOnce }, lane))
 }

@@ -13,8 +13,8 @@ import {
  * once for each set of files that affects them. `npm test` does this for a sample.
  */
 
-const report = (what: string, failures: string): void => {
-  console.log(`${failures === "" ? "ok  " : "FAIL"} ${what}`)
+const report = (subject: string, failures: string): void => {
+  console.log(`${failures === "" ? "ok  " : "FAIL"} ${subject}`)
   if (failures === "") return
   console.error(failures)
   process.exitCode = 1

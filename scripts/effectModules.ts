@@ -20,11 +20,11 @@ const anyIndex = /^(?:import|export)\b[^"]*"(?:effect|@effect\/[a-z-]+)(?:\/[a-z
 const importOf = async (index: string, name: string, local: string): Promise<string> => {
   const exported = (await import(index))[name]
   const places = [
-    { module: `${index}/${name}`, clause: `* as ${local}`, pick: (all: object) => all },
+    { module: `${index}/${name}`, clause: `* as ${local}`, pick: (module: object) => module },
     {
       module: "effect/Function",
       clause: `{ ${name} as ${local} }`,
-      pick: (all: Record<string, unknown>) => all[name]
+      pick: (module: Record<string, unknown>) => module[name]
     }
   ]
   for (const { module, clause, pick } of places) {

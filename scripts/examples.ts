@@ -37,7 +37,7 @@ const world = World.World.layer(MemoryStorage.layer, {
 const all: ReadonlyArray<Operation.Operation<string, unknown, unknown, Quotewire.Services>> = operations
 
 /** Reads the value at a path of names and indexes in a response. */
-const at = (value: unknown, ...path: ReadonlyArray<string | number>): unknown =>
+const valueAt = (value: unknown, ...path: ReadonlyArray<string | number>): unknown =>
   path.reduce<unknown>((node, name) => (Predicate.hasProperty(node, name) ? node[name] : undefined), value)
 
 const tell = Effect.gen(function* () {
@@ -50,7 +50,7 @@ const tell = Effect.gen(function* () {
    * example.
    */
   const play = Effect.fnUntraced(function* (name: string, input: Record<string, unknown> = {}) {
-    const operation = all.find((one) => one.name === name)
+    const operation = all.find((candidate) => candidate.name === name)
     if (operation === undefined) return undefined
     const answer = yield* Effect.orElseSucceed(call(operation, input), () => undefined)
     if (answer !== undefined) examples[name] ??= { input, answer }
@@ -60,20 +60,20 @@ const tell = Effect.gen(function* () {
   yield* TestClock.setTime(Timestamp.toMillis("2026-11-20T12:00:00.000Z"))
   yield* play("get_capabilities", { line: "pet" })
   yield* play("list_sandbox_scenarios")
-  const id = at(yield* play("create_event_subscription", { url, event_types: eventTypes }), "id")
-  const request = at(yield* play("start_quote_request", start), "id")
+  const id = valueAt(yield* play("create_event_subscription", { url, event_types: eventTypes }), "id")
+  const request = valueAt(yield* play("start_quote_request", start), "id")
   yield* play("get_sandbox")
   yield* play("advance_time", { seconds: 60 })
   yield* runner.runDue()
   const read = yield* play("get_quote_request", { id: request, since_version: 1 })
-  yield* play("get_quote", { id: at(read, "quotes", 0, "id"), version: 1 })
+  yield* play("get_quote", { id: valueAt(read, "quotes", 0, "id"), version: 1 })
   yield* play("get_quote_request_timeline", { id: request, limit: 10 })
   yield* play("create_partner_link", { shared_id: request, expires_in_days: 1 })
-  yield* play("preview_revisions", { id: at(read, "quotes", 0, "id") })
+  yield* play("preview_revisions", { id: valueAt(read, "quotes", 0, "id") })
   yield* play("list_quote_requests", { limit: 10, status: "completed" })
   yield* play("list_events", { limit: 3 })
   const other = yield* play("start_quote_request", { ...start, request_key: "quote-0002" })
-  yield* play("cancel_quote_request", { id: at(other, "id") })
+  yield* play("cancel_quote_request", { id: valueAt(other, "id") })
 
   yield* play("list_event_subscriptions", { limit: 10 })
   yield* play("update_event_subscription", { id, event_types: [...eventTypes, "quote_request.failed"] })
@@ -81,20 +81,20 @@ const tell = Effect.gen(function* () {
   yield* play("send_test_event", { id })
   yield* runner.runDue()
   const log = yield* play("list_event_deliveries", { id, limit: 10 })
-  const event_id = at(log, "deliveries", 1, "event_id")
+  const event_id = valueAt(log, "deliveries", 1, "event_id")
   yield* play("get_event_delivery", { id, event_id })
   yield* play("replay_event_delivery", { id, event_id })
   yield* play("get_event_subscription_health", { id })
   yield* play("preview_event_recovery", { id, statuses: ["succeeded"], per_minute: 30 })
-  const recovery = at(yield* play("start_event_recovery", { id, statuses: ["succeeded"], per_minute: 30 }), "id")
+  const recovery = valueAt(yield* play("start_event_recovery", { id, statuses: ["succeeded"], per_minute: 30 }), "id")
   yield* play("list_event_recoveries", { id })
   yield* play("change_event_recovery", { id, recovery_id: recovery, action: "stop" })
   yield* play("disable_event_subscription", { id })
 
   const report = yield* play("send_feedback", feedback)
-  yield* play("get_feedback", { id: at(report, "feedback_id") })
+  yield* play("get_feedback", { id: valueAt(report, "feedback_id") })
   const calls = yield* play("list_api_requests", { limit: 2 })
-  yield* play("get_api_request", { id: at(calls, "requests", 0, "request_id") })
+  yield* play("get_api_request", { id: valueAt(calls, "requests", 0, "request_id") })
 
   yield* play("select_scenario", { scenario: "zero_quotes" })
   yield* play("force_expiry")

@@ -95,7 +95,7 @@ const withMethods = (types: string, operations: ReadonlyArray<Described>): strin
   const lines: Array<string> = []
   for (const line of types.split("\n")) {
     const [, indent = "", name] = method.exec(line) ?? []
-    const operation = operations.find((one) => one.name === name)
+    const operation = operations.find((candidate) => candidate.name === name)
     if (operation !== undefined) {
       if (/^ +\/\*\* .* \*\/$/.test(lines.at(-1) ?? "")) lines.pop()
       lines.push(`${indent}/** ${operation.summary}. ${operation.description} */`)

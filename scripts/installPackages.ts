@@ -22,13 +22,13 @@ export const npm = (folder: string, ...args: ReadonlyArray<string>): string =>
  */
 export const withInstalled = async (
   tarballs: ReadonlyArray<string>,
-  use: (folder: string) => void | Promise<void>
+  run: (folder: string) => void | Promise<void>
 ): Promise<void> => {
   const temporary = mkdtempSync(join(tmpdir(), "quotewire-install-"))
   try {
     writeFileSync(join(temporary, "package.json"), JSON.stringify({ private: true, type: "module" }))
     npm(temporary, "install", "--omit=dev", "--prefer-offline", ...tarballs)
-    await use(temporary)
+    await run(temporary)
   } finally {
     rmSync(temporary, { recursive: true, force: true })
   }
@@ -38,7 +38,7 @@ export const withInstalled = async (
  * Packs all packages as they are built, and installs them into a new folder. Calls `use` with the folder, and deletes
  * the folder afterwards.
  */
-export const withInstalledPackages = async (use: (folder: string) => void | Promise<void>): Promise<void> => {
+export const withInstalledPackages = async (run: (folder: string) => void | Promise<void>): Promise<void> => {
   const temporary = mkdtempSync(join(tmpdir(), "quotewire-tarballs-"))
   try {
     const tarballs = packages.map((name) => {
@@ -46,7 +46,7 @@ export const withInstalledPackages = async (use: (folder: string) => void | Prom
       const [packed] = JSON.parse(npm(folder, "pack", "--json", "--ignore-scripts", "--pack-destination", temporary))
       return join(temporary, packed.filename)
     })
-    await withInstalled(tarballs, use)
+    await withInstalled(tarballs, run)
   } finally {
     rmSync(temporary, { recursive: true, force: true })
   }

@@ -54,8 +54,8 @@ const coverage = () => {
           ranges: [range]
         } of functions) {
           const isWholeBundle = functionName === "" && range?.startOffset === 0
-          const ran = !isWholeBundle && (range?.count ?? 0) > 0
-          const module = range && ran ? moduleAt(range.startOffset) : undefined
+          const hasRun = !isWholeBundle && (range?.count ?? 0) > 0
+          const module = range && hasRun ? moduleAt(range.startOffset) : undefined
           if (module !== undefined) files.add(module)
         }
       }

@@ -17,7 +17,7 @@ type Declarator = Extract<Statement, { readonly type: "VariableDeclaration" }>["
 /** A part of a module's text, and the text that replaces it. */
 type Edit = readonly [start: number, end: number, code: string]
 
-const pure = (made: string): string => `/* @__PURE__ */ (() => ${made})()`
+const pure = (expression: string): string => `/* @__PURE__ */ (() => ${expression})()`
 
 /** Whether bundlers know that evaluating an expression has no effects. */
 const isPlain = (node: Expression): boolean => {
@@ -65,11 +65,11 @@ const editsOf = (statement: Statement, code: string): ReadonlyArray<Edit> => {
   return declared.declarations.flatMap(({ id, init, start, end }): ReadonlyArray<Edit> => {
     if (init === null || isPlain(init)) return []
     // After `=>`, a brace would begin a body instead of an object.
-    const made = pure(init.type === "ObjectExpression" ? `(${textOf(init)})` : textOf(init))
-    if (id.type === "Identifier") return [[init.start, init.end, made]]
+    const initializer = pure(init.type === "ObjectExpression" ? `(${textOf(init)})` : textOf(init))
+    if (id.type === "Identifier") return [[init.start, init.end, initializer]]
     const whole = `whole${start}`
     const parts = namesIn(id).map((name) => `${name} = /* @__PURE__ */ ((${textOf(id)}) => ${name})(${whole})`)
-    return [[start, end, [`${whole} = ${made}`, ...parts].join(", ")]]
+    return [[start, end, [`${whole} = ${initializer}`, ...parts].join(", ")]]
   })
 }
 

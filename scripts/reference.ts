@@ -30,7 +30,7 @@ export const generate = async (): Promise<Readonly<Record<string, string>> & { r
   const recorded = await examples()
   const document = OpenApi.document(operations, OpenApi.recorded_at, { examples: recorded })
   const { command, code, printed } = await lint(document)
-  const said = `\`\`\`console\n$ ${command}\n${printed.trim()}\n$ echo $?\n${code}\n\`\`\``
+  const transcript = `\`\`\`console\n$ ${command}\n${printed.trim()}\n$ echo $?\n${code}\n\`\`\``
   return {
     examples: pretty(recorded),
     document: pretty(document),
@@ -38,7 +38,7 @@ export const generate = async (): Promise<Readonly<Record<string, string>> & { r
     ratePlan: pretty(ratePlanSchema),
     codes: codesPage(),
     ...Object.fromEntries(standardLines.map((line) => [line.name, linePage(line)])),
-    readme: readFileSync(targets.readme, "utf8").replace(linted, (_, begin, end) => `${begin}\n${said}\n\n${end}`)
+    readme: readFileSync(targets.readme, "utf8").replace(linted, (_, begin, end) => `${begin}\n${transcript}\n\n${end}`)
   }
 }
 

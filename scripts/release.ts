@@ -34,29 +34,33 @@ import { type Component, shippedComponents } from "./release/shipped.ts"
 const readJson = (path: string) => JSON.parse(read(path).text)
 
 /** Runs all checks that need only the description of what was packed. */
-const failuresOf = (all: ReadonlyArray<Packed>, version: string, repository: string | null): ReadonlyArray<string> => {
+const failuresOf = (
+  packages: ReadonlyArray<Packed>,
+  version: string,
+  repository: string | null
+): ReadonlyArray<string> => {
   const budgets: Readonly<Record<string, Budget>> = readJson("scripts/release/budget.json")
-  const [first] = all
+  const [first] = packages
   return first === undefined
     ? ["There are no packages."]
     : [
-        ...versionFailures(all, version),
+        ...versionFailures(packages, version),
         ...repeatedVersionFailures((path) => read(path).text, version),
-        ...all.flatMap((packed) => [
+        ...packages.flatMap((packed) => [
           ...fileFailures(packed),
           ...scriptFailures(packed),
           ...publishFailures(packed),
           ...descriptionFailures(packed, first.manifest, repository),
-          ...dependencyFailures(packed, all),
+          ...dependencyFailures(packed, packages),
           ...sizeFailures(packed, budgets)
         ])
       ]
 }
 
 /** Runs package linters on the tarballs, and returns what they find. */
-const lintFailures = async (all: ReadonlyArray<Packed>, out: string): Promise<ReadonlyArray<string>> => {
+const lintFailures = async (packages: ReadonlyArray<Packed>, out: string): Promise<ReadonlyArray<string>> => {
   const failures: Array<string> = []
-  for (const { manifest, tarball } of all) {
+  for (const { manifest, tarball } of packages) {
     const bytes = new Uint8Array(readFileSync(join(out, tarball)))
     const found = await publintFindings(bytes)
     const { problems } = await typeFindings(bytes)
@@ -67,12 +71,12 @@ const lintFailures = async (all: ReadonlyArray<Packed>, out: string): Promise<Re
 }
 
 /** Installs the tarballs into a new folder, as a user would, and starts the command. */
-const installFailures = async (all: ReadonlyArray<Packed>, out: string): Promise<ReadonlyArray<string>> => {
+const installFailures = async (packages: ReadonlyArray<Packed>, out: string): Promise<ReadonlyArray<string>> => {
   const failures: Array<string> = []
-  const { name, version } = all.find(({ manifest }) => manifest.name === "quotewire")?.manifest ?? {}
+  const { name, version } = packages.find(({ manifest }) => manifest.name === "quotewire")?.manifest ?? {}
   try {
     await withInstalled(
-      all.map(({ tarball }) => join(out, tarball)),
+      packages.map(({ tarball }) => join(out, tarball)),
       (folder) => {
         const program = join(folder, "node_modules/quotewire/bin/quotewire.js")
         const printed = execFileSync(process.execPath, [program, "--version"], { cwd: folder, encoding: "utf8" })
@@ -106,10 +110,15 @@ const commitTime = (): string => {
 }
 
 /** Writes the description of the release next to the tarballs. */
-const describe = (all: ReadonlyArray<Packed>, components: ReadonlyArray<Component>, section: Section, out: string) => {
+const describe = (
+  tarballs: ReadonlyArray<Packed>,
+  components: ReadonlyArray<Component>,
+  section: Section,
+  out: string
+) => {
   const write = (name: string, value: unknown) =>
     writeFileSync(join(out, name), typeof value === "string" ? value : `${JSON.stringify(value, null, 2)}\n`)
-  const packages = all.map(({ files, integrity, manifest, size, tarball, unpackedSize }) => ({
+  const packages = tarballs.map(({ files, integrity, manifest, size, tarball, unpackedSize }) => ({
     package: manifest.name,
     version: manifest.version,
     tarball,

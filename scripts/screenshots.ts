@@ -36,10 +36,10 @@ const address = await listen(host)
 const { id: organization_id } = await quotewire.createOrganization("Acme")
 const { key } = await quotewire.createKey({ organization_id, environment: "sandbox", kind: "server" })
 const client = quotewire.client(key)
-const once = (name: string) => ({ idempotency_key: name })
+const idempotent = (name: string) => ({ idempotency_key: name })
 
 const event_types = ["quote.created", "quote_request.completed"] as const
-await client.create_event_subscription({ url: `${await listen(hooks)}/hooks`, event_types }, once("hook"))
+await client.create_event_subscription({ url: `${await listen(hooks)}/hooks`, event_types }, idempotent("hook"))
 const { id } = await client.start_quote_request({
   line: "personal_auto",
   request_key: "picture",
@@ -51,7 +51,7 @@ const { id } = await client.start_quote_request({
     prior_insurance: { status: "insured", months_continuous: 24 }
   }
 })
-await client.advance_time({ seconds: 70 }, once("minute"))
+await client.advance_time({ seconds: 70 }, idempotent("minute"))
 
 const browser = await startBrowser()
 mkdirSync(folder, { recursive: true })

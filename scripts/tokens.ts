@@ -9,6 +9,6 @@ import { measured } from "../packages/mcp/test/support/journey.ts"
  */
 
 const { journey, lists } = await Effect.runPromise(Effect.provide(measured, layer()))
-const sum = (key: "structured" | "content") => journey.reduce((total, one) => total + one[key], 0)
+const sum = (key: "structured" | "content") => journey.reduce((total, call) => total + call[key], 0)
 console.table(lists)
 console.table([...journey, { tool: "all", structured: sum("structured"), content: sum("content") }])

@@ -45,17 +45,17 @@ const subscription = { url: "https://example.com/hook", event_types: [mark] }
 const report = { kind: "bug", summary: "s", expected: "e", actual: "a" }
 const ids = { ...report, tried: { request_ids: [mark] } }
 
-const rest = (name: string, path: string, body: string): Hostile => ({
+const restCall = (name: string, path: string, body: string): Hostile => ({
   name,
   path,
   headers: { "idempotency-key": "hostile" },
   body
 })
-const ofStart = (name: string, body: string): Hostile => rest(`start: ${name}`, "/v1/quote-requests", body)
+const ofStart = (name: string, body: string): Hostile => restCall(`start: ${name}`, "/v1/quote-requests", body)
 const ofTypes = (name: string, piece: (index: number) => string): Hostile =>
-  rest(`event_types: ${name}`, "/v1/event-subscriptions", filled(subscription, piece))
+  restCall(`event_types: ${name}`, "/v1/event-subscriptions", filled(subscription, piece))
 const ofIds = (name: string, piece: (index: number) => string): Hostile =>
-  rest(`request_ids: ${name}`, "/v1/feedback", filled(ids, piece))
+  restCall(`request_ids: ${name}`, "/v1/feedback", filled(ids, piece))
 
 const message = (tool: string, args: unknown) => ({
   jsonrpc: "2.0",
@@ -111,7 +111,7 @@ const vins = Array.from({ length: 6 }, () => ({ model_year: 2019, make: "Honda",
 const texts = (name: string, unit: string): Hostile => {
   const text = unit.repeat(Math.floor(2_000 / unit.length))
   const named = { name: unit.repeat(Math.floor(200 / unit.length)) }
-  return rest(
+  return restCall(
     `feedback: ${name}`,
     "/v1/feedback",
     JSON.stringify({ ...report, expected: text, actual: text, agent: named })
@@ -242,8 +242,8 @@ export const bodies: ReadonlyArray<Hostile> = [
     "a long text beyond ASCII",
     JSON.stringify(address({ state: "TX", zip: "75201", city: "\u{1F600}".repeat(65_000) }))
   ),
-  rest("feedback: unknown fields", "/v1/feedback", filledObject({ ...report, tried: { [mark]: 0 } }, member)),
-  rest(
+  restCall("feedback: unknown fields", "/v1/feedback", filledObject({ ...report, tried: { [mark]: 0 } }, member)),
+  restCall(
     "feedback: a long text beyond ASCII",
     "/v1/feedback",
     JSON.stringify({ ...report, expected: "\u{1F600}".repeat(65_000) })

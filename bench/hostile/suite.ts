@@ -36,13 +36,13 @@ export const run = async (shared: Shared, calls: number): Promise<ReadonlyArray<
   }
 }
 
-const measure = async (server: Child.Child, at: Listening, body: Hostile, calls: number): Promise<Row> => {
+const measure = async (server: Child.Child, address: Listening, body: Hostile, calls: number): Promise<Row> => {
   const held: Array<number> = []
   const cpu: Array<number> = []
-  let answer = await send(at, body)
+  let answer = await send(address, body)
   for (let i = 0; i < calls; i++) {
     const before = await server.ask<Loop>({ ask: "loop" })
-    answer = await send(at, body)
+    answer = await send(address, body)
     const after = await server.ask<Loop>({ ask: "loop" })
     held.push(after.busy_ms - before.busy_ms)
     cpu.push(after.cpu_ms - before.cpu_ms)

@@ -15,12 +15,12 @@ export const run = <A>(effect: Effect.Effect<A, never, Quotewire.Services | Stor
 /** Repeats an action in sequence, and returns the CPU time of one repetition in microseconds. */
 export const time = async (
   times: number,
-  once: () => Effect.Effect<unknown, never, Quotewire.Services | Storage.Storage>
+  operation: () => Effect.Effect<unknown, never, Quotewire.Services | Storage.Storage>
 ): Promise<number> => {
   const before = process.cpuUsage()
   await run(
     Effect.gen(function* () {
-      for (let i = 0; i < times; i++) yield* once()
+      for (let i = 0; i < times; i++) yield* operation()
     })
   )
   const { user, system } = process.cpuUsage(before)

@@ -36,11 +36,11 @@ Peer.run(() =>
     Effect.gen(function* () {
       const { base_url, port } = yield* Http.Host
       const key = yield* Service.makeKey
-      const made = yield* Effect.forEach(
+      const quoteIds = yield* Effect.forEach(
         Array.from({ length: requests }, (_, index) => index),
         (index) => Service.makeQuotes(key, starts.smallest(`the-quote-${index}`))
       )
-      const quote_ids = made.flat().map(({ id }) => id)
+      const quote_ids = quoteIds.flat().map(({ id }) => id)
       const [organization] = yield* Effect.flatMap(Access.Access, (access) => access.listOrganizations)
       const token =
         issuer === null ? null : yield* Effect.promise(() => issuer.sign(organization?.id ?? "", `${base_url}/v1/mcp`))

@@ -46,10 +46,10 @@ export const usingServer = async <A>(
     await statements(admin, makeLog, "checkpoint")
     await statements(admin, "create database model")
     await Effect.runPromise(PgStorage.migrate({ url: Redacted.make(server.url("model")) }))
-    let made = 0
+    let databaseCount = 0
     return await work(server, {
       fresh: async () => {
-        const name = `bench_${++made}`
+        const name = `bench_${++databaseCount}`
         await statements(admin, `create database ${name} template model`)
         return server.url(name)
       },

@@ -37,7 +37,7 @@ const waysOf = (rival: "pgbench" | "pg"): ReadonlyArray<Way> => [
 
 const writeOn = (url: string, way: Way, sample: Change.Change, client: Child.Child) => {
   const { by, workspaces, at_once } = way
-  return (seconds: number, from: number): Promise<Written> =>
+  return (seconds: number, startNumber: number): Promise<Written> =>
     by === "pgbench"
       ? pgbench.write({
           url,
@@ -46,7 +46,7 @@ const writeOn = (url: string, way: Way, sample: Change.Change, client: Child.Chi
           connections: at_once,
           seconds: Math.ceil(seconds)
         })
-      : client.ask<Written>({ by, url, sample, workspaces, at_once, seconds, from })
+      : client.ask<Written>({ by, url, sample, workspaces, at_once, seconds, from: startNumber })
 }
 
 /** Measures one way of writing on a database of its own, after a second of warm-up. */
@@ -92,16 +92,16 @@ export const run = async ({ rounds, seconds }: Flags): Promise<Result> => {
 }
 
 /** Formats the results as a table. */
-export const tableOf = ({ rival, all }: Result): Table => {
-  const base = turns.named(all, rival)
-  const lone = turns.named(all, `${rival}, one at a time`)
+export const tableOf = ({ rival, all: contenders }: Result): Table => {
+  const base = turns.named(contenders, rival)
+  const lone = turns.named(contenders, `${rival}, one at a time`)
   const perSecond = (written: Written) => written.per_second
   const p50 = (written: Written) => written.p50_ms
   return {
     name: "pg_changes",
     title: `PostgreSQL: starts committed at the storage port, ${atOnce} at a time, and by ${rival}, one statement each on ${connections} connections`,
     columns: ["writer", "changes/s", `throughput, ${rival} = 1`, "p50", `p50, ${lone.name} = 1`],
-    rows: all.map((measured) => [
+    rows: contenders.map((measured) => [
       measured.name,
       Math.round(turns.middle(measured, perSecond)).toLocaleString("en-US"),
       turns.ratio(measured, base, perSecond).toFixed(2),
@@ -109,6 +109,6 @@ export const tableOf = ({ rival, all }: Result): Table => {
       turns.ratio(measured, lone, p50).toFixed(2)
     ]),
     how: null,
-    numbers: all
+    numbers: contenders
   }
 }

@@ -8,7 +8,7 @@ import * as Child from "../Child.ts"
 import { percentile } from "../statistics.ts"
 import { storage } from "./Databases.ts"
 import * as sameRows from "./sameRows.ts"
-import { again } from "./start.ts"
+import { renumbered } from "./start.ts"
 
 /** Tells a process to write changes. */
 export interface Writing {
@@ -56,7 +56,7 @@ const throughPort = async ({ url, sample, workspaces, at_once, seconds, from }: 
   let n = from
   const write = () => {
     n++
-    return Effect.runPromise(port.commit(again(sample, 1 + (n % workspaces), n)))
+    return Effect.runPromise(port.commit(renumbered(sample, 1 + (n % workspaces), n)))
   }
   const written = await inLanes(at_once, seconds, write)
   await runtime.dispose()
@@ -70,7 +70,7 @@ const byStatement = ({ url, sample, workspaces, seconds, from }: Writing): Promi
     return yield* Effect.promise(() =>
       inLanes(1, seconds, () => {
         n++
-        const change = again(sample, 1 + (n % workspaces), n)
+        const change = renumbered(sample, 1 + (n % workspaces), n)
         return Effect.runPromise(connection.query(changes.statement, changes.parameters([change])))
       })
     )

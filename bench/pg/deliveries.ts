@@ -95,19 +95,19 @@ export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns
 }
 
 /** Formats the results as a table. */
-export const tableOf = (all: ReadonlyArray<turns.Measured<Delivered>>): Table => {
-  const one = turns.named(all, oneProcess)
+export const tableOf = (contenders: ReadonlyArray<turns.Measured<Delivered>>): Table => {
+  const one = turns.named(contenders, oneProcess)
   const perSecond = (delivered: Delivered) => delivered.per_second
   return {
     name: "pg_deliveries",
     title: "PostgreSQL: signed deliveries, from the commit of their events to the receiver",
     columns: ["sender", "deliveries/s", `${oneProcess} = 1`],
-    rows: all.map((measured) => [
+    rows: contenders.map((measured) => [
       measured.name,
       Math.round(turns.middle(measured, perSecond)).toLocaleString("en-US"),
       turns.ratio(measured, one, perSecond).toFixed(3)
     ]),
     how: "rounds of 6,400 deliveries after 1,600",
-    numbers: all
+    numbers: contenders
   }
 }

@@ -32,10 +32,10 @@ const ours = async (database: string, url: string, subscribes: boolean): Promise
     )
     const ids = yield* Ids.Ids
     if (workspaceId === null) return yield* Effect.die(new Error("Only who subscribes publishes"))
-    const one = (type: (typeof subscribed)[number]) =>
+    const deliveryOf = (type: (typeof subscribed)[number]) =>
       Effect.suspend(() => port.commit(Change.make(workspaceId, { events: [eventOf(ids.event(), type, Date.now())] })))
     const all = Array.from({ length: events / subscribed.length }, () => subscribed).flat()
-    yield* Effect.forEach(all, one, { concurrency: commitsAtOnce, discard: true })
+    yield* Effect.forEach(all, deliveryOf, { concurrency: commitsAtOnce, discard: true })
   })
   return { publish: (events) => runtime.runPromise(publish(events)), rest: () => runtime.dispose() }
 }
@@ -55,8 +55,8 @@ let work: Work | null = null
 Child.answer(async (question: Question): Promise<object> => {
   if (question.ask === "work") {
     const { database, url, subscribes } = question
-    const [, , whose, workers = ""] = process.argv
-    work = await (whose === "--postel" ? theirs(database, url, workers) : ours(database, url, subscribes))
+    const [, , sender, workers = ""] = process.argv
+    work = await (sender === "--postel" ? theirs(database, url, workers) : ours(database, url, subscribes))
   } else if (question.ask === "publish") await work?.publish(question.events)
   else await work?.rest()
   return {}

@@ -7,7 +7,7 @@ import * as Service from "../Service.ts"
 import * as starts from "../starts.ts"
 import { percentile } from "../statistics.ts"
 import { storage } from "./Databases.ts"
-import { again, counted, workspaceOf } from "./start.ts"
+import { counted, renumbered, workspaceOf } from "./start.ts"
 
 /**
  * Tells the host to listen on a database with one real request, to find cursors to read from, or to measure a claim.
@@ -65,11 +65,11 @@ const claim = (sample: Change.Change, claims: number) =>
   Effect.gen(function* () {
     const port = yield* Storage.Storage
     const times: Array<number> = []
-    const [job] = again(sample, 1, 0).jobs
+    const [job] = renumbered(sample, 1, 0).jobs
     if (job === undefined) return yield* Effect.die(new Error("A start call leaves a job"))
     const jobs = Array.from({ length: jobsEach }, () => ({ ...job, due_at: 0 }))
     for (let i = 0; i < claims; i++) {
-      yield* port.commit({ ...again(sample, 1, 0), writes: [], events: [], jobs })
+      yield* port.commit({ ...renumbered(sample, 1, 0), writes: [], events: [], jobs })
       const began = performance.now()
       const claimed = yield* port.claim({ now: Date.now(), lease_ms: 60_000, limit: jobsEach })
       times.push(performance.now() - began)
@@ -78,7 +78,7 @@ const claim = (sample: Change.Change, claims: number) =>
         claimed.jobs,
         ({ workspace_id, number, lease }) =>
           port.commit({
-            ...again(sample, 1, 0),
+            ...renumbered(sample, 1, 0),
             workspace_id,
             writes: [],
             events: [],

@@ -5,12 +5,13 @@ import * as Service from "../Service.ts"
 import * as starts from "../starts.ts"
 
 /** Storage in memory that also adds every committed change to a list. */
-const keeping = (kept: Array<Change.Change>): Layer.Layer<Storage.Storage> =>
+const keeping = (changes: Array<Change.Change>): Layer.Layer<Storage.Storage> =>
   Layer.effect(
     Storage.Storage,
     Effect.map(Storage.Storage, (storage) => ({
       ...storage,
-      commit: (change: Change.Change) => Effect.tap(storage.commit(change), () => Effect.sync(() => kept.push(change)))
+      commit: (change: Change.Change) =>
+        Effect.tap(storage.commit(change), () => Effect.sync(() => changes.push(change)))
     }))
   ).pipe(Layer.provide(MemoryStorage.layer))
 
@@ -19,13 +20,13 @@ const keeping = (kept: Array<Change.Change>): Layer.Layer<Storage.Storage> =>
  * data, including the texts of its records.
  */
 export const sample: Effect.Effect<Change.Change> = Effect.suspend(() => {
-  const kept: Array<Change.Change> = []
+  const changes: Array<Change.Change> = []
   const starting = Effect.gen(function* () {
     const key = yield* Service.makeKey
     yield* Service.call(Service.startQuoteRequest, key, starts.household("request-000000000000"))
   })
-  return Effect.flatMap(Effect.provide(starting, Service.layerOn(keeping(kept))), () => {
-    const change = kept.find(({ jobs }) => jobs.length > 0)
+  return Effect.flatMap(Effect.provide(starting, Service.layerOn(keeping(changes))), () => {
+    const change = changes.find(({ jobs }) => jobs.length > 0)
     return change === undefined
       ? Effect.die(new Error("A start call has committed nothing"))
       : Effect.succeed({ ...change, writes: change.writes.map(Change.record) })
@@ -44,7 +45,7 @@ export const workspaceOf = (n: number): Ids.WorkspaceId => Ids.WorkspaceId.make(
 /**
  * Copy `n` of a change, in one of the workspaces. Its jobs are not ordered, because jobs in a live workspace are not.
  */
-export const again = (sample: Change.Change, workspace: number, n: number): Change.Change => ({
+export const renumbered = (sample: Change.Change, workspace: number, n: number): Change.Change => ({
   ...sample,
   workspace_id: workspaceOf(workspace),
   writes: sample.writes.map((record) => ({ ...record, id: idOf(record.id, n) })),

@@ -35,11 +35,11 @@ export const ratio = <Round>(
   { rounds }: Measured<Round>,
   base: Measured<Round>,
   pick: (round: Round) => number
-): number => medianRatio(rounds, base.rounds, (round, other) => pick(round) / pick(other))
+): number => medianRatio(rounds, base.rounds, (round, baseRound) => pick(round) / pick(baseRound))
 
 /** Finds a contender's results by its name. */
-export const named = <Round>(all: ReadonlyArray<Measured<Round>>, name: string): Measured<Round> => {
-  const found = all.find((one) => one.name === name)
+export const named = <Round>(measured: ReadonlyArray<Measured<Round>>, name: string): Measured<Round> => {
+  const found = measured.find((candidate) => candidate.name === name)
   if (found === undefined) throw new Error(`Nobody was measured as ${name}`)
   return found
 }

@@ -40,9 +40,9 @@ export const settings: NodeWebhookSender.Settings = {
   connections_per_host: atOnce
 }
 
-export const eventOf = (id: Ids.EventId, type: Event.EventType, at: number): Change.NewEvent => {
+export const eventOf = (id: Ids.EventId, type: Event.EventType, now: number): Change.NewEvent => {
   const resource = { type: "quote", id: "quo_00000000000000000000000000", version: 1 } as const
-  const event = Event.record({ id, type, at, environment: "live", line: "personal_auto", resource })
+  const event = Event.record({ id, type, at: now, environment: "live", line: "personal_auto", resource })
   return { ...event, body: `${event.body.slice(0, -1)},"padding":"${padding}"}` }
 }
 
@@ -76,8 +76,8 @@ export const subscribe = Effect.fnUntraced(function* (url: string) {
   const { key } = yield* access.createKey({ organization_id, environment: "live", kind: "server" })
   const ids: Array<string> = []
   for (const type of subscribed) {
-    const made = yield* call(createEventSubscription, key, { url: `${url}/${type}`, event_types: [type] })
-    ids.push(Json.decode(made).id)
+    const created = yield* call(createEventSubscription, key, { url: `${url}/${type}`, event_types: [type] })
+    ids.push(Json.decode(created).id)
   }
   return { workspace_id: workspaces.live, ids }
 })

@@ -141,8 +141,8 @@ const succeeded = Effect.fnUntraced(function* (workspace_id: WorkspaceId, parent
       after,
       limit: 1_000
     })
-    const kept = page.records.map(Delivery.kind.value)
-    count += kept.filter(({ status, attempts }) => status === "succeeded" && attempts.length === 1).length
+    const deliveries = page.records.map(Delivery.kind.value)
+    count += deliveries.filter(({ status, attempts }) => status === "succeeded" && attempts.length === 1).length
     after = page.next
   } while (after !== null)
   return count

@@ -10,9 +10,9 @@ export interface Section {
 /** Reads the topmost section of a changelog; null if its heading is not like `## 1.2.0 - 2026-12-01`. */
 export const newestSection = (changelog: string): Section | null => {
   const [, heading = "", body = ""] = /^## (.*)\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(changelog) ?? []
-  const [, version, when] =
+  const [, version, date] =
     /^\[?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)\]? - (unreleased|\d{4}-\d{2}-\d{2})$/.exec(heading) ?? []
-  return version === undefined || when === undefined ? null : { version, when, notes: body.trim() }
+  return version === undefined || date === undefined ? null : { version, when: date, notes: body.trim() }
 }
 
 /** Says why a section cannot be released. In a rehearsal, the date may still be missing. */

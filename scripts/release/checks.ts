@@ -16,8 +16,8 @@ export interface Budget {
 const exact = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/
 
 /** Reports packages whose version differs from the changelog's. */
-export const versionFailures = (all: ReadonlyArray<Packed>, version: string): ReadonlyArray<string> =>
-  all
+export const versionFailures = (packages: ReadonlyArray<Packed>, version: string): ReadonlyArray<string> =>
+  packages
     .filter(({ manifest }) => manifest.version !== version)
     .map(
       ({ manifest }) =>
@@ -81,17 +81,22 @@ export const publishFailures = ({ manifest: { name, publishConfig } }: Packed): 
  */
 export const descriptionFailures = (
   { manifest }: Packed,
-  first: ReleasedManifest,
+  reference: ReleasedManifest,
   repository: string | null
 ): ReadonlyArray<string> => {
   const { name, bugs, description = "", engines, homepage, keywords = [], license } = manifest
   const origin = repository === null ? undefined : `git+${repository}.git`
-  const says = (field: string, isRight: boolean, what: string) => (isRight ? [] : [`${name}: ${field} ${what}.`])
+  const says = (field: string, isRight: boolean, requirement: string) =>
+    isRight ? [] : [`${name}: ${field} ${requirement}.`]
   return [
     ...says("description", description !== "", "is missing: say in a sentence what the package is"),
     ...says("keywords", keywords.length > 0, "is missing: name what people search for"),
-    ...says("license", license === first.license, `must be ${first.license}, as in ${first.name}`),
-    ...says("engines", JSON.stringify(engines) === JSON.stringify(first.engines), `must equal those of ${first.name}`),
+    ...says("license", license === reference.license, `must be ${reference.license}, as in ${reference.name}`),
+    ...says(
+      "engines",
+      JSON.stringify(engines) === JSON.stringify(reference.engines),
+      `must equal those of ${reference.name}`
+    ),
     ...says("repository", manifest.repository?.url === origin, `must be ${origin ?? "left to the release"}`),
     ...says("homepage", homepage?.startsWith(`${repository}/`) ?? repository === null, "must be in the repository"),
     ...says("bugs", bugs?.url.startsWith(`${repository}/`) ?? repository === null, "must be in the repository")
@@ -102,8 +107,8 @@ export const descriptionFailures = (
  * Reports wrong dependencies of a package. A peer dependency must be a range, because the user's program installs it,
  * and must be the same in all packages.
  */
-export const dependencyFailures = ({ manifest }: Packed, all: ReadonlyArray<Packed>): ReadonlyArray<string> => {
-  const own = new Map(all.map((packed) => [packed.manifest.name, packed.manifest.version]))
+export const dependencyFailures = ({ manifest }: Packed, packages: ReadonlyArray<Packed>): ReadonlyArray<string> => {
+  const own = new Map(packages.map((packed) => [packed.manifest.name, packed.manifest.version]))
   const { name } = manifest
   const pinned = Object.entries({ ...manifest.dependencies, ...manifest.optionalDependencies }).flatMap(
     ([needed, asked]) => {
@@ -116,7 +121,7 @@ export const dependencyFailures = ({ manifest }: Packed, all: ReadonlyArray<Pack
     }
   )
   const peers = Object.entries(manifest.peerDependencies ?? {}).flatMap(([needed, asked]) => {
-    const other = all.find((packed) => (packed.manifest.peerDependencies?.[needed] ?? asked) !== asked)
+    const other = packages.find((packed) => (packed.manifest.peerDependencies?.[needed] ?? asked) !== asked)
     return other === undefined
       ? []
       : [`${name} asks for the peer ${needed} ${asked}, but ${other.manifest.name} for another: make them equal.`]
@@ -151,11 +156,11 @@ export const sizeFailures = (
 ): ReadonlyArray<string> => {
   const budget = budgets[name]
   if (budget === undefined) return [`${name} has no budget: add it to scripts/release/budget.json.`]
-  const over = (what: string, bytes: number, most: number) =>
-    bytes <= most
+  const over = (subject: string, bytes: number, maxBytes: number) =>
+    bytes <= maxBytes
       ? []
       : [
-          `${name}: its ${what} has ${bytes} bytes, ${bytes - most} too many. Make it smaller, or raise scripts/release/budget.json.`
+          `${name}: its ${subject} has ${bytes} bytes, ${bytes - maxBytes} too many. Make it smaller, or raise scripts/release/budget.json.`
         ]
   return [...over("tarball", size, budget.tarball), ...over("content", unpackedSize, budget.unpacked)]
 }
@@ -178,9 +183,9 @@ export const versionPlaces: ReadonlyArray<readonly [path: string, before: RegExp
 
 /** Reports files that repeat a version other than the released one. */
 export const repeatedVersionFailures = (read: (path: string) => string, version: string): ReadonlyArray<string> =>
-  versionPlaces.flatMap(([path, before]) => {
+  versionPlaces.flatMap(([path, prefix]) => {
     const found = Array.from(
-      read(path).matchAll(new RegExp(`(?:${before.source})(\\d+\\.\\d+\\.\\d+(?:-[0-9A-Za-z.-]+)?)`, "g")),
+      read(path).matchAll(new RegExp(`(?:${prefix.source})(\\d+\\.\\d+\\.\\d+(?:-[0-9A-Za-z.-]+)?)`, "g")),
       ([, stated = ""]) => stated
     )
     if (found.length === 0)

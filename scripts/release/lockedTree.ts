@@ -39,12 +39,12 @@ export const neededBy = (entry: Locked): ReadonlyArray<string> => {
 }
 
 /** Finds the folder in which Node finds a package that another package imports: the nearest `node_modules`. */
-export const placeOf = (locked: Lockfile, from: string, name: string): string => {
-  const nested = `${from}/node_modules/${name}`
-  if (from === "" || nested in locked) return nested.replace(/^\//, "")
+export const placeOf = (locked: Lockfile, place: string, name: string): string => {
+  const nested = `${place}/node_modules/${name}`
+  if (place === "" || nested in locked) return nested.replace(/^\//, "")
   return placeOf(
     locked,
-    from.includes("/node_modules/") ? from.replace(/\/node_modules\/(?!.*\/node_modules\/).*$/, "") : "",
+    place.includes("/node_modules/") ? place.replace(/\/node_modules\/(?!.*\/node_modules\/).*$/, "") : "",
     name
   )
 }

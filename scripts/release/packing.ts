@@ -185,16 +185,16 @@ const pack = (folder: string, manifest: ReleasedManifest, out: string): Packed =
 }
 
 /** Sorts the packages so that each comes after those that it depends on. */
-export const inDependencyOrder = (all: ReadonlyArray<Packed>): ReadonlyArray<Packed> => {
+export const inDependencyOrder = (unsorted: ReadonlyArray<Packed>): ReadonlyArray<Packed> => {
   const ordered = new Set<Packed>()
   const visit = (packed: Packed): void => {
     if (ordered.has(packed)) return
     for (const name of Object.keys(packed.manifest.dependencies ?? {})) {
-      const needed = all.find(({ manifest }) => manifest.name === name)
+      const needed = unsorted.find(({ manifest }) => manifest.name === name)
       if (needed !== undefined) visit(needed)
     }
     ordered.add(packed)
   }
-  for (const packed of all) visit(packed)
+  for (const packed of unsorted) visit(packed)
   return [...ordered]
 }

@@ -61,7 +61,7 @@ export const distTagOf = (version: string): string => (version.includes("-") ? "
 export const publishAll = (
   inOrder: ReadonlyArray<Packed>,
   registry: Registry,
-  say: (line: string) => void
+  print: (line: string) => void
 ): string | null => {
   for (const packed of inOrder) {
     const { name, version } = packed.manifest
@@ -70,7 +70,7 @@ export const publishAll = (
       if (held !== null && held !== packed.integrity)
         return `The registry has ${name} ${version} with other content. A version is never replaced: release the next one.`
       if (held === null) registry.publish(packed, distTagOf(version))
-      say(held === null ? `${name} ${version} is published.` : `${name} ${version} is on the registry: skipped.`)
+      print(held === null ? `${name} ${version} is published.` : `${name} ${version} is on the registry: skipped.`)
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       return (

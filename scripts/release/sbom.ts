@@ -74,11 +74,11 @@ const spdxId = (key: string): string => `SPDXRef-${key.replaceAll(/[^0-9A-Za-z.-
 /** The list in the SPDX 2.3 format. */
 export const spdx = (components: ReadonlyArray<Component>, about: About) => {
   const name = keyOf(about.subject)
-  const relations = (component: Component, kind: string, others: ReadonlyArray<string>) =>
-    others.map((other) => ({
+  const relations = (component: Component, kind: string, relatedKeys: ReadonlyArray<string>) =>
+    relatedKeys.map((relatedKey) => ({
       spdxElementId: spdxId(keyOf(component)),
       relationshipType: kind,
-      relatedSpdxElement: spdxId(other)
+      relatedSpdxElement: spdxId(relatedKey)
     }))
   return {
     spdxVersion: "SPDX-2.3",

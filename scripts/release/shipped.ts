@@ -49,8 +49,8 @@ export const shippedComponents = (
   const components = new Map<string, Component>()
   const add = (component: Component) => components.set(keyOf(component), component)
   const own = new Map(released.map(({ manifest }) => [manifest.name, keyOf(manifest)]))
-  const keyAt = (from: string, needed: string): string => {
-    const place = placeOf(locked, from, needed)
+  const keyAt = (fromPlace: string, needed: string): string => {
+    const place = placeOf(locked, fromPlace, needed)
     return own.get(needed) ?? keyOf({ name: needed, version: locked[place]?.version ?? "" })
   }
   for (const packed of released) {
@@ -58,7 +58,7 @@ export const shippedComponents = (
     const held = vendoredScript(packed)
     for (const component of held) add(component)
     const needed = neededBy(packed.manifest)
-    const dependsOn = needed.map((other) => keyAt(`packages/${name.replace("@quotewire/", "")}`, other))
+    const dependsOn = needed.map((dependency) => keyAt(`packages/${name.replace("@quotewire/", "")}`, dependency))
     add({ name, version, license, integrity: packed.integrity, isCopy: false, dependsOn, contains: held.map(keyOf) })
     for (const [place, entry] of installedFor(locked, name.replace("@quotewire/", ""))) {
       const [, installed] = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(place) ?? []
@@ -70,8 +70,8 @@ export const shippedComponents = (
         integrity: entry.integrity ?? "",
         isCopy: false,
         dependsOn: neededBy(entry)
-          .filter((other) => placeOf(locked, place, other) in locked)
-          .map((other) => keyAt(place, other)),
+          .filter((dependency) => placeOf(locked, place, dependency) in locked)
+          .map((dependency) => keyAt(place, dependency)),
         contains: []
       })
     }

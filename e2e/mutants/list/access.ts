@@ -47,8 +47,8 @@ export const access = inPackage("core")({
   "access/ReadHandle.ts": [
     {
       name: "a read handle at the moment it expires",
-      from: "now >= kept.expires_at",
-      to: "now > kept.expires_at",
+      from: "now >= stored.expires_at",
+      to: "now > stored.expires_at",
       found_by: test(
         "packages/core/test/access/authority.test.ts",
         "is returned again by a retry of the start call, and is valid for a day of workspace time"
@@ -95,8 +95,8 @@ export const access = inPackage("core")({
     },
     {
       name: "Retry-After of the limit that ends first",
-      from: "endOf(second) > endOf(first) ? second : first",
-      to: "endOf(second) > endOf(first) ? first : second",
+      from: "endOf(b) > endOf(a) ? b : a",
+      to: "endOf(b) > endOf(a) ? a : b",
       found_by: test(
         "packages/core/test/access/retryAfter.property.test.ts",
         "is exact for any limits, costs and times: a call one second early is refused, and a call on time is accepted"

@@ -69,8 +69,8 @@ export const events = inPackage("core")({
     },
     {
       name: "only the newest secret signs",
-      from: "const secrets = Endpoint.validSecrets(subscription, at)",
-      to: "const secrets = Endpoint.validSecrets(subscription, at).slice(0, 1)",
+      from: "const secrets = Endpoint.validSecrets(subscription, now)",
+      to: "const secrets = Endpoint.validSecrets(subscription, now).slice(0, 1)",
       found_by: test(
         rotation,
         "returns the new secret once, and both secrets sign deliveries for a day of workspace time"
@@ -102,8 +102,8 @@ export const events = inPackage("core")({
   "webhooks/records/Endpoint.ts": [
     {
       name: "delivery turns off one attempt late",
-      from: "at - health.failing_since >= Delivery.shutOffAfterMs",
-      to: "at - health.failing_since > Delivery.shutOffAfterMs",
+      from: "now - health.failing_since >= Delivery.shutOffAfterMs",
+      to: "now - health.failing_since > Delivery.shutOffAfterMs",
       found_by: test(
         "packages/core/test/webhooks/turningOff.test.ts",
         "turn delivery off and cancel pending deliveries; a PATCH with the url turns delivery on again"
@@ -111,8 +111,8 @@ export const events = inPackage("core")({
     },
     {
       name: "a secret signs at the moment it expires",
-      from: "expires_at === null || at < expires_at)",
-      to: "expires_at === null || at <= expires_at)",
+      from: "expires_at === null || now < expires_at)",
+      to: "expires_at === null || now <= expires_at)",
       found_by: test(
         rotation,
         "returns the new secret once, and both secrets sign deliveries for a day of workspace time"

@@ -107,8 +107,8 @@ export const quoting = inPackage("core")({
     },
     {
       name: "the request's event before those of its quotes",
-      from: "joined([...before, last])",
-      to: "joined([last, ...before])",
+      from: "joined([...earlierParts, last])",
+      to: "joined([last, ...earlierParts])",
       found_by: test(quotes, "appears in the feed before the request version that lists it")
     },
     {

@@ -216,7 +216,7 @@ const handlers = Layer.effect(
     const recoveries = yield* Recoveries
     return Handlers.of({
       jobs: { ...jobs, ...subscriptions.jobs, ...deliveries.jobs, ...recoveries.jobs },
-      abandon: (job, at) => (job.kind === "deliver" ? deliveries.abandon(job, at) : abandon(job, at)),
+      abandon: (job, now) => (job.kind === "deliver" ? deliveries.abandon(job, now) : abandon(job, now)),
       staged: yield* Effect.provide(quotingHandlers, yield* Layer.build(staged))
     })
   })

@@ -25,9 +25,9 @@ export interface Settings<R> extends Omit<HandlerSettings<R>, "base_url">, Serve
  * running requests. To stop gracefully, run `close` and `idle` first.
  */
 export const handler = Effect.fnUntraced(function* <R>(
-  given: HandlerSettings<R>
+  handlerSettings: HandlerSettings<R>
 ): Effect.fn.Return<Handler.Handler, never, Api.Services<R> | Scope.Scope> {
-  const settings = yield* Api.complete(yield* Addresses.checked(given))
+  const settings = yield* Api.complete(yield* Addresses.checked(handlerSettings))
   const { base_url, docs_url = `${base_url}/docs`, public_path = Addresses.pathOf(base_url) } = settings
   const routes = Api.routes({ ...settings, reference_script: ScalarScript.find() })
   return yield* Handler.make(routes, { ...settings, docs_url, public_path })

@@ -61,9 +61,9 @@ const keyObjects = new WeakMap<Uint8Array, KeyObject>()
  * HMAC with cached key objects. Creating the key object of a key takes several times as long as signing a short string.
  */
 const hmac = (hash: Digest.Algorithm["name"], key: Uint8Array, data: Uint8Array): Uint8Array => {
-  const made = keyObjects.get(key) ?? createSecretKey(key)
-  keyObjects.set(key, made)
-  return new Uint8Array(createHmac(hash, made).update(data).digest())
+  const keyObject = keyObjects.get(key) ?? createSecretKey(key)
+  keyObjects.set(key, keyObject)
+  return new Uint8Array(createHmac(hash, keyObject).update(data).digest())
 }
 
 /** Implements the core's cryptography with `node:crypto`. */

@@ -47,12 +47,11 @@ interface WorkspaceJobs {
 const keyOf = ({ lane, ordered }: Job.JobQueue): string =>
   ordered ? "ordered" : lane === undefined ? "others" : `lane ${lane.name}`
 
-const byDueTime: Compare<StoredJob> = (first, second) => first.due_at - second.due_at || first.number - second.number
+const byDueTime: Compare<StoredJob> = (a, b) => a.due_at - b.due_at || a.number - b.number
 
-const byLeaseEnd: Compare<StoredJob> = (first, second) =>
-  first.lease_ends_at - second.lease_ends_at || first.number - second.number
+const byLeaseEnd: Compare<StoredJob> = (a, b) => a.lease_ends_at - b.lease_ends_at || a.number - b.number
 
-const byReadyTime: Compare<Lane> = (first, second) => first.ready_at - second.ready_at || first.number - second.number
+const byReadyTime: Compare<Lane> = (a, b) => a.ready_at - b.ready_at || a.number - b.number
 
 /** When a job is due, in real time. By rule 4 (clock), `due_at` is in workspace time. */
 const dueAt = ({ due_at, lane: { workspace } }: StoredJob): number => due_at - workspace.clock_offset_ms
@@ -178,7 +177,9 @@ export class JobQueue {
     const nextLanes = () => (workspace_id === undefined ? this.ready.map(([lane]) => lane) : [ordered])
     const jobs: Array<StoredJob> = []
     while (jobs.length < limit) {
-      const lane = nextLanes().find((one) => one !== undefined && !isFull(one) && one.ready_at <= now + ahead_ms)
+      const lane = nextLanes().find(
+        (candidate) => candidate !== undefined && !isFull(candidate) && candidate.ready_at <= now + ahead_ms
+      )
       if (lane === undefined) break
       for (const job of this.lease(lane, query, limit - jobs.length)) jobs.push(job)
     }
@@ -227,7 +228,7 @@ export class JobQueue {
       kind,
       due: jobs.length,
       oldest_due_at: earliest(jobs.map(dueAt))
-    })).sort((one, other) => compareText(one.kind, other.kind))
+    })).sort((a, b) => compareText(a.kind, b.kind))
   }
 
   /** The jobs that are due at or before `now`, in real time, and could be claimed. Returns at most `limit`. */
@@ -351,7 +352,7 @@ export class JobQueue {
     const copy = new JobQueue()
     for (const workspace of this.workspaces.values()) {
       copy.moveClock(workspace.id, workspace.clock_offset_ms)
-      const jobs = jobsOf(workspace).toSorted((first, second) => first.number - second.number)
+      const jobs = jobsOf(workspace).toSorted((a, b) => a.number - b.number)
       copy.add(
         workspace.id,
         jobs.map(({ due_at, kind, lane, payload }) => ({ due_at, kind, payload, ...lane.queue }))
@@ -361,7 +362,7 @@ export class JobQueue {
   }
 }
 
-const earliest = (moments: ReadonlyArray<number>): number => moments.reduce((one, other) => Math.min(one, other), never)
+const earliest = (moments: ReadonlyArray<number>): number => moments.reduce((a, b) => Math.min(a, b), never)
 
 const orNull = (time: number): number | null => (time === never ? null : time)
 

@@ -140,7 +140,7 @@ class Table {
   eraseOlder(createdBefore: number, limit: number): ReadonlyArray<string> {
     const old: Array<Change.StoredRecord> = []
     for (const { newest } of this.entries.values()) if (newest.created_at < createdBefore) old.push(newest)
-    old.sort((first, second) => first.created_at - second.created_at || compareText(first.id, second.id))
+    old.sort((a, b) => a.created_at - b.created_at || compareText(a.id, b.id))
     const ids = old.slice(0, limit).map(({ id }) => id)
     for (const id of ids) this.erase(id)
     return ids
@@ -214,8 +214,8 @@ const startOf = (ids: ReadonlyArray<string>, { after, order }: Page.RecordQuery)
 const linksOf = ({ about, parent }: Change.StoredRecord): ReadonlyArray<string> =>
   parent === null || about.includes(parent) ? about : [parent, ...about]
 
-const areSame = (some: ReadonlyArray<string>, others: ReadonlyArray<string>): boolean =>
-  some.length === others.length && some.every((id, index) => id === others[index])
+const areSame = (left: ReadonlyArray<string>, right: ReadonlyArray<string>): boolean =>
+  left.length === right.length && left.every((id, index) => id === right[index])
 
 const matches = (record: Change.StoredRecord, query: Page.RecordQuery): boolean =>
   (query.parent === undefined || record.parent === query.parent) &&
@@ -227,7 +227,7 @@ const matches = (record: Change.StoredRecord, query: Page.RecordQuery): boolean 
   (query.created_before === undefined || record.created_at < query.created_before) &&
   (query.updated_since === undefined || record.updated_at >= query.updated_since)
 
-const byNumber: Compare<{ readonly number: number }> = (first, second) => first.number - second.number
+const byNumber: Compare<{ readonly number: number }> = (a, b) => a.number - b.number
 
 /** The events of one workspace. */
 export class Feed {
@@ -270,8 +270,8 @@ export class Feed {
    * erased.
    */
   eraseBefore(occurredBefore: number, limit: number): number {
-    const kept = this.events.slice(0, limit).findIndex(({ occurred_at }) => occurred_at >= occurredBefore)
-    return this.eraseFirst(kept < 0 ? limit : kept)
+    const firstKept = this.events.slice(0, limit).findIndex(({ occurred_at }) => occurred_at >= occurredBefore)
+    return this.eraseFirst(firstKept < 0 ? limit : firstKept)
   }
 
   /** Erases every event and returns how many there were. Later events continue the numbers. */

@@ -13,7 +13,7 @@
 export type Compare<Key> = (first: Key, second: Key) => number
 
 /** Orders strings by their code units. */
-export const compareText: Compare<string> = (first, second) => (first === second ? 0 : first < second ? -1 : 1)
+export const compareText: Compare<string> = (a, b) => (a === b ? 0 : a < b ? -1 : 1)
 
 /** The index of the first item that does not come before a key; the array's length if all items come before it. */
 export const indexFrom = <Key, Item extends Key>(
@@ -87,7 +87,7 @@ const settle = <Item extends Placed>(heap: Array<Item>, item: Item, free: number
   place(heap, item, at)
 }
 
-const place = <Item extends Placed>(heap: Array<Item>, item: Item, at: number): void => {
-  heap[at] = item
-  item.at = at
+const place = <Item extends Placed>(heap: Array<Item>, item: Item, index: number): void => {
+  heap[index] = item
+  item.at = index
 }

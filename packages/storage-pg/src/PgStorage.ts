@@ -42,13 +42,13 @@ export const layerWithClock = (options: Options): Layer.Layer<Storage.Storage, D
 /** Opens and uses a database that is not a cell. */
 const opened = <A>(
   options: Options,
-  use: (opened: Opened) => Effect.Effect<A, Storage.StorageUnavailable, Scope.Scope>
+  run: (opened: Opened) => Effect.Effect<A, Storage.StorageUnavailable, Scope.Scope>
 ): Effect.Effect<A, DatabaseRefused, Scope.Scope> =>
   Effect.gen(function* () {
     const database = yield* open(options)
     const cell = yield* markOf(database.storage)
     if (cell !== null) return yield* isCell(cell.name)
-    return yield* use(database)
+    return yield* run(database)
   }).pipe(Effect.catchTag("StorageUnavailable", () => Effect.fail(lostAtStart)))
 
 const isCell = (name: string) =>

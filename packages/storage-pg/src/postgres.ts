@@ -49,8 +49,8 @@ const checked = Argument.checker("postgres")
  * @example
  * const quotewire = embed({ storage: postgres({ url: process.env.DATABASE_URL }), seal_keys: [process.env.SEAL_KEY] })
  */
-export const postgres = (given: PostgresOptions): Layer.Layer<Storage.Storage, DatabaseRefused> => {
-  const options = checked(given)
+export const postgres = (postgresOptions: PostgresOptions): Layer.Layer<Storage.Storage, DatabaseRefused> => {
+  const options = checked(postgresOptions)
   return options.data === undefined ? onServer(options) : inFolder(options)
 }
 

@@ -48,7 +48,7 @@ export const serve = Effect.fnUntraced(function* (settings: AgentSettings, key: 
 const makeSandbox = Effect.fnUntraced(function* (key: string | null) {
   const access = yield* Access.Access
   const organization = yield* Effect.orDie(access.createOrganization("An agent"))
-  const kind = (["server", "widget", "platform"] as const).find((one) => key?.startsWith(`sandbox_${one}_`))
+  const kind = (["server", "widget", "platform"] as const).find((candidate) => key?.startsWith(`sandbox_${candidate}_`))
   if (key !== null) {
     if (kind === undefined)
       return yield* new WrongUsage({

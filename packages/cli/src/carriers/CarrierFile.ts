@@ -12,8 +12,11 @@ export const fileArgument = Argument.String("file").pipe(
 )
 
 /** The flag that selects a carrier from the file. `without` describes what happens if it is not set. */
-export const carrierFlag = (without: string) =>
-  Flag.String("carrier").pipe(Flag.optional, Flag.withDescription(`Id of the carrier, such as naic:12345; ${without}`))
+export const carrierFlag = (defaultText: string) =>
+  Flag.String("carrier").pipe(
+    Flag.optional,
+    Flag.withDescription(`Id of the carrier, such as naic:12345; ${defaultText}`)
+  )
 
 /**
  * Loads a configuration with at least one carrier. The file can contain a configuration, exported carriers, or a rate

@@ -10,14 +10,14 @@ export const printable = (text: string): string => text.replaceAll(/[^\n\t]+/g, 
 type Http = Extract<Timeline.Entry, { readonly what: "exchange" }>["details"]["http"][number]
 
 /** Formats an HTTP exchange as lines for people: what was sent, what came back, and the recorded bodies. */
-export const http = (of: Http): ReadonlyArray<string> => {
-  const answer = of.direction === "received" ? "received" : answerOf(of)
+export const http = (exchange: Http): ReadonlyArray<string> => {
+  const answer = exchange.direction === "received" ? "received" : answerOf(exchange)
   const bodies = [
-    ["> ", of.request],
-    ["< ", of.response]
+    ["> ", exchange.request],
+    ["< ", exchange.response]
   ] as const
   return [
-    `${of.method} ${of.host}${of.path}  ${answer}`,
+    `${exchange.method} ${exchange.host}${exchange.path}  ${answer}`,
     ...bodies.flatMap(([sign, message]) => (message === null ? [] : bodyOf(sign, message)))
   ]
 }
@@ -43,26 +43,26 @@ export const noAnswer = (reason: string, exchanged: ReadonlyArray<Http>): string
 const bodyOf = (sign: string, { body, bytes, content_type, kept }: Http["request"]): ReadonlyArray<string> => {
   if (kept === "none") return []
   const size = bytes === null ? "size unknown" : `${bytes} bytes`
-  const what = `${sign}${content_type ?? "no type"}, ${size}${kept === "whole" ? "" : keptAs[kept]}`
+  const summary = `${sign}${content_type ?? "no type"}, ${size}${kept === "whole" ? "" : keptAs[kept]}`
   const lines = body === null ? [] : `${body}${kept === "cut" ? "…" : ""}`.split(/\r?\n/)
-  return [what, ...lines.map((line) => `${sign}${line}`)]
+  return [summary, ...lines.map((line) => `${sign}${line}`)]
 }
 
 const keptAs = { cut: ", cut", left_out: ", omitted" }
 
 /** Formats a carrier's answer as lines for people. The first line is the kind of answer. */
-export const reply = (of: Carrier.CarrierReply): ReadonlyArray<string> => {
-  switch (of.kind) {
+export const reply = (answer: Carrier.CarrierReply): ReadonlyArray<string> => {
+  switch (answer.kind) {
     case "offers":
-      return [`${of.offers.length} ${of.offers.length === 1 ? "offer" : "offers"}`, ...of.offers.map(offer)]
+      return [`${answer.offers.length} ${answer.offers.length === 1 ? "offer" : "offers"}`, ...answer.offers.map(offer)]
     case "declined":
-      return [`declined (${of.reason})`, ...(of.message === undefined ? [] : [of.message])]
+      return [`declined (${answer.reason})`, ...(answer.message === undefined ? [] : [answer.message])]
     case "pending":
-      return [`pending as ${of.ref}: the carrier will call back`]
+      return [`pending as ${answer.ref}: the carrier will call back`]
     case "question":
-      return ["a question", ...of.questions.map(({ label, path }) => `${path}: ${label}`)]
+      return ["a question", ...answer.questions.map(({ label, path }) => `${path}: ${label}`)]
     case "unavailable":
-      return [`no answer (${of.reason})`]
+      return [`no answer (${answer.reason})`]
   }
 }
 

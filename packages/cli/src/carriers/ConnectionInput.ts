@@ -10,8 +10,8 @@ import * as StandardInput from "../settings/StandardInput.ts"
  * Values are never read from arguments, because other users can see those. No message repeats what was read.
  */
 export const read = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
-  const given = yield* fromVariables(names)
-  return Object.keys(given).length > 0 ? given : yield* fromStandardInput(names)
+  const values = yield* fromVariables(names)
+  return Object.keys(values).length > 0 ? values : yield* fromStandardInput(names)
 })
 
 /** Reads the values that are set in `QUOTEWIRE_CONNECTION_…` variables. */

@@ -6,18 +6,18 @@ import { CommandFailed } from "../settings/CommandErrors.ts"
 const maxBytes = 10_000_000
 
 /** Reads a JSON file. Errors name the setting, `what`, such as `<file>`. They never repeat the file's text. */
-export const read = Effect.fnUntraced(function* (path: string, what: string) {
+export const read = Effect.fnUntraced(function* (path: string, contentName: string) {
   const files = yield* FileSystem.FileSystem
-  const unreadable = () => new CommandFailed({ message: `${what} must be a readable file.` })
+  const unreadable = () => new CommandFailed({ message: `${contentName} must be a readable file.` })
   const { size } = yield* Effect.mapError(files.stat(path), unreadable)
-  if (size > maxBytes) return yield* new CommandFailed({ message: `${what} must not be larger than 10 MB.` })
+  if (size > maxBytes) return yield* new CommandFailed({ message: `${contentName} must not be larger than 10 MB.` })
   const text = yield* Effect.mapError(files.readFileString(path), unreadable)
   const paths = yield* Path.Path
   const shown = ConfigFile.shownFrom(paths)(paths.resolve(path))
   return yield* Effect.try({
     try: (): unknown => JSON.parse(text),
     catch: (error) =>
-      new CommandFailed({ message: `${what} must be JSON: ${shown} has a syntax error${placeOf(error)}.` })
+      new CommandFailed({ message: `${contentName} must be JSON: ${shown} has a syntax error${placeOf(error)}.` })
   })
 })
 

@@ -54,10 +54,10 @@ const moveOf = (name: string, { is_running, phase, slot }: PgCells.MoveState): R
     return [
       phase === "moving" ? "The cell is being moved." : "The cell was moved, and its old database is being cleared."
     ]
-  const kept = slot === null ? [] : [keeps(slot)]
+  const keptSlot = slot === null ? [] : [keeps(slot)]
   return phase === "moving"
-    ? [`A move was stopped: run quotewire cells move ${name} again, or with --undo.`, ...kept]
-    : [`The cell was moved, but its old database is not cleared: run quotewire cells move ${name} again.`, ...kept]
+    ? [`A move was stopped: run quotewire cells move ${name} again, or with --undo.`, ...keptSlot]
+    : [`The cell was moved, but its old database is not cleared: run quotewire cells move ${name} again.`, ...keptSlot]
 }
 
 const slotOf = (slot: PgCells.MoveSlot): string =>

@@ -93,10 +93,10 @@ const add = Command.make("add", reportAllErrors(addFlags), (settings) =>
   Effect.gen(function* () {
     const { name, room } = settings
     if (!settings.dry_run) {
-      const ran = yield* PgCells.add(yield* cellsOf(settings), name, room).pipe(
+      const migrations = yield* PgCells.add(yield* cellsOf(settings), name, room).pipe(
         Effect.catchTag("DatabaseRefused", ({ message }) => Effect.fail(new CommandFailed({ message })))
       )
-      yield* Database.printMigrations([{ cell: name, ran, failure: null }])
+      yield* Database.printMigrations([{ cell: name, ran: migrations, failure: null }])
     }
     const report = (yield* reportOf(settings)).filter((cell) => cell.name === name)
     if (report.length === 0) return yield* new CommandFailed({ message: "The cells file has no cell with that name." })

@@ -60,7 +60,7 @@ const missingOf = (
       .filter(
         (environment) =>
           connection !== undefined &&
-          !existing.some((one) => one.carrier_id === carrier.id && one.environment === environment)
+          !existing.some((candidate) => candidate.carrier_id === carrier.id && candidate.environment === environment)
       )
       .map((environment) => ({ carrier_id: carrier.id, environment, fields: Object.keys(connection ?? {}) }))
   )

@@ -12,7 +12,7 @@ import * as Output from "../terminal/Output.ts"
 
 const flags = { ...OperatorSettings.reach, json }
 
-const which = {
+const consumerFlags = {
   organization: Flag.optional(organization),
   environment: word("environment", Caller.Environment.literals, "Only this environment; both by default").pipe(
     Flag.optional
@@ -29,7 +29,7 @@ const filterOf = (settings: {
 
 const nameArgument = Argument.String("name").pipe(Argument.withDescription("Name of the consumer in your program"))
 
-const counted = (count: number, what: string): string => `${count} ${count === 1 ? what : `${what}s`}`
+const counted = (count: number, noun: string): string => `${count} ${count === 1 ? noun : `${noun}s`}`
 
 const linesOf = ({ behind, name, parked, places, workspaces }: ConsumerStatus): ReadonlyArray<string> => [
   [name, `${counted(behind, "event")} behind`, `${parked} parked`, counted(workspaces, "workspace")].join("  "),
@@ -44,7 +44,7 @@ const linesOf = ({ behind, name, parked, places, workspaces }: ConsumerStatus): 
   )
 ]
 
-const list = Command.make("list", reportAllErrors({ ...which, ...flags }), (settings) =>
+const list = Command.make("list", reportAllErrors({ ...consumerFlags, ...flags }), (settings) =>
   Reach.withConsumers(settings, (service) =>
     Effect.gen(function* () {
       const found = yield* service.list(filterOf(settings))
@@ -75,7 +75,7 @@ const limit = Flag.Int("limit").pipe(Flag.withDefault(100), Flag.withDescription
 
 const refused = ({ message }: { readonly message: string }) => Effect.fail(new CommandFailed({ message }))
 
-const parkedFlags = { name: nameArgument, limit, ...which, ...flags }
+const parkedFlags = { name: nameArgument, limit, ...consumerFlags, ...flags }
 
 const listParked = Command.make("parked", reportAllErrors(parkedFlags), (settings) =>
   Reach.withConsumers(settings, (service) =>

@@ -45,12 +45,12 @@ const lineOf = (cell: string | null, text: string): string => (cell === null ? t
 
 /** Fails if migrating any cell failed. */
 const unlessFailed = Effect.fnUntraced(function* (
-  all: ReadonlyArray<{ readonly failure: string | null }>,
+  migrations: ReadonlyArray<{ readonly failure: string | null }>,
   verb: string
 ) {
-  const failed = all.filter(({ failure }) => failure !== null).length
+  const failed = migrations.filter(({ failure }) => failure !== null).length
   if (failed > 0) {
-    return yield* new CommandFailed({ message: `${failed} of ${all.length} cells could not be ${verb}.` })
+    return yield* new CommandFailed({ message: `${failed} of ${migrations.length} cells could not be ${verb}.` })
   }
 })
 
@@ -58,8 +58,8 @@ const migrateAll = Effect.fnUntraced(function* (address: Database.Address, setti
   const { dry_run } = settings
   const all = yield* Database.migrate(address, { dry_run })
   const cells = all.flatMap(({ cell, failure, ran }) => (cell === null ? [] : [{ cell, migrations: ran, failure }]))
-  const done = (ran: ReadonlyArray<string>) =>
-    ran.length === 0 ? "The schema is up to date." : `${dry_run ? "Would run" : "Ran"} ${ran.join(", ")}.`
+  const done = (migrations: ReadonlyArray<string>) =>
+    migrations.length === 0 ? "The schema is up to date." : `${dry_run ? "Would run" : "Ran"} ${migrations.join(", ")}.`
   yield* Output.result(
     settings,
     {

@@ -98,10 +98,10 @@ export const logout = Command.make(
 
 const list = Command.make("list", reportAllErrors({ json: Settings.json }), ({ json }) =>
   Effect.gen(function* () {
-    const kept = [...(yield* ProfileFile.read)].map(([name, profile]) => printed(name, profile))
-    if (json) return yield* Output.json({ profiles: kept })
-    if (kept.length === 0) return yield* Console.error("There are no profiles. Save a key with: quotewire login.")
-    yield* Output.lines(kept.map(lineOf))
+    const entries = [...(yield* ProfileFile.read)].map(([name, profile]) => printed(name, profile))
+    if (json) return yield* Output.json({ profiles: entries })
+    if (entries.length === 0) return yield* Console.error("There are no profiles. Save a key with: quotewire login.")
+    yield* Output.lines(entries.map(lineOf))
   })
 ).pipe(Command.withDescription("List the profiles: their names, hosts, and kinds of key, never the keys"))
 

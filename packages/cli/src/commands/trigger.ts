@@ -89,7 +89,7 @@ const chosen = Effect.fnUntraced(function* (settings: TriggerSettings, scenarios
     )
   }
   const line = Option.getOrElse(settings.line, () => scenario.lines[0] ?? "")
-  const found = scenario.lines.find((one) => one === line)
+  const found = scenario.lines.find((candidate) => candidate === line)
   if (found === undefined) return yield* unknown("None of these lines plays this scenario", line, scenario.lines)
   return { scenario: scenario.name, line: found }
 })
@@ -108,9 +108,9 @@ const playedBy = (line: Option.Option<string>, scenarios: ReadonlyArray<Scenario
  * The facts for an insurance line: those in the file, or the line's example. Custom lines come from the configuration.
  */
 const applicationOf = Effect.fnUntraced(function* (settings: TriggerSettings, line: string) {
-  const given = new Map(Object.entries(yield* Trial.factsOf(settings.facts))).get(line)
+  const factsOfLine = new Map(Object.entries(yield* Trial.factsOf(settings.facts))).get(line)
   const standard = standardLines.find(({ name }) => name === line)?.example
-  const application = given ?? standard ?? (yield* ownExample(settings, line))
+  const application = factsOfLine ?? standard ?? (yield* ownExample(settings, line))
   if (application === undefined) {
     return yield* new WrongUsage({
       message: `There is no example for ${line}: pass an application with --facts, or the configuration file that defines the line with --config.`

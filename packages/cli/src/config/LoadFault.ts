@@ -11,14 +11,14 @@ import { fileURLToPath } from "node:url"
  */
 export const sentence = (thrown: unknown, file: string, shown: (file: string) => string): string => {
   if (!(thrown instanceof Error)) return `${shown(file)} throws ${kindOf(thrown)} while it loads.`
-  const at = (place: Place) => `${shown(place.file)}${place.place}`
-  const said = messageOf(thrown)
+  const shownPlace = (place: Place) => `${shown(place.file)}${place.place}`
+  const message = messageOf(thrown)
   const thrownAt = placeOfThrow(thrown, file)
-  if (thrownAt !== null) return `${at(thrownAt)} throws while it loads: ${thrown.name}: ${said}`
-  if (thrown.name !== "SyntaxError") return `${shown(file)} cannot be loaded: ${said}`
+  if (thrownAt !== null) return `${shownPlace(thrownAt)} throws while it loads: ${thrown.name}: ${message}`
+  if (thrown.name !== "SyntaxError") return `${shown(file)} cannot be loaded: ${message}`
   const writtenAt = placeOfSyntax(thrown.stack ?? "") ?? placeByCheck(file)
-  if (writtenAt !== null) return `${at(writtenAt)} does not compile: ${said}`
-  return `${shown(file)}, or a file that it imports, does not compile: ${said}`
+  if (writtenAt !== null) return `${shownPlace(writtenAt)} does not compile: ${message}`
+  return `${shown(file)}, or a file that it imports, does not compile: ${message}`
 }
 
 /** A file and a position in it, such as `:12` or `:12:5`. */

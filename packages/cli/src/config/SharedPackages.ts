@@ -6,9 +6,9 @@ import { createRequire } from "node:module"
  */
 const shared = ["@quotewire/core", "effect"]
 
-const pathOf = (name: string, from: string): string | null => {
+const pathOf = (name: string, importer: string): string | null => {
   try {
-    return realpathSync(createRequire(from).resolve(name))
+    return realpathSync(createRequire(importer).resolve(name))
   } catch {
     // The package is not installed there.
     return null

@@ -85,8 +85,10 @@ export const manifestOf = (name: string, choices: Choices, version: string) => {
   const { place } = choices
   const words = wordsOf(choices)
   const own = ownPackages(choices)
-  const named = (names: ReadonlyArray<string>) => names.map((one) => [`@quotewire/${one}`, version] as const)
-  const pinned = (names: ReadonlyArray<Package>) => names.map((one) => [one, versions[one]] as const)
+  const named = (names: ReadonlyArray<string>) =>
+    names.map((packageName) => [`@quotewire/${packageName}`, version] as const)
+  const pinned = (names: ReadonlyArray<Package>) =>
+    names.map((packageName) => [packageName, versions[packageName]] as const)
   const needsOlder = place === "nest" || place === "next"
   return {
     name,

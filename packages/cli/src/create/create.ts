@@ -60,13 +60,13 @@ const quoted = (text: string): string => (/^[\w./-]+$/.test(text) ? text : `'${t
 /** `quotewire create` writes a new project. */
 export const create = Command.make("create", reportAllErrors({ folder: folderArgument, ...flags, json }), (settings) =>
   Effect.gen(function* () {
-    const { folder: named, json: isJson, ...given } = settings
+    const { folder: folderFlag, json: isJson, ...choiceFlags } = settings
     const path = yield* Path.Path
-    const isAsked = yield* asks(given)
-    const folder = isAsked && Option.isNone(named) ? yield* askFolder : Option.getOrElse(named, () => ".")
+    const isAsked = yield* asks(choiceFlags)
+    const folder = isAsked && Option.isNone(folderFlag) ? yield* askFolder : Option.getOrElse(folderFlag, () => ".")
     const into = path.resolve(folder)
     yield* ProjectFolder.check(into)
-    const choices = isAsked ? yield* askChoices : yield* choicesOf(given)
+    const choices = isAsked ? yield* askChoices : yield* choicesOf(choiceFlags)
     const files = yield* ProjectFolder.read({ name: packageNameOf(path.basename(into)), choices, version })
     yield* ProjectFolder.write(into, files)
     const paths = files.map((file) => file.path)
@@ -75,10 +75,10 @@ export const create = Command.make("create", reportAllErrors({ folder: folderArg
     const next = [install, "npm test", "npm run dev"]
     yield* Output.result({ json: isJson }, { folder: into, files: paths, next }, [
       `Wrote ${paths.length} files:`,
-      ...paths.map((one) => `  ${one}`),
+      ...paths.map((file) => `  ${file}`),
       "",
       "Next steps, which README.md continues:",
-      ...next.map((one) => `  ${one}`)
+      ...next.map((command) => `  ${command}`)
     ])
   })
 ).pipe(Command.withDescription("Write a new project that embeds or configures the service, with its first tests"))

@@ -26,9 +26,9 @@ export const read = (text: string): Families => {
   const helps = new Map<string, string>()
   let current: Growing | null = null
   for (const line of text.split("\n")) {
-    const [, what, name = "", rest = ""] = /^# (HELP|TYPE) (\S+) ?(.*)$/.exec(line) ?? []
-    if (what === "HELP") helps.set(name, rest)
-    if (what === "TYPE") {
+    const [, keyword, name = "", rest = ""] = /^# (HELP|TYPE) (\S+) ?(.*)$/.exec(line) ?? []
+    if (keyword === "HELP") helps.set(name, rest)
+    if (keyword === "TYPE") {
       current = { type: rest, help: helps.get(name) ?? null, samples: new Map() }
       families.set(name, current)
     }
@@ -44,7 +44,7 @@ const writeValue = (value: number): string => String(value).replace("Infinity", 
 
 type Combine = (one: number, other: number) => number
 
-const sum: Combine = (one, other) => one + other
+const sum: Combine = (a, b) => a + b
 
 /**
  * Gauges that are not summed. If each process reports the same fact, such as whether a cell is unavailable, the largest
@@ -60,9 +60,9 @@ const gauges: ReadonlyMap<string, Combine> = new Map([
 /**
  * Merges metrics: sums counters, histograms and most gauges. Drops the quantiles of summaries, which cannot be merged.
  */
-export const merge = (all: ReadonlyArray<Families>): Families => {
+export const merge = (metrics: ReadonlyArray<Families>): Families => {
   const merged = new Map<string, Growing>()
-  for (const [name, family] of all.flatMap((families) => Array.from(families))) {
+  for (const [name, family] of metrics.flatMap((families) => Array.from(families))) {
     const into = merged.get(name) ?? { ...family, samples: new Map<string, number>() }
     merged.set(name, into)
     const combine = gauges.get(name) ?? sum

@@ -77,12 +77,12 @@ export const make = (count: number, workers: Workers): Supervisor => {
   const next = launchNext(workers)
 
   /** Replaces a worker that has ended, after a pause that grows with each failure. */
-  const replace = Effect.fnUntraced(function* (place: Place, how: string) {
+  const replace = Effect.fnUntraced(function* (place: Place, ending: string) {
     workers.forget(place.worker)
     const servedMs = (yield* monotonicMs) - place.ready_at_ms
     place.failures = BackOff.failuresAfter(place.failures, servedMs) + 1
-    yield* logEnd(place, `A process ended with ${how}; replacing it`)
-    let reason: CommandFailed | WrongUsage = crashLoop(how)
+    yield* logEnd(place, `A process ended with ${ending}; replacing it`)
+    let reason: CommandFailed | WrongUsage = crashLoop(ending)
     while (!(yield* isCrashLoop(places, workers))) {
       yield* Effect.sleep(BackOff.waitMs(place.failures))
       const launched = yield* Effect.result(next)
@@ -97,9 +97,9 @@ export const make = (count: number, workers: Workers): Supervisor => {
   const watch = (place: Place) =>
     Effect.suspend(() => {
       const { lock, worker } = place
-      return Effect.flatMap(worker.ended, (how) =>
+      return Effect.flatMap(worker.ended, (ending) =>
         // A restart may have replaced the worker in the meantime.
-        lock.withPermit(Effect.suspend(() => (place.worker === worker ? replace(place, how) : Effect.void)))
+        lock.withPermit(Effect.suspend(() => (place.worker === worker ? replace(place, ending) : Effect.void)))
       )
     })
 
@@ -129,8 +129,8 @@ export const make = (count: number, workers: Workers): Supervisor => {
   }
 }
 
-const crashLoop = (how: string) =>
-  new CommandFailed({ message: `Every process keeps crashing, most recently with ${how}.` })
+const crashLoop = (ending: string) =>
+  new CommandFailed({ message: `Every process keeps crashing, most recently with ${ending}.` })
 
 const logEnd = ({ failures, worker }: Place, text: string) =>
   Effect.logWarning(text).pipe(Effect.annotateLogs({ pid: worker.pid, wait_ms: BackOff.waitMs(failures) }))

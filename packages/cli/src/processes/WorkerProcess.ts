@@ -38,7 +38,7 @@ export const fork = (bound: Receiver["bound"], isFirst: boolean): Effect.Effect<
     try: () => {
       cluster.setupPrimary({ exec: program, args: process.argv.slice(2) })
       const address = Schema.encodeSync(Messages.Bound)(bound)
-      return of(cluster.fork({ [workerVariable]: isFirst ? "first" : "later", [boundVariable]: address }))
+      return workerProcess(cluster.fork({ [workerVariable]: isFirst ? "first" : "later", [boundVariable]: address }))
     },
     catch: () => new CommandFailed({ message: "The operating system refused to start a process." })
   })
@@ -53,13 +53,13 @@ const killAll = (): void => {
   for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill("SIGKILL")
 }
 
-const of = (worker: NonNullable<typeof cluster.worker>): WorkerProcess => {
+const workerProcess = (worker: NonNullable<typeof cluster.worker>): WorkerProcess => {
   const ready = Deferred.makeUnsafe<Messages.Ready, CommandFailed | WrongUsage>()
   const ended = Deferred.makeUnsafe<string>()
   let answered = Deferred.makeUnsafe<void>()
   let reported: MergedMetrics.Families = new Map()
   let taken = () => {}
-  const end = (how: string) => void Deferred.doneUnsafe(ended, Effect.succeed(how))
+  const end = (ending: string) => void Deferred.doneUnsafe(ended, Effect.succeed(ending))
   const send = (order: Messages.Order) =>
     Effect.sync(() => {
       // The channel may already be closed, because it closes shortly before the process ends.

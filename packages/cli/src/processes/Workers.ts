@@ -92,8 +92,8 @@ export const make = Effect.fnUntraced(function* ({
   }
 })
 
-const endedEarly = (how: string) =>
-  Effect.fail(new CommandFailed({ message: `A process ended with ${how} before it was ready.` }))
+const endedEarly = (ending: string) =>
+  Effect.fail(new CommandFailed({ message: `A process ended with ${ending} before it was ready.` }))
 
 /** Whether an effect ends within a time limit. The effect can be interrupted even in a finalizer. */
 const isWithin = (limitMs: number, effect: Effect.Effect<unknown>): Effect.Effect<boolean> =>

@@ -55,7 +55,7 @@ export const isOf =
 
 type Page = AnswerOf<"list_events">
 
-const firstCursor = (since: string): string | null => (since === "start" || since === "now" ? null : since)
+const firstCursor = (position: string): string | null => (position === "start" || position === "now" ? null : position)
 
 /** The pages of the feed up to its end. An empty page marks the end. */
 const pages = (client: HostClient.HostClient, after: string | null): Stream.Stream<Page, CommandFailed> =>
@@ -71,8 +71,8 @@ const pages = (client: HostClient.HostClient, after: string | null): Stream.Stre
   )
 
 /** The events up to the end of the feed. */
-export const stored = (client: HostClient.HostClient, since: string): Stream.Stream<FeedEvent, CommandFailed> =>
-  Stream.flatMap(pages(client, firstCursor(since)), ({ events }) => Stream.fromIterable(events))
+export const stored = (client: HostClient.HostClient, position: string): Stream.Stream<FeedEvent, CommandFailed> =>
+  Stream.flatMap(pages(client, firstCursor(position)), ({ events }) => Stream.fromIterable(events))
 
 /**
  * How long to wait between polls for new events, in milliseconds, because the feed has no long poll. While nothing
@@ -86,9 +86,9 @@ const pollMs = 200
  *
  * Makes at least one call, so that a wrong key or address is reported immediately.
  */
-const start = Effect.fnUntraced(function* (client: HostClient.HostClient, since: string) {
-  if (since !== "now") {
-    const cursor = firstCursor(since)
+const start = Effect.fnUntraced(function* (client: HostClient.HostClient, position: string) {
+  if (position !== "now") {
+    const cursor = firstCursor(position)
     yield* HostClient.call((signal) => client.list_events({ limit: 1, ...(cursor !== null && { cursor }) }, { signal }))
     return cursor
   }
@@ -104,8 +104,8 @@ export interface Following {
 }
 
 /** Starts following the feed. Once this returns, no new event is missed. */
-export const follow = Effect.fnUntraced(function* (client: HostClient.HostClient, since: string) {
-  const after = yield* start(client, since)
+export const follow = Effect.fnUntraced(function* (client: HostClient.HostClient, position: string) {
+  const after = yield* start(client, position)
   const { signal } = yield* Effect.acquireRelease(
     Effect.sync(() => new AbortController()),
     (controller) => Effect.sync(() => controller.abort())

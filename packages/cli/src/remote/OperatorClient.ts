@@ -27,7 +27,7 @@ export const call = <Answer>(
   input: Readonly<Record<string, unknown>> = {}
 ): Effect.Effect<Answer, ApiError.ApiError | CommandFailed> =>
   Effect.gen(function* () {
-    const operation = operatorOperations.find((one) => one.name === name)
+    const operation = operatorOperations.find((candidate) => candidate.name === name)
     if (operation === undefined) return yield* Effect.die(`There is no operation ${name}`)
     const { status, text } = yield* exchanged(host, operation.route, input)
     const value = yield* Effect.fromResult(parse(text, host))

@@ -58,5 +58,5 @@ export const callsOf = <A>(settings: CallerSettings, { operator, owner }: Calls<
   return Effect.succeed(operator({ base_url, operator_token: operator_token.value }, place))
 }
 
-const missing = (who: string, flag: string) =>
-  Effect.fail(new WrongUsage({ message: `${who}: ${MissingSettings.requestFor([flag])}.` }))
+const missing = (caller: string, flag: string) =>
+  Effect.fail(new WrongUsage({ message: `${caller}: ${MissingSettings.requestFor([flag])}.` }))

@@ -19,13 +19,15 @@ const monthOf = ({ comparison }: Quote["price"]): ReadonlyArray<string> =>
 
 const expiryOf = ({ availability: { expires_at } }: Quote): string => expires_at ?? "unknown"
 
-const lineOf = (of: Quote): string =>
+const lineOf = (details: Quote): string =>
   [
-    `  ${of.id}`,
-    of.source.carrier.name,
-    ...monthOf(of.price),
-    priceOf(of.price),
-    of.status === "active" ? `valid until ${expiryOf(of)}` : `${of.status} (${of.status_details.reason})`
+    `  ${details.id}`,
+    details.source.carrier.name,
+    ...monthOf(details.price),
+    priceOf(details.price),
+    details.status === "active"
+      ? `valid until ${expiryOf(details)}`
+      : `${details.status} (${details.status_details.reason})`
   ].join("  ")
 
 /** Formats a quote request as one line. */
@@ -71,29 +73,29 @@ const coversOf = ({ coverage: { subjects } }: Quote): ReadonlyArray<string> =>
   ])
 
 /** Formats a quote as rows of text, with its price, coverages, assumptions, expiry and next actions. */
-export const quote = (of: Quote): ReadonlyArray<string> => {
-  const { comparison, fees } = of.price
+export const quote = (details: Quote): ReadonlyArray<string> => {
+  const { comparison, fees } = details.price
   return [
-    `${of.id}  version ${of.version}: ${of.status} (${of.status_details.reason}). ${of.status_details.message}`,
-    row("carrier", of.source.carrier.name),
-    ...(of.source.product === null ? [] : [row("product", of.source.product)]),
+    `${details.id}  version ${details.version}: ${details.status} (${details.status_details.reason}). ${details.status_details.message}`,
+    row("carrier", details.source.carrier.name),
+    ...(details.source.product === null ? [] : [row("product", details.source.product)]),
     ...(comparison === null ? [] : [row("per month", `${amount(comparison.amount)}: ${comparison.label}`)]),
-    row("price", priceOf(of.price)),
+    row("price", priceOf(details.price)),
     ...rows(
       "fees",
       fees.map((fee) => `${words(fee.code)}: ${amount(fee.amount)}`)
     ),
-    ...rows("coverages", coversOf(of)),
-    row("expires", expiryOf(of)),
-    ...rows("conditions", of.coverage.conditions),
+    ...rows("coverages", coversOf(details)),
+    row("expires", expiryOf(details)),
+    ...rows("conditions", details.coverage.conditions),
     ...rows(
       "assumed",
-      of.evidence.assumptions.map(({ label, path, value }) => label ?? `${path}: ${value}`)
+      details.evidence.assumptions.map(({ label, path, value }) => label ?? `${path}: ${value}`)
     ),
     ...rows(
       "next",
-      of.next_actions.map(({ type, url }) => (url === undefined ? type : `${type}  ${url}`))
+      details.next_actions.map(({ type, url }) => (url === undefined ? type : `${type}  ${url}`))
     ),
-    row("request", of.quote_request_id)
+    row("request", details.quote_request_id)
   ]
 }

@@ -9,25 +9,25 @@ import type * as Reached from "./Reached.ts"
 const reached = Effect.promise(() => import("./Reached.ts"))
 
 /** Runs a program that needs only the service for organizations and keys. */
-export const withAccess: typeof Reached.withAccess = (settings, use) =>
-  Effect.flatMap(reached, (services) => services.withAccess(settings, use))
+export const withAccess: typeof Reached.withAccess = (settings, program) =>
+  Effect.flatMap(reached, (services) => services.withAccess(settings, program))
 
 /** Creates a key, through a host or in a database. */
 export const createKey: typeof Reached.createKey = (settings, options) =>
   Effect.flatMap(reached, (services) => services.createKey(settings, options))
 
 /** Runs a program that needs only the service for connections, and the carriers in a configuration. */
-export const withConnections: typeof Reached.withConnections = (settings, use) =>
-  Effect.flatMap(reached, (services) => services.withConnections(settings, use))
+export const withConnections: typeof Reached.withConnections = (settings, program) =>
+  Effect.flatMap(reached, (services) => services.withConnections(settings, program))
 
 /** Runs a program that needs only the service for circuit breakers. */
-export const withCircuits: typeof Reached.withCircuits = (settings, use) =>
-  Effect.flatMap(reached, (services) => services.withCircuits(settings, use))
+export const withCircuits: typeof Reached.withCircuits = (settings, program) =>
+  Effect.flatMap(reached, (services) => services.withCircuits(settings, program))
 
 /** Runs a program that needs only the service for event consumers. */
-export const withConsumers: typeof Reached.withConsumers = (settings, use) =>
-  Effect.flatMap(reached, (services) => services.withConsumers(settings, use))
+export const withConsumers: typeof Reached.withConsumers = (settings, program) =>
+  Effect.flatMap(reached, (services) => services.withConsumers(settings, program))
 
 /** Runs a program that needs only the service for erasures. */
-export const withErasures: typeof Reached.withErasures = (settings, use) =>
-  Effect.flatMap(reached, (services) => services.withErasures(settings, use))
+export const withErasures: typeof Reached.withErasures = (settings, program) =>
+  Effect.flatMap(reached, (services) => services.withErasures(settings, program))

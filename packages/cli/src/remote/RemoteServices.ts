@@ -35,7 +35,7 @@ import type { OperatorHost } from "./OperatorHost.ts"
 type Host = OperatorHost
 
 /** Calls an operation. Fails only with the host's refusals. */
-const told = <Answer>(
+const callWithAdvice = <Answer>(
   host: Host,
   name: OperatorClient.OperationName,
   input: Readonly<Record<string, unknown>>
@@ -48,20 +48,21 @@ const refused = ({ code, message }: ApiError.ApiError) =>
   Effect.die(new CommandFailed({ message: `The host refused the call (${code}): ${message}` }))
 
 /** Calls an operation that the host must not refuse. */
-const asked = <Answer>(...call: Parameters<typeof told>) => Effect.catch(told<Answer>(...call), refused)
+const asked = <Answer>(...call: Parameters<typeof callWithAdvice>) =>
+  Effect.catch(callWithAdvice<Answer>(...call), refused)
 
 /** Calls an operation whose only expected refusal is `not_found`. */
-const askedAbout = <Answer>(...call: Parameters<typeof told>) =>
-  Effect.catch(told<Answer>(...call), (error) =>
+const askedAbout = <Answer>(...call: Parameters<typeof callWithAdvice>) =>
+  Effect.catch(callWithAdvice<Answer>(...call), (error) =>
     error._tag === "not_found" ? Effect.fail(ApiError.make("not_found")) : refused(error)
   )
 
 /** Calls an operation whose only expected refusals are `not_found` and `invalid_input`. */
 const askedWith = <Answer>(
-  ...call: Parameters<typeof told>
+  ...call: Parameters<typeof callWithAdvice>
 ): Effect.Effect<Answer, ApiError.ApiError<"not_found"> | ApiError.ApiError<"invalid_input">> =>
   Effect.catch(
-    told<Answer>(...call),
+    callWithAdvice<Answer>(...call),
     (error): Effect.Effect<never, ApiError.ApiError<"not_found"> | ApiError.ApiError<"invalid_input">> => {
       if (error._tag === "not_found") return Effect.fail(ApiError.make("not_found"))
       if (error._tag !== "invalid_input") return refused(error)
@@ -141,9 +142,9 @@ export const connections = (host: Host): Connections.Connections["Service"] =>
 export const circuits = (host: Host): Circuits.Circuits["Service"] =>
   Circuits.Circuits.of({
     status: (options = {}) => askedWith<CarrierStatusPage>(host, "get_carrier_status", { ...options }),
-    reset: (which) =>
+    reset: (place) =>
       Effect.map(
-        askedWith<{ readonly carriers: ReadonlyArray<CarrierStatus> }>(host, "reset_carrier", { ...which }),
+        askedWith<{ readonly carriers: ReadonlyArray<CarrierStatus> }>(host, "reset_carrier", { ...place }),
         ({ carriers }) => carriers
       )
   })

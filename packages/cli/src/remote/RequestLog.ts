@@ -49,11 +49,14 @@ const page = (client: HostClient.HostClient, input: { readonly since?: string; r
   HostClient.call((signal) => client.list_api_requests({ limit: 100, ...input }, { signal }))
 
 /** Reads the entries since a time, newest first. */
-const allSince = (client: HostClient.HostClient, since: string): Effect.Effect<ReadonlyArray<Entry>, CommandFailed> =>
+const allSince = (
+  client: HostClient.HostClient,
+  sinceFlag: string
+): Effect.Effect<ReadonlyArray<Entry>, CommandFailed> =>
   Stream.runCollect(
     Stream.paginate<string | null, Entry, CommandFailed>(null, (cursor) =>
       Effect.gen(function* () {
-        const { next_cursor, requests } = yield* page(client, { since, ...(cursor !== null && { cursor }) })
+        const { next_cursor, requests } = yield* page(client, { since: sinceFlag, ...(cursor !== null && { cursor }) })
         yield* HostClient.refuseRepeated(cursor, next_cursor)
         return [requests, Option.fromNullOr(next_cursor)] as const
       })
@@ -69,14 +72,14 @@ const sinceOf = ({ floor, newest }: Seen): string | null => {
   return from > floor ? from : floor
 }
 
-const look = Effect.fnUntraced(function* (client: HostClient.HostClient, before: Seen) {
-  const since = sinceOf(before)
+const look = Effect.fnUntraced(function* (client: HostClient.HostClient, seen: Seen) {
+  const since = sinceOf(seen)
   const found = since === null ? (yield* page(client, {})).requests : yield* allSince(client, since)
-  const unseen = found.filter((entry) => !isOwn(entry) && !before.ids.has(entry.request_id))
+  const unseen = found.filter((entry) => !isOwn(entry) && !seen.ids.has(entry.request_id))
   const entries = (since === null ? unseen.slice(0, firstEntries) : unseen).toReversed()
-  const newest = found[0]?.created_at ?? before.newest
+  const newest = found[0]?.created_at ?? seen.newest
   const after: Seen = {
-    floor: before.floor ?? newest,
+    floor: seen.floor ?? newest,
     newest,
     ids: new Set(found.map(({ request_id }) => request_id))
   }
@@ -103,8 +106,8 @@ export const follow = (settings: HostClient.HostSettings): Stream.Stream<Entry, 
 /** Formats a call as one line of text for people. */
 export const lineOf = (entry: Entry): string => {
   const { created_at, duration_ms, error_code, method, operation, quote_id, quote_request_id, request_id } = entry
-  const what = operation ?? `${method} ${entry.route}`
+  const called = operation ?? `${method} ${entry.route}`
   const ids = [request_id, quote_request_id, quote_id].filter((id) => id !== null)
   const code = error_code === null ? "" : ` ${error_code}`
-  return `${created_at}  ${entry.status}${code}  ${what}  in ${duration_ms} ms  ${ids.join("  ")}`
+  return `${created_at}  ${entry.status}${code}  ${called}  in ${duration_ms} ms  ${ids.join("  ")}`
 }

@@ -7,13 +7,20 @@ import { isDatabaseUrl } from "../settings/StorageSettings.ts"
 
 const decodeList = Schema.decodeUnknownOption(Schema.NonEmptyArray(Schema.Record(Schema.String, Schema.String)))
 
-const wrong = (what: string) => new WrongUsage({ message: `${settingError("cells", `name a cells file: ${what}`)}.` })
+const wrong = (content: string) =>
+  new WrongUsage({ message: `${settingError("cells", `name a cells file: ${content}`)}.` })
 
 /**
  * Finds the mistake in one cell of the file; null if there is none. The error names the field but never repeats its
  * value.
  */
-const mistakeIn = ({ moves_to, name, schema, url, ...others }: Readonly<Record<string, string>>): string | null => {
+const mistakeIn = ({
+  moves_to,
+  name,
+  schema,
+  url,
+  ...unknownFields
+}: Readonly<Record<string, string>>): string | null => {
   if (name === undefined || !PgCells.isCellName(name))
     return "name must have at most 40 lower-case letters, digits and hyphens"
   if (url === undefined || !isDatabaseUrl(url))
@@ -24,7 +31,7 @@ const mistakeIn = ({ moves_to, name, schema, url, ...others }: Readonly<Record<s
   if (schema !== undefined && !PgCells.isSchemaName(schema)) {
     return "schema must have at most 50 lower-case letters, digits and underscores"
   }
-  return Object.keys(others).length > 0 ? "the fields must be name, url, schema and moves_to" : null
+  return Object.keys(unknownFields).length > 0 ? "the fields must be name, url, schema and moves_to" : null
 }
 
 const cellOf = ({ moves_to, name = "", schema, url = "" }: Readonly<Record<string, string>>): PgCells.CellOptions => ({

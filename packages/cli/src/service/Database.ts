@@ -66,7 +66,8 @@ const poolerOfCells = new WrongUsage({
   message: `${settingError("database-pooler-url", "not be used together with --cells, which need addresses without a pooler")}.`
 })
 
-const wrongWorkCells = (what: string) => new WrongUsage({ message: `${settingError("work-cells", what)}.` })
+const wrongWorkCells = (requirement: string) =>
+  new WrongUsage({ message: `${settingError("work-cells", requirement)}.` })
 
 const cellsAt = Effect.fnUntraced(function* (file: string, workCells: Option.Option<ReadonlyArray<string>>) {
   const cells = yield* CellsFile.read(file)
@@ -106,13 +107,13 @@ export interface Migrated {
  */
 export const migrate = (
   address: Address,
-  how: PgStorage.MigrateOptions = {}
+  options: PgStorage.MigrateOptions = {}
 ): Effect.Effect<ReadonlyArray<Migrated>, CommandFailed> =>
   "cells" in address
-    ? Effect.map(PgCells.migrate(address.cells, how), (all) =>
-        all.map(({ name, ran, refusal }) => ({ cell: name, ran, failure: refusal?.message ?? null }))
+    ? Effect.map(PgCells.migrate(address.cells, options), (migrations) =>
+        migrations.map(({ name, ran, refusal }) => ({ cell: name, ran, failure: refusal?.message ?? null }))
       )
-    : PgStorage.migrate(address, how).pipe(
+    : PgStorage.migrate(address, options).pipe(
         Effect.map((ran) => [{ cell: null, ran, failure: null }]),
         Effect.catchTag("DatabaseRefused", ({ message }) => refused(message))
       )
@@ -130,8 +131,8 @@ export interface SchemaReport {
 /** Reads which migrations the database, or each cell, has run. If a cell cannot be read, its result says why. */
 export const schemas = (address: Address): Effect.Effect<ReadonlyArray<SchemaReport>, CommandFailed> =>
   "cells" in address
-    ? Effect.map(PgCells.status(address.cells), (all) =>
-        all.map(({ name, refusal, status }) => ({ cell: name, status, failure: refusal?.message ?? null }))
+    ? Effect.map(PgCells.status(address.cells), (statuses) =>
+        statuses.map(({ name, refusal, status }) => ({ cell: name, status, failure: refusal?.message ?? null }))
       )
     : PgStorage.status(address).pipe(
         Effect.map((status) => [{ cell: null, status, failure: null }]),
@@ -139,13 +140,15 @@ export const schemas = (address: Address): Effect.Effect<ReadonlyArray<SchemaRep
       )
 
 /** Prints the migrations that ran to standard error, because standard output is for results. */
-export const printMigrations = (all: ReadonlyArray<Migrated>): Effect.Effect<void> =>
+export const printMigrations = (migrations: ReadonlyArray<Migrated>): Effect.Effect<void> =>
   Effect.forEach(
-    all,
+    migrations,
     ({ cell, failure, ran }) => {
-      const where = cell === null ? "" : ` in the cell ${cell}`
-      if (failure !== null) return Console.error(`quotewire: The migration failed${where}: ${failure}`)
-      return ran.length === 0 ? Effect.void : Console.error(`quotewire: Ran the migrations ${ran.join(", ")}${where}.`)
+      const location = cell === null ? "" : ` in the cell ${cell}`
+      if (failure !== null) return Console.error(`quotewire: The migration failed${location}: ${failure}`)
+      return ran.length === 0
+        ? Effect.void
+        : Console.error(`quotewire: Ran the migrations ${ran.join(", ")}${location}.`)
     },
     { discard: true }
   )

@@ -40,10 +40,10 @@ const contentOf = Effect.fnUntraced(function* (folder: string, storage: Storage.
 const sandboxOf = Effect.fnUntraced(function* (folder: string, content: SandboxFile.Content) {
   const unavailable = () => lost(folder)
   if (content.sandbox === undefined) {
-    const made = yield* Effect.mapError(DevSandbox.make, unavailable)
-    const { organization, ...secrets } = made
+    const sandbox = yield* Effect.mapError(DevSandbox.make, unavailable)
+    const { organization, ...secrets } = sandbox
     yield* SandboxFile.write(folder, { ...content, sandbox: { organization_id: organization.id, ...secrets } })
-    return made
+    return sandbox
   }
   const { organization_id, ...secrets } = content.sandbox
   const all = yield* Effect.flatMap(Access.Access, ({ listOrganizations }) =>

@@ -33,23 +33,23 @@ export type RestMode = "rest" | "no_rest"
 /** Serves the service until the scope closes. Returns the host with its bound address. */
 export const serve = (
   settings: HostOptions,
-  rest: RestMode = "rest"
+  restMode: RestMode = "rest"
 ): Effect.Effect<Http.Host["Service"], CommandFailed, ServiceApi.Services | Scope.Scope> =>
   Effect.gen(function* () {
     const measured = yield* Measuring.measure(settings)
     const hooks = settings.logs_calls === true ? yield* CallLog.logging(measured) : measured
-    return yield* Layer.build(layerOf(settings, rest, hooks))
+    return yield* Layer.build(layerOf(settings, restMode, hooks))
   }).pipe(
     Effect.map(Context.get(Http.Host)),
     Effect.catchTag("CannotListen", (refused) => Effect.fail(refusedPort(settings, refused)))
   )
 
-const layerOf = (settings: HostOptions, rest: RestMode, hooks: Measuring.MetricsHooks) =>
+const layerOf = (settings: HostOptions, restMode: RestMode, hooks: Measuring.MetricsHooks) =>
   Layer.unwrap(
     Effect.map(Effect.context<Quotewire.Services>(), (context) =>
       Http.layer<ServiceApi.Services>({
         ...ServiceApi.of({
-          rest: rest === "rest",
+          rest: restMode === "rest",
           mcp: () => mcp({ version }),
           // If only this machine can reach the host, web pages from this machine may call it.
           mcp_origins: { allowed: settings.mcp_origins, loopback: isLoopback(settings.host) },

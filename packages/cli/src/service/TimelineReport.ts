@@ -70,15 +70,16 @@ const carrierOf = ({ details }: Timeline.Entry): string | null => ("carrier_id" 
  * appear.
  */
 const rowsOf = (entries: ReadonlyArray<Timeline.Entry>, startedAt: Timestamp.Timestamp): ReadonlyArray<string> => {
-  const since: Since = (at) => ((Timestamp.toMillis(at) - Timestamp.toMillis(startedAt)) / 1_000).toFixed(3)
+  const secondsAfterStart: Since = (timestamp) =>
+    ((Timestamp.toMillis(timestamp) - Timestamp.toMillis(startedAt)) / 1_000).toFixed(3)
   const byCarrier = Map.groupBy(entries, carrierOf)
   const request = byCarrier.get(null) ?? []
   byCarrier.delete(null)
   return [
-    ...request.flatMap((entry) => linesOf(entry, since)),
-    ...Array.from(byCarrier).flatMap(([carrier, own]) => [
+    ...request.flatMap((entry) => linesOf(entry, secondsAfterStart)),
+    ...Array.from(byCarrier).flatMap(([carrier, exchanges]) => [
       carrier ?? "",
-      ...own.flatMap((entry) => linesOf(entry, since))
+      ...exchanges.flatMap((entry) => linesOf(entry, secondsAfterStart))
     ])
   ]
 }
@@ -88,10 +89,10 @@ type Since = (at: Timestamp.Timestamp) => string
 
 const indent = " ".repeat(23)
 
-const linesOf = (entry: Timeline.Entry, since: Since): ReadonlyArray<string> => {
-  const [first, ...more] = wordsOf(entry, since)
+const linesOf = (entry: Timeline.Entry, secondsAfterStart: Since): ReadonlyArray<string> => {
+  const [first, ...more] = wordsOf(entry, secondsAfterStart)
   return [
-    `${since(entry.at).padStart(10)}  ${entry.what.padEnd(9)}  ${first}`.trimEnd(),
+    `${secondsAfterStart(entry.at).padStart(10)}  ${entry.what.padEnd(9)}  ${first}`.trimEnd(),
     ...more.map((line) => indent + line)
   ]
 }
@@ -99,7 +100,7 @@ const linesOf = (entry: Timeline.Entry, since: Since): ReadonlyArray<string> => 
 const because = (reason: string | null): string => (reason === null ? "" : ` (${reason})`)
 
 /** Formats the lines for one entry. */
-const wordsOf = (entry: Timeline.Entry, since: Since): ReadonlyArray<string> => {
+const wordsOf = (entry: Timeline.Entry, secondsAfterStart: Since): ReadonlyArray<string> => {
   switch (entry.what) {
     case "call": {
       const { duration_ms, error_code, operation, request_id, status } = entry.details
@@ -147,7 +148,7 @@ const wordsOf = (entry: Timeline.Entry, since: Since): ReadonlyArray<string> => 
         `${event_type} to ${subscription_id}: ${status}`,
         ...attempts.map(
           ({ attempted_at, response_duration_ms, response_status_code }) =>
-            `${since(attempted_at)}  ${response_status_code ?? "no response"} in ${response_duration_ms} ms`
+            `${secondsAfterStart(attempted_at)}  ${response_status_code ?? "no response"} in ${response_duration_ms} ms`
         )
       ]
     }
@@ -172,13 +173,15 @@ type Exchange = Extract<Timeline.Entry, { readonly what: "exchange" }>["details"
  * Formats an exchange's number. Asks and refreshes are numbered; polls are not, because they repeat until a response
  * arrives.
  */
-const tryOf = (of: Exchange): string =>
-  of.exchange === "ask" || of.exchange === "refresh" ? `, attempt ${of.attempt}` : ""
+const tryOf = (details: Exchange): string =>
+  details.exchange === "ask" || details.exchange === "refresh" ? `, attempt ${details.attempt}` : ""
 
-const exchange = (of: Exchange): ReadonlyArray<string> => [
-  `${of.exchange}${tryOf(of)}: ${of.outcome}${because(of.reason)} in ${of.duration_ms} ms`,
-  ...(of.fault === null ? [] : [of.fault === "ProcessEnded" ? "its process ended" : `threw ${of.fault}`]),
-  ...of.broken_rules.map(({ message, path }) => `${path}: ${message}`),
-  ...of.http.flatMap(CarrierText.http),
-  ...(of.http_left_out === 0 ? [] : [`and ${of.http_left_out} more HTTP exchanges`])
+const exchange = (details: Exchange): ReadonlyArray<string> => [
+  `${details.exchange}${tryOf(details)}: ${details.outcome}${because(details.reason)} in ${details.duration_ms} ms`,
+  ...(details.fault === null
+    ? []
+    : [details.fault === "ProcessEnded" ? "its process ended" : `threw ${details.fault}`]),
+  ...details.broken_rules.map(({ message, path }) => `${path}: ${message}`),
+  ...details.http.flatMap(CarrierText.http),
+  ...(details.http_left_out === 0 ? [] : [`and ${details.http_left_out} more HTTP exchanges`])
 ]

@@ -25,10 +25,10 @@ const conjunction = new Intl.ListFormat("en", { type: "conjunction" })
  * command line.
  */
 export const sentencesOf = (missing: ReadonlyArray<Missing>): ReadonlyArray<string> => {
-  const typed = missing.flatMap((one) =>
-    "argument" in one ? [`<${one.argument}>`] : one.has_variable ? [] : [`--${one.flag}`]
+  const typed = missing.flatMap((setting) =>
+    "argument" in setting ? [`<${setting.argument}>`] : setting.has_variable ? [] : [`--${setting.flag}`]
   )
-  const set = missing.filter((one) => "flag" in one).filter(({ has_variable }) => has_variable)
+  const set = missing.filter((setting) => "flag" in setting).filter(({ has_variable }) => has_variable)
   const instructions = set.flatMap(({ flag }) => hints[flag]?.make ?? [])
   return [
     ...(typed.length === 0 ? [] : [`${conjunction.format(typed)} ${typed.length === 1 ? "is" : "are"} required`]),

@@ -8,7 +8,7 @@ export class WrongParameters extends Data.TaggedError("WrongParameters")<{
 
 /** Copies a parameter, but replaces its parser. */
 export const parsedAs = <P extends Param.Any>(param: P, parse: P["parse"]): P =>
-  new Proxy(param, { get: (of, name) => (name === "parse" ? parse : Reflect.get(of, name)) })
+  new Proxy(param, { get: (target, name) => (name === "parse" ? parse : Reflect.get(target, name)) })
 
 /**
  * Makes a command report all missing or wrong parameters together. By default, parsing stops at the first error.
@@ -18,8 +18,8 @@ export const parsedAs = <P extends Param.Any>(param: P, parse: P["parse"]): P =>
 export const reportAllErrors = <Params extends { readonly [name: string]: Param.Any }>(params: Params): Params => {
   const ordered = Object.values(params)
   return new Proxy(params, {
-    get: (of, name) => {
-      const param: unknown = Reflect.get(of, name)
+    get: (target, name) => {
+      const param: unknown = Reflect.get(target, name)
       if (!Param.isParam(param)) return param
       const following = ordered.slice(ordered.indexOf(param) + 1)
       return parsedAs(param, (args) =>
@@ -37,9 +37,9 @@ const failWithAll = (first: CliError.CliError) => (others: ReadonlyArray<CliErro
   )
 
 /** The errors from parsing these parameters in order. */
-const errorsOf = Effect.fnUntraced(function* (params: ReadonlyArray<Param.Any>, given: Param.ParsedArgs) {
+const errorsOf = Effect.fnUntraced(function* (params: ReadonlyArray<Param.Any>, parsedArgs: Param.ParsedArgs) {
   const errors: Array<CliError.CliError> = []
-  let args = given
+  let args = parsedArgs
   for (const param of params) {
     const parsed = yield* Effect.result(param.parse(args))
     if (parsed._tag === "Success") args = { ...args, arguments: parsed.success[0] }
@@ -58,17 +58,17 @@ const restOf = (args: Param.ParsedArgs, error: CliError.CliError): Param.ParsedA
 /** Creates a flag that is required unless one of the others is given. */
 export const requiredUnless = <A>(
   flag: Flag.Flag<A>,
-  ...others: ReadonlyArray<Param.AnyFlag>
+  ...otherFlags: ReadonlyArray<Param.AnyFlag>
 ): Flag.Flag<Option.Option<A>> => {
   const optional = Flag.optional(flag)
   const required = Flag.map(flag, Option.some)
-  const isGiven = (other: Param.AnyFlag, args: Param.ParsedArgs) =>
+  const isGiven = (otherFlag: Param.AnyFlag, args: Param.ParsedArgs) =>
     // A wrong value counts as given, because its own flag reports the error.
-    Effect.match(other.parse(args), { onFailure: ({ _tag }) => _tag !== "MissingOption", onSuccess: () => true })
+    Effect.match(otherFlag.parse(args), { onFailure: ({ _tag }) => _tag !== "MissingOption", onSuccess: () => true })
   return parsedAs(optional, (args) =>
     Effect.flatMap(
-      Effect.forEach(others, (other) => isGiven(other, args)),
-      (given) => (given.includes(true) ? optional : required).parse(args)
+      Effect.forEach(otherFlags, (otherFlag) => isGiven(otherFlag, args)),
+      (areGiven) => (areGiven.includes(true) ? optional : required).parse(args)
     )
   )
 }

@@ -31,7 +31,7 @@ export const toggle = (name: string, description: string, byDefault = false) =>
 export const nameOf = (flag: string): string => `--${flag} (or ${variableOf(flag)})`
 
 /** Describes what a setting must be. */
-export const settingError = (flag: string, what: string): string => `${nameOf(flag)} must ${what}`
+export const settingError = (flag: string, requirement: string): string => `${nameOf(flag)} must ${requirement}`
 
 const disjunction = new Intl.ListFormat("en", { type: "disjunction" })
 
@@ -40,7 +40,7 @@ export const anyOf = (words: ReadonlyArray<string>): string => disjunction.forma
 
 /** Finds the word that equals the text, ignoring case. */
 export const oneOf = <Word extends string>(words: ReadonlyArray<Word>, text: string): Option.Option<Word> =>
-  Option.fromUndefinedOr(words.find((one) => one === text.toLowerCase()))
+  Option.fromUndefinedOr(words.find((candidate) => candidate === text.toLowerCase()))
 
 /** A setting whose value is one of these words. */
 export const choice = <const Word extends string>(name: string, words: ReadonlyArray<Word>, description: string) =>

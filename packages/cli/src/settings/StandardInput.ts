@@ -24,4 +24,4 @@ export const read = Effect.fnUntraced(function* (whatToType: string) {
 })
 
 /** The error if standard input cannot be used. `what` completes a sentence about it. */
-export const unreadable = (what: string) => new CommandFailed({ message: `Standard input ${what}.` })
+export const unreadable = (problem: string) => new CommandFailed({ message: `Standard input ${problem}.` })

@@ -34,7 +34,7 @@ export const fieldErrors =
 const wordsOf =
   (settings: { readonly [path: string]: string }) =>
   ({ path, message, allowed_values = [] }: NonNullable<ApiError.ApiError["field_errors"]>[number]): string => {
-    const where = settings[path] ?? path.replace(/^values\./, "")
+    const setting = settings[path] ?? path.replace(/^values\./, "")
     const allowed = allowed_values.length === 0 ? "" : ` Known: ${allowed_values.join(", ")}.`
-    return `${where}: ${message}${allowed}`
+    return `${setting}: ${message}${allowed}`
   }

@@ -86,12 +86,12 @@ export const ask = Command.make(
       const line = yield* lineOf(settings.line, Object.keys(adapter.lines))
       const facts = new Map(Object.entries(yield* Trial.factsOf(settings.facts))).get(line)
       const connection = yield* Trial.connectionOf(adapter, false)
-      const given = {
+      const options = {
         ...(config.lines !== undefined && { lines: config.lines }),
         ...(Option.isSome(settings.environment) && { environment: settings.environment.value }),
         key: randomUUID()
       }
-      const asking = CarrierContract.ask(adapter, line, facts, { ...connection, ...given }).pipe(
+      const asking = CarrierContract.ask(adapter, line, facts, { ...connection, ...options }).pipe(
         Effect.mapError(({ message }) => new CommandFailed({ message }))
       )
       const recorded =
@@ -102,7 +102,7 @@ export const ask = Command.make(
               connection: connection.connection,
               file,
               isGood: isUsable,
-              replay: (cassette) => [CarrierContract.replay(adapter, line, facts, { ...given, cassette })]
+              replay: (cassette) => [CarrierContract.replay(adapter, line, facts, { ...options, cassette })]
             })
       const asked = yield* recorded.pipe(Effect.provide(CarrierFile.transport(config)))
       const { answer, ...exchanged } = asked

@@ -61,11 +61,11 @@ const played = Effect.fnUntraced(function* (file: string) {
 const tested = Effect.fnUntraced(function* (
   adapter: Carrier.CarrierAdapter,
   facts: CarrierContract.FactsByLine,
-  given: CarrierContract.Options,
+  contractOptions: CarrierContract.Options,
   settings: Settings
 ) {
   const file = Option.getOrNull(settings.cassette)
-  const options = { ...given, ...(yield* Trial.connectionOf(adapter, file !== null && !settings.record)) }
+  const options = { ...contractOptions, ...(yield* Trial.connectionOf(adapter, file !== null && !settings.record)) }
   if (file === null) return yield* run(adapter, CarrierContract.cases(adapter, facts, options))
   if (settings.record) {
     const cases = run(adapter, CarrierContract.cases(adapter, facts, options))
@@ -74,7 +74,7 @@ const tested = Effect.fnUntraced(function* (
       connection: options.connection,
       file,
       isGood: haveAllPassed,
-      replay: (cassette) => CarrierContract.cases(adapter, facts, { ...given, cassette })
+      replay: (cassette) => CarrierContract.cases(adapter, facts, { ...contractOptions, cassette })
     })
   }
   return yield* run(adapter, CarrierContract.cases(adapter, facts, { ...options, cassette: yield* played(file) }))
@@ -121,11 +121,11 @@ export const test = Command.make(
         })
       }
       const facts = yield* Trial.factsOf(settings.facts)
-      const given = {
+      const options = {
         ...(config.lines !== undefined && { lines: config.lines }),
         ...(Option.isSome(settings.environment) && { environment: settings.environment.value })
       }
-      const results = yield* Effect.forEach(carriers, (adapter) => tested(adapter, facts, given, settings)).pipe(
+      const results = yield* Effect.forEach(carriers, (adapter) => tested(adapter, facts, options, settings)).pipe(
         Effect.provide(CarrierFile.transport(config))
       )
       const cases = results.flatMap((result) => result.cases)

@@ -95,7 +95,7 @@ export const findKeyById = (storage: StorageService, id: KeyId) =>
 /** All keys of an organization, oldest first. */
 export const keysOf = (storage: StorageService, organizationId: OrganizationId) =>
   Effect.map(list(storage, { kind: keyKind.name, parent: organizationId }), (records) =>
-    records.map(keyKind.value).sort((first, second) => (first.id < second.id ? -1 : 1))
+    records.map(keyKind.value).sort((a, b) => (a.id < b.id ? -1 : 1))
   )
 
 /** Whether any key of this environment is valid. */

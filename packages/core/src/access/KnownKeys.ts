@@ -73,14 +73,14 @@ export class KnownKeys {
    * Adds a key that was looked up at this time. Drops keys that were looked up more than an hour ago, and the oldest
    * keys beyond the maximum.
    */
-  add(key: string, caller: Caller, at: Moment, generation: number): void {
+  add(key: string, caller: Caller, moment: Moment, generation: number): void {
     if (generation !== this.revocations) return
     this.keys.delete(key)
     for (const [oldest, known] of this.keys) {
-      if (this.keys.size < maxKnownKeys && at.real < known.at.real + recentForMs) break
+      if (this.keys.size < maxKnownKeys && moment.real < known.at.real + recentForMs) break
       this.keys.delete(oldest)
     }
-    this.keys.set(key, { caller, at })
+    this.keys.set(key, { caller, at: moment })
   }
 
   /** Drops a key whose lookup found it invalid. */

@@ -27,7 +27,7 @@ export interface HandleTarget {
 }
 
 const purposeOfHandle = ({ workspace_id, id }: HandleTarget): string => `read_handle ${workspace_id} ${id}`
-const purposeOfCheck = (of: HandleTarget): string => `${purposeOfHandle(of)} check`
+const purposeOfCheck = (target: HandleTarget): string => `${purposeOfHandle(target)} check`
 
 /**
  * Derives a request's read handle: `rh_` and 162 bits in base64url.
@@ -36,31 +36,35 @@ const purposeOfCheck = (of: HandleTarget): string => `${purposeOfHandle(of)} che
  * derive the handle with the key that made an older hash, pass the hash as `older`; null means the newest key. Returns
  * null if the settings no longer have that key.
  */
-export const derive = (seal: Seal["Service"], of: HandleTarget, older: string | null): Effect.Effect<string | null> =>
+export const derive = (
+  seal: Seal["Service"],
+  target: HandleTarget,
+  older: string | null
+): Effect.Effect<string | null> =>
   Effect.map(
-    older === null ? seal.mac(purposeOfHandle(of), "") : seal.macLike(older, purposeOfHandle(of), ""),
+    older === null ? seal.mac(purposeOfHandle(target), "") : seal.macLike(older, purposeOfHandle(target), ""),
     (mac) => (mac === null ? null : `rh_${partsOfMac(mac).tag.slice(0, characters)}`)
   )
 
 /** Makes the stored form of a new handle. */
 export const keep = (
   seal: Seal["Service"],
-  of: HandleTarget,
+  target: HandleTarget,
   handle: string,
   createdAt: number
 ): Effect.Effect<KeptHandle> =>
-  Effect.map(seal.mac(purposeOfCheck(of), handle), (check) => ({ check, expires_at: createdAt + lifetimeMs }))
+  Effect.map(seal.mac(purposeOfCheck(target), handle), (check) => ({ check, expires_at: createdAt + lifetimeMs }))
 
 /** Whether `sent` is the request's handle and has not expired. The comparison takes constant time. */
 export const opens = (
   seal: Seal["Service"],
-  of: HandleTarget,
-  kept: KeptHandle,
+  target: HandleTarget,
+  stored: KeptHandle,
   sent: string,
   now: number
 ): Effect.Effect<boolean> =>
-  now >= kept.expires_at
+  now >= stored.expires_at
     ? Effect.succeed(false)
-    : Effect.map(seal.macLike(kept.check, purposeOfCheck(of), sent), (check) =>
-        check === null ? false : areEqual(check, kept.check)
+    : Effect.map(seal.macLike(stored.check, purposeOfCheck(target), sent), (check) =>
+        check === null ? false : areEqual(check, stored.check)
       )

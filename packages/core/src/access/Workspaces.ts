@@ -114,7 +114,7 @@ export class Workspaces extends Context.Service<
       const clock = yield* Clock.Clock
       const cache = new BoundedMap<string, Workspace>(maxCached)
       const store = (workspace: Workspace) => cache.set(workspace.id, workspace)
-      const at = (workspace: Workspace): Moment => ({
+      const momentIn = (workspace: Workspace): Moment => ({
         workspace,
         now: timeOf(workspace, clock.currentTimeMillisUnsafe())
       })
@@ -123,21 +123,21 @@ export class Workspaces extends Context.Service<
         Effect.flatMap(storage.get({ workspace_id: id, kind: kind.name, id }), (record) => {
           if (Option.isNone(record)) return Effect.die(`Workspace ${id} is not in storage`)
           const before = cache.get(id)
-          if (before !== undefined && before.version === record.value.version) return Effect.succeed(at(before))
+          if (before !== undefined && before.version === record.value.version) return Effect.succeed(momentIn(before))
           const workspace = kind.value(record.value)
           store(workspace)
-          return Effect.succeed(at(workspace))
+          return Effect.succeed(momentIn(workspace))
         })
 
       const cached = (id: WorkspaceId) => {
         const workspace = cache.get(id)
-        return workspace === undefined ? read(id) : Effect.sync(() => at(workspace))
+        return workspace === undefined ? read(id) : Effect.sync(() => momentIn(workspace))
       }
 
       const moment = (id: WorkspaceId) => (cache.get(id)?.environment === "live" ? cached(id) : read(id))
 
-      const save = (before: Workspace, after: Omit<Workspace, "id" | "version">) => {
-        const workspace: Workspace = { ...after, id: before.id, version: before.version + 1 }
+      const save = (previous: Workspace, changes: Omit<Workspace, "id" | "version">) => {
+        const workspace: Workspace = { ...changes, id: previous.id, version: previous.version + 1 }
         return Effect.map(commit(storage, changeOf(workspace)), () => {
           store(workspace)
           return workspace

@@ -172,10 +172,10 @@ export type RequestLogPage = typeof RequestLogPage.Type
 type Labelled = Pick<ListInput, "status" | "operation" | "error_code">
 
 /** The labels of a log entry or of a filter. A filter matches an entry that has all of the filter's labels. */
-export const labels = (of: Labelled): ReadonlyArray<string> => [
-  ...(of.status === undefined ? [] : [`status:${of.status}`]),
-  ...(of.operation === undefined ? [] : [`operation:${of.operation}`]),
-  ...(of.error_code === undefined ? [] : [`error_code:${of.error_code}`])
+export const labels = (call: Labelled): ReadonlyArray<string> => [
+  ...(call.status === undefined ? [] : [`status:${call.status}`]),
+  ...(call.operation === undefined ? [] : [`operation:${call.operation}`]),
+  ...(call.error_code === undefined ? [] : [`error_code:${call.error_code}`])
 ]
 
 type Outcome = Pick<ListedRequest, "status" | "operation" | "error_code">
@@ -188,8 +188,8 @@ const sharedLabels = (): ((of: Outcome) => ReadonlyArray<string>) => {
   let last: (Outcome & { readonly labels: ReadonlyArray<string> }) | null = null
   return ({ error_code, operation, status }) => {
     if (last?.status !== status || last.operation !== operation || last.error_code !== error_code) {
-      const of = { status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) }
-      last = { status, operation, error_code, labels: labels(of) }
+      const labelled = { status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) }
+      last = { status, operation, error_code, labels: labels(labelled) }
     }
     return last.labels
   }

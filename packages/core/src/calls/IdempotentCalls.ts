@@ -60,9 +60,9 @@ const makeRecords = Effect.gen(function* () {
 
   // Date the record when it is written, not when the call began. Otherwise, the response to a call that advances the
   // clock by a year would already be a year old.
-  const write = Effect.fnUntraced(function* (id: RecordId, version: number, kept: IdempotencyRecord) {
+  const write = Effect.fnUntraced(function* (id: RecordId, version: number, idempotencyRecord: IdempotencyRecord) {
     const { now } = yield* workspaces.moment(id.workspace_id)
-    const record = kind.record(kept, { id: id.name, version, created_at: now, updated_at: now })
+    const record = kind.record(idempotencyRecord, { id: id.name, version, created_at: now, updated_at: now })
     yield* commit(storage, Change.make(id.workspace_id, { writes: [record] }))
   })
 
@@ -70,10 +70,10 @@ const makeRecords = Effect.gen(function* () {
    * Stores a call's outcome as the next version of its record. If retention has erased the record in the meantime,
    * stores the outcome as the first version.
    */
-  const conclude = (id: RecordId, kept: IdempotencyRecord) =>
+  const conclude = (id: RecordId, record: IdempotencyRecord) =>
     retryOnConflict(
       Effect.flatMap(storage.get(placeOf(id)), (stored) =>
-        write(id, Option.isSome(stored) ? stored.value.version + 1 : 1, kept)
+        write(id, Option.isSome(stored) ? stored.value.version + 1 : 1, record)
       )
     )
 
@@ -124,13 +124,13 @@ const makeRunOnce = Effect.gen(function* () {
     }
     const place = placeOf(id)
     const stored = yield* storage.get(place)
-    const kept = Option.map(stored, kind.value)
+    const storedRecord = Option.map(stored, kind.value)
     const version = Option.match(stored, { onNone: () => 0, onSome: (record) => record.version })
     const { sent } = keyed.call
 
-    if (Option.isSome(kept) && kept.value.state !== "released") {
+    if (Option.isSome(storedRecord) && storedRecord.value.state !== "released") {
       const realNow = yield* Clock.currentTimeMillis
-      const before = kept.value
+      const before = storedRecord.value
       if (!(yield* Fingerprint.matches(seal, place, before.fingerprint, sent))) return yield* otherInput
       if (before.state === "done") {
         return { json: Json.fromText<A>(before.body), form: before.form, replayed: true }

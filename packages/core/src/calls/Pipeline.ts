@@ -346,7 +346,7 @@ const prepare = <Output, R>(
       ? Effect.succeed(joinWrongFields())
       : Effect.flatMap(now, (moment) => validateRest({ ...admitted, moment }, input, refused.found))
   const refusalOf = operation.refuse ?? ApiError.invalidInput
-  return Effect.flatMap(rest, (others) => Effect.fail(refusalOf(joinWrongFields(refused, others))))
+  return Effect.flatMap(rest, (refusals) => Effect.fail(refusalOf(joinWrongFields(refused, refusals))))
 }
 
 /** An error in the caller's revision. Some errors are always in the newest revision (api.md, Choosing a revision). */

@@ -141,10 +141,10 @@ interface Batch {
 const batchesOf = (calls: ReadonlyArray<CallWithKey>): ReadonlyArray<Batch> =>
   Array.from(
     Map.groupBy(calls, (call) => call.caller.workspace_id),
-    ([workspace_id, its]) =>
-      Array.from({ length: Math.ceil(its.length / maxChangeCalls) }, (_, index) => ({
+    ([workspace_id, ofWorkspace]) =>
+      Array.from({ length: Math.ceil(ofWorkspace.length / maxChangeCalls) }, (_, index) => ({
         workspace_id,
-        calls: its.slice(index * maxChangeCalls, (index + 1) * maxChangeCalls)
+        calls: ofWorkspace.slice(index * maxChangeCalls, (index + 1) * maxChangeCalls)
       }))
   ).flat()
 

@@ -227,11 +227,11 @@ const resourcesIn = (operation: string): ReadonlyArray<ResourceField> =>
  */
 const within = (field: string | null, change: (resource: Fields) => Fields) => {
   if (field === null) return change
-  const each = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(each)
+  const translate = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(translate)
     return isFields(value) ? change(value) : value
   }
-  return (fields: Fields): Fields => ({ ...fields, [field]: each(fields[field]) })
+  return (fields: Fields): Fields => ({ ...fields, [field]: translate(fields[field]) })
 }
 
 const rewritten = <A>(

@@ -19,7 +19,9 @@ import { type CarrierAdapter, type CarrierLine, maxAttemptMs } from "./Carrier.t
 export const check = (adapter: unknown, lines: LineSet | null = standard): ReadonlyArray<BrokenRule> => {
   const wrong = findWrong(adapter).map(fromFieldError)
   const isWrong = (path: string): boolean =>
-    wrong.some((one) => one.path === path || isUnder(one.path, path) || isUnder(path, one.path))
+    wrong.some(
+      (brokenPath) => brokenPath.path === path || isUnder(brokenPath.path, path) || isUnder(path, brokenPath.path)
+    )
   if (!hasFields(adapter)) return wrong
   return [...wrong, ...relations(adapter, lines).flatMap(({ reads, find }) => (reads.some(isWrong) ? [] : find()))]
 }

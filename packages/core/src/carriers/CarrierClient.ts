@@ -159,11 +159,11 @@ const millisOf = (text: string): Option.Option<number> => Option.map(DateTime.ma
 
 /** Calls the carrier unless it is in maintenance. */
 const unlessClosed =
-  <B>(line: CarrierLine, otherwise: B) =>
+  <B>(line: CarrierLine, fallback: B) =>
   <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>
     Effect.flatMap(
       closedFor(line),
-      (closedMs): Effect.Effect<A | B> => (closedMs === null ? call : Effect.succeed(otherwise))
+      (closedMs): Effect.Effect<A | B> => (closedMs === null ? call : Effect.succeed(fallback))
     )
 
 /**
@@ -191,10 +191,11 @@ const make = Effect.gen(function* () {
   const limits = yield* CarrierLimits.make
   const askWithin = asking(limits)
 
-  const poll = (of: CallToCarrier, ref: string): Effect.Effect<CarrierReply> =>
+  const poll = (call: CallToCarrier, ref: string): Effect.Effect<CarrierReply> =>
     callSafely(
-      () => of.candidate.adapter.poll?.(of.ask, ref) ?? Effect.as(AnswerRules.log([AnswerRules.noPoll]), unreadable),
-      of
+      () =>
+        call.candidate.adapter.poll?.(call.ask, ref) ?? Effect.as(AnswerRules.log([AnswerRules.noPoll]), unreadable),
+      call
     )
 
   // A simulated carrier follows its script: it has no limits, and its replies say nothing about its health.
@@ -203,17 +204,17 @@ const make = Effect.gen(function* () {
 
   return CarrierClient.of({
     openCircuit: (place) => (isFictional(place) ? Effect.succeed(null) : limits.openCircuit(place)),
-    ask: Effect.fnUntraced(function* (of, begin, isWanted) {
-      const decline = yield* declineOf(of)
+    ask: Effect.fnUntraced(function* (call, begin, isWanted) {
+      const decline = yield* declineOf(call)
       if (decline !== null) return { _tag: "replied", reply: decline }
-      if (!isFictional(of)) return yield* askWithin(of, begin, isWanted)
-      return { _tag: "replied", reply: yield* callSafely(() => of.candidate.adapter.ask(of.ask), of) }
+      if (!isFictional(call)) return yield* askWithin(call, begin, isWanted)
+      return { _tag: "replied", reply: yield* callSafely(() => call.candidate.adapter.ask(call.ask), call) }
     }),
-    poll: (of, ref) => ifRoom(of, poll(of, ref)),
-    refresh: (of, offerRef) => ifRoom(of, refresh(of, offerRef)),
-    handoff: (of, offerRef) => {
-      if (of.candidate.adapter.handoff === undefined) return Effect.succeed(null)
-      return isFictional(of) ? handoff(of, offerRef) : limits.counted(of, handoff(of, offerRef))
+    poll: (call, ref) => ifRoom(call, poll(call, ref)),
+    refresh: (call, offerRef) => ifRoom(call, refresh(call, offerRef)),
+    handoff: (call, offerRef) => {
+      if (call.candidate.adapter.handoff === undefined) return Effect.succeed(null)
+      return isFictional(call) ? handoff(call, offerRef) : limits.counted(call, handoff(call, offerRef))
     }
   })
 })
@@ -226,15 +227,15 @@ type Limits = Effect.Success<typeof CarrierLimits.make>
  */
 const hedging = (limits: Limits) =>
   Effect.fnUntraced(function* (
-    of: CallToCarrier,
+    carrierCall: CallToCarrier,
     afterMs: number,
     isWanted: Effect.Effect<boolean, StorageUnavailable>
   ) {
-    const call = validReply(() => of.candidate.adapter.ask(of.ask))
+    const call = validReply(() => carrierCall.candidate.adapter.ask(carrierCall.ask))
     const first = yield* Deferred.make<CarrierReply>()
     const second = Effect.andThen(
       Effect.filterOrFail(isWanted, (wanted) => wanted),
-      Effect.filterOrFail(limits.ifRoom(of, useful(call)), (hedge) => hedge._tag === "made")
+      Effect.filterOrFail(limits.ifRoom(carrierCall, useful(call)), (hedge) => hedge._tag === "made")
     )
     const race = Effect.race(
       useful(Deferred.await(first)),
@@ -251,18 +252,22 @@ const hedging = (limits: Limits) =>
 const asking = (limits: Limits) => {
   const askHedged = hedging(limits)
   return Effect.fnUntraced(function* <E>(
-    of: CallToCarrier,
+    carrierCall: CallToCarrier,
     begin: Effect.Effect<boolean, E>,
     isWanted: Effect.Effect<boolean, StorageUnavailable>
   ): Effect.fn.Return<Asked, E | StorageUnavailable> {
-    const closedMs = yield* closedFor(of.candidate.line)
+    const closedMs = yield* closedFor(carrierCall.candidate.line)
     if (closedMs !== null) return { _tag: "closed", again_after_ms: closedMs }
     // Only carriers that recognize a repeated ask are hedged.
-    const { hedge_after_ms, idempotent } = of.candidate.line
+    const { hedge_after_ms, idempotent } = carrierCall.candidate.line
     const call = () =>
-      idempotent && hedge_after_ms !== null ? askHedged(of, hedge_after_ms, isWanted) : of.candidate.adapter.ask(of.ask)
-    const beginAndAsk = Effect.flatMap(begin, (mayAsk) => (mayAsk ? callSafely(call, of) : Effect.succeed(null)))
-    const asked = yield* limits.ifRoom(of, beginAndAsk, outcomeOf)
+      idempotent && hedge_after_ms !== null
+        ? askHedged(carrierCall, hedge_after_ms, isWanted)
+        : carrierCall.candidate.adapter.ask(carrierCall.ask)
+    const beginAndAsk = Effect.flatMap(begin, (mayAsk) =>
+      mayAsk ? callSafely(call, carrierCall) : Effect.succeed(null)
+    )
+    const asked = yield* limits.ifRoom(carrierCall, beginAndAsk, outcomeOf)
     if (asked._tag === "no_room") return asked
     return asked.value === null ? { _tag: "in_doubt" } : { _tag: "replied", reply: asked.value }
   })
@@ -288,10 +293,10 @@ export const logUnavailable = (reply: CarrierReply): Effect.Effect<void> =>
     onFailure: () => Effect.void
   })
 
-const validOr = <A, B>(read: Result.Result<A, ReadonlyArray<BrokenRule>>, otherwise: B): Effect.Effect<A | B> =>
+const validOr = <A, B>(read: Result.Result<A, ReadonlyArray<BrokenRule>>, fallback: B): Effect.Effect<A | B> =>
   Result.match(read, {
     onSuccess: (answer): Effect.Effect<A | B> => Effect.succeed(answer),
-    onFailure: (broken) => Effect.as(AnswerRules.log(broken), otherwise)
+    onFailure: (broken) => Effect.as(AnswerRules.log(broken), fallback)
   })
 
 const handoff = (
@@ -312,7 +317,7 @@ const handoff = (
     )
   )
 
-const noLink = (why: string): Effect.Effect<null> => Effect.as(Effect.logWarning(why), null)
+const noLink = (reason: string): Effect.Effect<null> => Effect.as(Effect.logWarning(reason), null)
 
 /** Runs a call, and fails if its reply is `unavailable`. */
 const useful = <E>(call: Effect.Effect<CarrierReply, E>) =>
@@ -323,13 +328,13 @@ const releasingSlot = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(
 
 /** Runs a call to an adapter. If the adapter throws, logs that and returns the result of `otherwise`. */
 export const orIfThrown =
-  <B>(otherwise: (failure: Unavailable) => B) =>
+  <B>(fallback: (failure: Unavailable) => B) =>
   <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>
     Effect.catchCause(call, (cause) => {
       const thrown = Cause.squash(cause)
       return Effect.as(
         thrown instanceof InvalidMoney ? logMoney(thrown) : logThrown(thrown),
-        otherwise(Failure.ofThrown(thrown))
+        fallback(Failure.ofThrown(thrown))
       )
     })
 

@@ -130,11 +130,11 @@ const checkValues = (
 
 /** The values for the fields that the carrier currently asks for; null if one of them is not set. */
 export const valuesFor = (fields: ConnectionFields, values: ConnectionValues): ConnectionValues | null => {
-  const given = Object.keys(fields).flatMap((name) => {
+  const presentFields = Object.keys(fields).flatMap((name) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined
     return value === undefined ? [] : [[name, value] as const]
   })
-  return given.length === Object.keys(fields).length ? Object.fromEntries(given) : null
+  return presentFields.length === Object.keys(fields).length ? Object.fromEntries(presentFields) : null
 }
 
 /** Whether text repeats one of a connection's secrets. A value that the carrier does not ask for counts as a secret. */

@@ -156,8 +156,8 @@ const makeSet = Effect.fnUntraced(function* (
     return summaryOf(connection, adapters)
   })
 
-  const remove = Effect.fn("Connections.remove")(function* (of: ConnectionPlace) {
-    const place = placeIn(of)
+  const remove = Effect.fn("Connections.remove")(function* (target: ConnectionPlace) {
+    const place = placeIn(target)
     const record = yield* find(place)
     if (record === null || isRemoved(record)) return yield* ApiError.make("not_found")
     const set_at = yield* Clock.currentTimeMillis
@@ -183,8 +183,8 @@ const makeList = Effect.fnUntraced(function* ({ open, recordsOf, requireOrganiza
 
 const makeTest = Effect.fnUntraced(function* ({ find, open, save }: Records) {
   const adapters = yield* CarrierAdapters
-  return Effect.fn("Connections.test")(function* (of: ConnectionPlace) {
-    const place = placeIn(of)
+  return Effect.fn("Connections.test")(function* (target: ConnectionPlace) {
+    const place = placeIn(target)
     const record = yield* find(place)
     if (record === null || isRemoved(record)) return yield* ApiError.make("not_found")
     const connection = yield* open(record)
@@ -243,15 +243,15 @@ const makeRecords = Effect.gen(function* () {
   })
 
   /** Writes the record's next version, whether or not the current one can be opened. */
-  const save = (connection: Connection, before: Change.StoredRecord | null) =>
+  const save = (connection: Connection, previous: Change.StoredRecord | null) =>
     Effect.flatMap(
       sealRecord(
         seal,
         directoryWorkspace,
         kind.record(connection, {
           id: idOf(connection),
-          version: (before?.version ?? 0) + 1,
-          created_at: before?.created_at ?? connection.set_at,
+          version: (previous?.version ?? 0) + 1,
+          created_at: previous?.created_at ?? connection.set_at,
           updated_at: connection.set_at
         })
       ),

@@ -45,7 +45,9 @@ export const candidatesOfAll = (adapters: ReadonlyArray<CarrierAdapter>): Candid
  * asked.
  */
 export const commonNeeds = ([first, ...others]: ReadonlyArray<Candidate>): ReadonlyArray<string> =>
-  first === undefined ? [] : first.line.needs.filter((need) => others.every(({ line }) => line.needs.includes(need)))
+  first === undefined
+    ? []
+    : first.line.needs.filter((requirement) => others.every(({ line }) => line.needs.includes(requirement)))
 
 /** The `commonNeeds` of every line, in each environment. */
 export type CommonNeeds = { readonly [E in Environment]: ReadonlyMap<string, ReadonlyArray<string>> }

@@ -241,7 +241,7 @@ export const cleanOf =
  */
 const cleaned = (offer: CarrierOffer, secrets: SecretForms): CarrierOffer => {
   const text = cleanOf(secrets)
-  const textOrNull = (said: string | null): string | null => (said === null ? null : text(said))
+  const textOrNull = (value: string | null): string | null => (value === null ? null : text(value))
   const scalar = <A>(value: A): A | string => (typeof value === "string" ? text(value) : value)
   const action = ({ type, ...members }: NextAction): NextAction => ({
     ...Record.map(members, (value) => (typeof value === "string" && isLink(value) ? value : scalar(value))),

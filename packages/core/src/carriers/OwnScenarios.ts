@@ -23,13 +23,13 @@ const leadingParts = 3
 const maxLatencyMs = 20 * secondMs
 
 /** The role that the host's own carrier at `index` plays in the scenarios of a line. */
-const partOf = (line: string, own: ReadonlyArray<Candidate>, all: number, index: number): Part => {
-  const isAlone = own.length === all
-  const typicalMs = own[index]?.line.typical_ms ?? 0
+const partOf = (line: string, ownCandidates: ReadonlyArray<Candidate>, count: number, index: number): Part => {
+  const isAlone = ownCandidates.length === count
+  const typicalMs = ownCandidates[index]?.line.typical_ms ?? 0
   return {
     line,
     position: isAlone ? index : leadingParts + index,
-    count: isAlone ? own.length : leadingParts + own.length + 1,
+    count: isAlone ? ownCandidates.length : leadingParts + ownCandidates.length + 1,
     latency_ms: startMs + Math.min(maxLatencyMs, typicalMs)
   }
 }

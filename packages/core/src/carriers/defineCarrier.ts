@@ -58,8 +58,8 @@ export const defineCarrier = <
   const { appetite, callback, handoff, poll, refresh, testConnection } = definition
   const call = caller(definition, usual)
   const tester = connectionTester(definition, usual)
-  const reply = (ask: CarrierAsk, use: (of: CarrierCall<Name, Fields, Http>) => Answer<CarrierReply>) =>
-    Effect.map(unavailableIfFailed(Effect.tap(call(ask, use), logUnavailable)), (answer) =>
+  const reply = (ask: CarrierAsk, answerTo: (carrierCall: CarrierCall<Name, Fields, Http>) => Answer<CarrierReply>) =>
+    Effect.map(unavailableIfFailed(Effect.tap(call(ask, answerTo), logUnavailable)), (answer) =>
       withAssumptions(answer, ask)
     )
   const adapter: CarrierAdapter = {
@@ -71,23 +71,24 @@ export const defineCarrier = <
     ...(definition.http?.keeps_text_bodies === true && { keeps_text_bodies: true }),
     ...(definition.connection !== undefined && { connection: definition.connection }),
     ...(testConnection !== undefined && {
-      testConnection: (connection, environment) => tester({ connection, environment }, (of) => testConnection(of))
+      testConnection: (connection, environment) =>
+        tester({ connection, environment }, (carrierCall) => testConnection(carrierCall))
     }),
     ...(appetite !== undefined && { appetite: (ask) => appetite(reviewOf(definition, ask)) }),
-    ask: (ask) => reply(ask, (of) => definition.ask(of)),
-    ...(poll !== undefined && { poll: (ask, ref) => reply(ask, (of) => poll({ ...of, ref })) }),
+    ask: (ask) => reply(ask, (carrierCall) => definition.ask(carrierCall)),
+    ...(poll !== undefined && { poll: (ask, ref) => reply(ask, (carrierCall) => poll({ ...carrierCall, ref })) }),
     ...(callback !== undefined && {
       callback: ({ headers, body }) =>
         Effect.orDie(settled(() => callback({ headers, raw: body, text: new TextDecoder().decode(body) })))
     }),
     ...(refresh !== undefined && {
       refresh: (ask, offer_ref) =>
-        Effect.map(unavailableIfFailed(call(ask, (of) => refresh({ ...of, offer_ref }))), (found) =>
+        Effect.map(unavailableIfFailed(call(ask, (carrierCall) => refresh({ ...carrierCall, offer_ref }))), (found) =>
           refreshedWithAssumptions(found, ask)
         )
     }),
     ...(handoff !== undefined && {
-      handoff: (ask, offer_ref) => Effect.orDie(call(ask, (of) => handoff({ ...of, offer_ref })))
+      handoff: (ask, offer_ref) => Effect.orDie(call(ask, (carrierCall) => handoff({ ...carrierCall, offer_ref })))
     })
   }
   const mistakes = mistakesIn(definition, adapter)

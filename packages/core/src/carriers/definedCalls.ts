@@ -62,16 +62,16 @@ type Limits = Pick<CarrierLine, "attempt_timeout_ms" | "idempotent">
 const callWith = <G extends Given, Call, A>(
   shape: Shape,
   {
-    given,
+    given: connection,
     isCall,
     limits
   }: { readonly given: G; readonly isCall: (call: G) => call is G & Call; readonly limits: Limits },
-  use: (call: Call) => Answer<A>
+  answer: (call: Call) => Answer<A>
 ): Effect.Effect<A, unknown> =>
   withSignal((signal) =>
-    Effect.flatMap(httpOf(shape, given, limits, signal), (http) => {
-      const call = { ...given, http, signal }
-      return isCall(call) ? settled(() => use(call)) : Effect.die(foreign())
+    Effect.flatMap(httpOf(shape, connection, limits, signal), (http) => {
+      const call = { ...connection, http, signal }
+      return isCall(call) ? settled(() => answer(call)) : Effect.die(foreign())
     })
   )
 
@@ -81,7 +81,7 @@ export const caller =
     definition: CarrierDefinition<Name, Fields, Http>,
     usual: Limits
   ) =>
-  <A>(ask: CarrierAsk, use: (call: CarrierCall<Name, Fields, Http>) => Answer<A>): Effect.Effect<A, unknown> => {
+  <A>(ask: CarrierAsk, answer: (call: CarrierCall<Name, Fields, Http>) => Answer<A>): Effect.Effect<A, unknown> => {
     const { lines }: Shape = definition
     return callWith(
       definition,
@@ -90,7 +90,7 @@ export const caller =
         isCall: (call): call is typeof call & CarrierCall<Name, Fields, Http> => isOwn(definition, call),
         limits: { ...usual, ...lines[ask.line] }
       },
-      use
+      answer
     )
   }
 
@@ -101,17 +101,17 @@ export const connectionTester =
     usual: Limits
   ) =>
   (
-    given: { readonly environment: Environment; readonly connection: ConnectionValues },
-    use: (call: ConnectionCall<Fields, Http>) => Answer<ConnectionTest>
+    place: { readonly environment: Environment; readonly connection: ConnectionValues },
+    answer: (call: ConnectionCall<Fields, Http>) => Answer<ConnectionTest>
   ): Effect.Effect<ConnectionTest> =>
     callWith(
       definition,
       {
-        given,
+        given: place,
         isCall: (call): call is typeof call & ConnectionCall<Fields, Http> => isWhole(definition, call.connection),
         limits: { ...usual, idempotent: true }
       },
-      use
+      answer
     ).pipe(onHttpError(notConnected))
 
 const notConnected = ({ reason, status }: CarrierHttpError): ConnectionTest => ({
@@ -145,10 +145,10 @@ export const reviewOf = <
 }
 
 /** Provides a signal that is aborted when the effect is interrupted, for example because its time is up. */
-const withSignal = <A, E>(use: (signal: AbortSignal) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
+const withSignal = <A, E>(run: (signal: AbortSignal) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.suspend(() => {
     const controller = new AbortController()
-    return Effect.onInterrupt(use(controller.signal), () => Effect.sync(() => controller.abort()))
+    return Effect.onInterrupt(run(controller.signal), () => Effect.sync(() => controller.abort()))
   })
 
 /** Calls a function that may return a value, a promise or an Effect. Succeeds with the value. */

@@ -28,12 +28,12 @@ const withUnknownValues = (offer: CarrierOffer): CarrierOffer => ({
 
 /** An offer made at `answeredAt`, with the scenario's changes. */
 export const scenarioOffer = (
-  made: CarrierOffer,
+  carrierOffer: CarrierOffer,
   scenario: ScenarioName | null,
   part: Part,
   answeredAt: number
 ): CarrierOffer => {
-  const offer = { ...made, ...expiry(scenario, answeredAt) }
+  const offer = { ...carrierOffer, ...expiry(scenario, answeredAt) }
   if (scenario === "price_unknown" && part.position === 0) return { ...offer, ...noPrice }
   return scenario === "unknown_values" ? withUnknownValues(offer) : offer
 }

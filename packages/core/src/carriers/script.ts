@@ -49,30 +49,30 @@ const silent: Script = { act: "silent", at_ms: null }
 export const scriptOf = (scenario: ScenarioName | null, part: Part): Script => {
   const isFirst = part.position === 0
   const isLast = part.position === part.count - 1
-  const at = (act: Act): Script => ({ act, at_ms: part.latency_ms })
+  const afterLatency = (act: Act): Script => ({ act, at_ms: part.latency_ms })
   switch (scenario) {
     case null:
-      return at("rules")
+      return afterLatency("rules")
     case "single_quote":
-      return at(isFirst ? "quote" : "decline")
+      return afterLatency(isFirst ? "quote" : "decline")
     case "zero_quotes":
-      return at("decline")
+      return afterLatency("decline")
     case "some_carriers_silent":
       if (isLast) return silent
-      return at(part.count > fewCarriers && part.position === 2 ? "decline" : "quote")
+      return afterLatency(part.count > fewCarriers && part.position === 2 ? "decline" : "quote")
     case "incomplete_no_quotes":
-      return isFirst ? at("decline") : silent
+      return isFirst ? afterLatency("decline") : silent
     case "all_carriers_silent":
       return silent
     case "all_carriers_error":
-      return at("error")
+      return afterLatency("error")
     case "slow_quotes":
       return { act: "quote", at_ms: slowly(part) }
     case "action_required":
       // If only one carrier offers the line, that carrier asks the question.
-      return at(part.position === Math.min(1, part.count - 1) ? "question" : "quote")
+      return afterLatency(part.position === Math.min(1, part.count - 1) ? "question" : "quote")
     case "late_answer":
-      return isLast ? { act: "quote", at_ms: lateMs } : at("quote")
+      return isLast ? { act: "quote", at_ms: lateMs } : afterLatency("quote")
     // These scenarios take effect before carriers are asked, or change only the content of an offer.
     case "quotes_ready":
     case "cannot_start":
@@ -89,7 +89,7 @@ export const scriptOf = (scenario: ScenarioName | null, part: Part): Script => {
     case "rate_limited":
     case "service_unavailable":
     case "internal_error":
-      return at("quote")
+      return afterLatency("quote")
   }
 }
 

@@ -35,11 +35,11 @@ export const nameAndCodesOf = (thrown: unknown): { readonly name: string; readon
   )
 
 /** Reads a thrown value. It comes from other code, so its getters may throw too; the result is then `otherwise()`. */
-const readable = <A>(read: () => A, otherwise: () => A): A => {
+const readable = <A>(read: () => A, fallback: () => A): A => {
   try {
     return read()
   } catch {
-    return otherwise()
+    return fallback()
   }
 }
 
@@ -69,9 +69,9 @@ const maxMessageCharacters = 1_000
 
 /** The message of a thrown value. A primitive, such as a string or a number, is its own message. */
 const ownMessage = (thrown: unknown): string => {
-  const told =
+  const message =
     thrown instanceof Error ? thrown.message : Predicate.hasProperty(thrown, "message") ? thrown.message : thrown
-  const text = typeof told === "object" && told !== null ? "no message" : String(told)
+  const text = typeof message === "object" && message !== null ? "no message" : String(message)
   return text.length > maxMessageCharacters ? `${text.slice(0, maxMessageCharacters).toWellFormed()}…` : text
 }
 

@@ -188,8 +188,8 @@ const faultsOf = (
 ): ReadonlyArray<FieldError> => {
   if (!Predicate.isReadonlyObject(value))
     return [{ path: "", message: "Must be an object, such as the one that defineConfig returns." }]
-  const given = new Map([...required.map((option) => [option, undefined] as const), ...Object.entries(value)])
-  return Array.from(given).flatMap(([option, found]) => {
+  const optionValues = new Map([...required.map((option) => [option, undefined] as const), ...Object.entries(value)])
+  return Array.from(optionValues).flatMap(([option, found]) => {
     const rule = Object.hasOwn(rules, option) ? rules[option] : undefined
     if (rule === undefined) return [{ path: option, message: noSuchOption(rules) }]
     return found === undefined && !required.includes(option) ? [] : rule(found, value).map(below(option))

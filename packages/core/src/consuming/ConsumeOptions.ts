@@ -144,9 +144,9 @@ const noSuchOption = `There is no such option. The options are ${Object.keys(Opt
 /** Finds the mistakes in the options. An undefined option counts as absent. */
 const wrongOptions = (options: unknown): ReadonlyArray<FieldError> => {
   if (!Predicate.isReadonlyObject(options)) return wrongTypes(options)
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
-  const unknown = Object.keys(given).filter((option) => !Object.hasOwn(Options.fields, option))
-  return [...unknown.map((path) => ({ path, message: noSuchOption })), ...wrongTypes(given)]
+  const definedOptions = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+  const unknown = Object.keys(definedOptions).filter((option) => !Object.hasOwn(Options.fields, option))
+  return [...unknown.map((path) => ({ path, message: noSuchOption })), ...wrongTypes(definedOptions)]
 }
 
 const nameForm = /^[a-z0-9][a-z0-9_-]{0,63}$/

@@ -148,9 +148,9 @@ export const claimed = (consumer: Consumer, holder: string, ends_at: number): Co
  * been running are suspects. Each suspect then runs alone in its process, and counts as the cause only if that process
  * dies too. The first death counts as a failed attempt at the next event, but no event is parked because of it alone.
  */
-export const afterDeath = (consumer: Consumer, newest: number, since: number): Consumer => {
+export const afterDeath = (consumer: Consumer, newest: number, diedAt: number): Consumer => {
   const { alone, deaths, failures, suspects } = consumer
-  if (suspects === null) return { ...consumer, failures: failures + 1, suspects: { through: newest, since } }
+  if (suspects === null) return { ...consumer, failures: failures + 1, suspects: { through: newest, since: diedAt } }
   return alone === null ? consumer : { ...consumer, alone: null, failures: failures + 1, deaths: deaths + 1 }
 }
 

@@ -35,9 +35,9 @@ export const make = (): Turns => {
     isEmpty = Deferred.makeUnsafe<void>()
     return Deferred.await(isEmpty)
   })
-  const count = (by: number) =>
+  const count = (change: number) =>
     Effect.sync(() => {
-      solitary += by
+      solitary += change
     })
 
   const together: Turns["together"] = (handler) =>
@@ -56,8 +56,8 @@ export const make = (): Turns => {
         () => count(-1)
       ),
     killer_found_at: () => foundAt,
-    noteKiller: (at) => {
-      foundAt = at
+    noteKiller: (diedAt) => {
+      foundAt = diedAt
     }
   }
 }

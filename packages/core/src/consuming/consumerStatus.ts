@@ -80,7 +80,7 @@ export const list = Effect.fnUntraced(function* (
     }
   })
   yield* eachWorkspacePage(storage, (ids) => Effect.forEach(ids, look, { discard: true }))
-  return [...found.values()].sort((one, other) => (one.name < other.name ? -1 : 1))
+  return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
 })
 
 const statusOf = (name: string, startedAt: number): ConsumerStatus => ({
@@ -101,8 +101,8 @@ const withPlace = (status: ConsumerStatus, place: ConsumerPlace): ConsumerStatus
     place.behind + place.parked === 0 ? status.places : [...status.places, place].sort(byUrgency).slice(0, maxPlaces)
 })
 
-const byUrgency = (one: ConsumerPlace, other: ConsumerPlace): number =>
-  Number(other.parked > 0) - Number(one.parked > 0) || other.behind - one.behind
+const byUrgency = (a: ConsumerPlace, b: ConsumerPlace): number =>
+  Number(b.parked > 0) - Number(a.parked > 0) || b.behind - a.behind
 
 const parkedIn = Effect.fnUntraced(function* (storage: StorageService, workspace_id: WorkspaceId, name: string) {
   let parked = 0

@@ -11,12 +11,12 @@ const pageSize = 100
  */
 export const eachWorkspacePage = Effect.fnUntraced(function* <E, R>(
   storage: Pick<Storage["Service"], "workspaces">,
-  use: (ids: ReadonlyArray<WorkspaceId>) => Effect.Effect<unknown, E, R>
+  onPage: (ids: ReadonlyArray<WorkspaceId>) => Effect.Effect<unknown, E, R>
 ) {
   let after: WorkspaceId | null = null
   do {
     const page: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, pageSize)
-    yield* use(page.filter((id) => id !== directoryWorkspace))
+    yield* onPage(page.filter((id) => id !== directoryWorkspace))
     after = page.length < pageSize ? null : (page.at(-1) ?? null)
   } while (after !== null)
 })

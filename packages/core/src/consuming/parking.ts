@@ -31,8 +31,8 @@ export const park = Effect.fnUntraced(function* (
   const parked = { consumer: settings.name, event, attempts, error, parked_at, status: "parked" } as const
   held.set(Consumer.passed(held.current(), number))
   yield* held.store(
-    Effect.map(loadParked(storage, workspace.id, settings.name, event.id), (before) => [
-      ParkedEvent.toStored(parked, (before?.version ?? 0) + 1, parked_at)
+    Effect.map(loadParked(storage, workspace.id, settings.name, event.id), (previous) => [
+      ParkedEvent.toStored(parked, (previous?.version ?? 0) + 1, parked_at)
     ])
   )
   yield* ConsumerSignals.countParked(settings.name)
@@ -64,7 +64,7 @@ const update = (
   )
 
 /** The query for this consumer's parked events with the given status. */
-const having = ({ settings, workspace }: WorkspaceContext, status: ParkedEvent.StoredParkedEvent["status"]) =>
+const queryWithStatus = ({ settings, workspace }: WorkspaceContext, status: ParkedEvent.StoredParkedEvent["status"]) =>
   ({
     workspace_id: workspace.id,
     kind: ParkedEvent.kind.name,
@@ -98,7 +98,7 @@ export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContex
     }
   })
   for (const status of ["running", "retrying"] as const) {
-    yield* eachPage(storage, having(context, status), (records) =>
+    yield* eachPage(storage, queryWithStatus(context, status), (records) =>
       Effect.forEach(records.map(ParkedEvent.kind.value), retry, { discard: true })
     )
   }
@@ -118,7 +118,7 @@ export interface RetryDeath {
  * retrying an event.
  */
 export const judgeRetry = Effect.fnUntraced(function* (context: WorkspaceContext, now: number) {
-  const { records } = yield* context.storage.page({ ...having(context, "running"), after: null })
+  const { records } = yield* context.storage.page({ ...queryWithStatus(context, "running"), after: null })
   const [stored] = records
   if (stored === undefined) return null
   const parked = ParkedEvent.kind.value(stored)

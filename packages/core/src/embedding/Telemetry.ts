@@ -168,9 +168,9 @@ const parentOf = (api: OpenTelemetry, { annotations, kind, parent, root }: SpanO
     const { sampled, spanId, traceId } = above
     return { active: api.trace.setSpanContext(active, { spanId, traceId, traceFlags: sampled ? 1 : 0 }), isRoot: false }
   }
-  const given = Option.getOrUndefined(Context.getOption(annotations, ActiveContext))
+  const activeContext = Option.getOrUndefined(Context.getOption(annotations, ActiveContext))
   // A request's span continues the framework's span. Background work belongs to no request, so its span is a root.
-  return given === undefined ? { active, isRoot: kind !== "server" } : { active: given, isRoot: false }
+  return activeContext === undefined ? { active, isRoot: kind !== "server" } : { active: activeContext, isRoot: false }
 }
 
 const second = 1_000_000_000n
@@ -234,12 +234,17 @@ const observeAll = (meter: ApiMeter, context: Context.Context<never>): (() => vo
 
 const pointsOf = (metric: Metric.Metric.Snapshot): ReadonlyArray<Point> => {
   const { attributes = {}, description, id } = metric
-  const point = (name: string, isCounter: boolean, value: number | bigint, more: Attributes = {}): Point => ({
+  const point = (
+    name: string,
+    isCounter: boolean,
+    value: number | bigint,
+    pointAttributes: Attributes = {}
+  ): Point => ({
     name,
     isCounter,
     description,
     value: Number(value),
-    attributes: { ...attributes, ...more }
+    attributes: { ...attributes, ...pointAttributes }
   })
   switch (metric.type) {
     case "Counter":

@@ -71,8 +71,8 @@ export const administration = (run: Lifetime["call"]): Administration => ({
       )
     )
   },
-  testConnection: async (which) =>
-    run(onConnection(given.testConnection(which), (connections, place) => connections.test(place))),
+  testConnection: async (target) =>
+    run(onConnection(given.testConnection(target), (connections, place) => connections.test(place))),
   listConnections: (id) =>
     run(
       Effect.map(
@@ -80,36 +80,36 @@ export const administration = (run: Lifetime["call"]): Administration => ({
         Arr.map(views.connection)
       )
     ),
-  removeConnection: async (which) =>
-    run(onConnection(given.removeConnection(which), (connections, place) => connections.remove(place))),
+  removeConnection: async (target) =>
+    run(onConnection(given.removeConnection(target), (connections, place) => connections.remove(place))),
   carrierStatus: async (options = {}) => {
     const { organization_id, ...rest } = given.carrierStatus(options)
     return run(onCircuits(organization_id, (circuits, id) => circuits.status({ ...rest, organization_id: id })))
   },
-  resetCarrier: async (which) => {
-    const { organization_id, ...rest } = given.resetCarrier(which)
+  resetCarrier: async (place) => {
+    const { organization_id, ...rest } = given.resetCarrier(place)
     return run(onCircuits(organization_id, (circuits, id) => circuits.reset({ ...rest, organization_id: id })))
   }
 })
 
-const onAccess = <A, E>(use: (access: Access["Service"]) => Effect.Effect<A, E>) => Effect.flatMap(Access, use)
+const onAccess = <A, E>(call: (access: Access["Service"]) => Effect.Effect<A, E>) => Effect.flatMap(Access, call)
 
 const onConnection = <A, E>(
   { carrier_id, environment, organization_id }: Unbranded<ConnectionPlace>,
-  use: (connections: Connections["Service"], place: ConnectionPlace) => Effect.Effect<A, E>
+  call: (connections: Connections["Service"], place: ConnectionPlace) => Effect.Effect<A, E>
 ) =>
   Effect.flatMap(Connections, (connections) =>
     Effect.flatMap(given.organizationId(organization_id), (id) =>
-      use(connections, { organization_id: id, environment, carrier_id })
+      call(connections, { organization_id: id, environment, carrier_id })
     )
   )
 
 const onCircuits = <A, E>(
   id: string | undefined,
-  use: (circuits: Circuits["Service"], organization_id: OrganizationId | undefined) => Effect.Effect<A, E>
+  call: (circuits: Circuits["Service"], organization_id: OrganizationId | undefined) => Effect.Effect<A, E>
 ) =>
   Effect.flatMap(Circuits, (circuits) =>
-    id === undefined ? use(circuits, id) : Effect.flatMap(given.organizationId(id), (found) => use(circuits, found))
+    id === undefined ? call(circuits, id) : Effect.flatMap(given.organizationId(id), (found) => call(circuits, found))
   )
 
 const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warning) => Effect.logWarning(warning))

@@ -73,21 +73,21 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     ready,
     ...administration(run),
     operators: makeOperators(run, own),
-    timeline: async (id, how = {}) => {
-      given.timeline(how)
-      return run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, how)))
+    timeline: async (id, timelineOptions = {}) => {
+      given.timeline(timelineOptions)
+      return run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, timelineOptions)))
     },
     carrierCallback: async (carrierId, callback) => {
       const { body, headers } = given.carrierCallback(callback)
       return run(carrierCallback(carrierId, { headers: { ...headers }, body: body.slice() }))
     },
-    erase: (target, how) => {
-      const copied = [{ ...target }, { ...how }] as const
+    erase: (target, erasureOptions) => {
+      const copied = [{ ...target }, { ...erasureOptions }] as const
       return run(Effect.flatMap(Erasures, (erasures) => erasures.erase(...copied)))
     },
     sealStatus: () => run(SealedRows.use(({ status }) => status)),
-    rotateSealKeys: async (how = {}) => {
-      const { on_progress } = given.rotateSealKeys(how)
+    rotateSealKeys: async (rotationOptions = {}) => {
+      const { on_progress } = given.rotateSealKeys(rotationOptions)
       const onProgress = (progress: SealProgress) => Effect.sync(() => on_progress?.(progress))
       return run(SealedRows.use(({ rotate }) => rotate(onProgress)))
     },
@@ -98,10 +98,10 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
       given.listParkedEvents(filter)
       return run(Consumers.use((consumers) => consumers.listParked(name, filter)))
     },
-    retryParkedEvent: async (name, which) =>
-      run(onParked(given.retryParkedEvent(which), (consumers, place) => consumers.retryParked(name, place))),
-    dropParkedEvent: async (name, which) =>
-      run(onParked(given.dropParkedEvent(which), (consumers, place) => consumers.dropParked(name, place))),
+    retryParkedEvent: async (name, target) =>
+      run(onParked(given.retryParkedEvent(target), (consumers, place) => consumers.retryParked(name, place))),
+    dropParkedEvent: async (name, target) =>
+      run(onParked(given.dropParkedEvent(target), (consumers, place) => consumers.dropParked(name, place))),
     run: runScoped,
     log: (entry) => Effect.runPromise(Effect.provide(entry, ProgramLogger.layer(EmbedRules.loggerOf(options)))),
     close: () => close(stopAll)
@@ -110,14 +110,14 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
 
 const onParked = <E>(
   { organization_id, environment, event_id }: GivenParkedEventPlace,
-  use: (consumers: Consumers["Service"], place: ParkedEventPlace) => Effect.Effect<void, E>
+  call: (consumers: Consumers["Service"], place: ParkedEventPlace) => Effect.Effect<void, E>
 ) =>
   Effect.gen(function* () {
     const place = {
       organization_id: yield* given.organizationId(organization_id),
       event_id: yield* given.eventId(event_id)
     }
-    yield* use(yield* Consumers, { ...place, environment })
+    yield* call(yield* Consumers, { ...place, environment })
   })
 
 const names = operations.map(({ name }) => name)

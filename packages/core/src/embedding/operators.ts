@@ -26,7 +26,7 @@ const viewOf = ({ created_at, expires_at, revoked_at, ...token }: OperatorToken)
 })
 
 /** Makes the operators' methods. `own` runs a call by the program itself, with or without limits. */
-export const makeOperators = (run: Lifetime["call"], own: typeof withoutLimits): Operators => ({
+export const makeOperators = (run: Lifetime["call"], wrapCall: typeof withoutLimits): Operators => ({
   createToken: async (options) => {
     const { organization_id, ...rest } = given.createToken(options)
     return run(
@@ -38,14 +38,14 @@ export const makeOperators = (run: Lifetime["call"], own: typeof withoutLimits):
       })
     )
   },
-  listTokens: () => run(Effect.flatMap(OperatorTokens, ({ list }) => Effect.map(list, (all) => all.map(viewOf)))),
+  listTokens: () => run(Effect.flatMap(OperatorTokens, ({ list }) => Effect.map(list, (tokens) => tokens.map(viewOf)))),
   revokeToken: async (id) =>
     run(
       Effect.flatMap(OperatorTokens, (tokens) =>
         Effect.map(Effect.flatMap(given.operatorTokenId(id), tokens.revoke), viewOf)
       )
     ),
-  as: (operator) => methodsOf((made) => run(own(made)), given.operator(operator))
+  as: (operator) => methodsOf((operatorCall) => run(wrapCall(operatorCall)), given.operator(operator))
 })
 
 const methodsOf = (run: Lifetime["call"], acting: ActingOperator): OperatorMethods => {

@@ -9,8 +9,8 @@ import { InvalidConfig } from "../config/ConfigRules.ts"
 export type GivenSealKeys = ReadonlyArray<string | undefined> | Layer.Layer<SealKeys>
 
 /** Reads seal keys from text. The error names invalid keys by their index, and never repeats a key. */
-export const read = (given: unknown): Result.Result<SealKeys["Service"], InvalidConfig> => {
-  const texts: ReadonlyArray<unknown> = Array.isArray(given) ? given : []
+export const read = (option: unknown): Result.Result<SealKeys["Service"], InvalidConfig> => {
+  const texts: ReadonlyArray<unknown> = Array.isArray(option) ? option : []
   const keys = texts.map((text) => (typeof text === "string" ? readKey(text) : null))
   const namesOf = (isWrong: (key: (typeof keys)[number]) => boolean) =>
     keys.flatMap((key, index) => (isWrong(key) ? [`seal_keys[${index}]`] : []))
@@ -22,9 +22,11 @@ export const read = (given: unknown): Result.Result<SealKeys["Service"], Invalid
       ? Result.succeed({ keys: [newest, ...older] })
       : Result.fail(new InvalidConfig({ message: `${guessable.join(" and ")} can be guessed: ${whatToDo}` }))
   }
-  const what =
+  const problem =
     wrong.length === 0 ? "seal_keys must be a list of at least one key" : `${wrong.join(" and ")} must be a seal key`
-  return Result.fail(new InvalidConfig({ message: `${what}: 32 bytes in base64, as generateSealKey() returns them.` }))
+  return Result.fail(
+    new InvalidConfig({ message: `${problem}: 32 bytes in base64, as generateSealKey() returns them.` })
+  )
 }
 
 const whatToDo = "pass 32 random bytes in base64, as generateSealKey() returns them."

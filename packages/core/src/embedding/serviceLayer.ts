@@ -52,26 +52,26 @@ export const serviceLayer = <OwnLine extends Line>({
     Layer.provideMerge(Layer.merge(ProgramLogger.layer(logger), Telemetry.layer(telemetry)))
   )
 
-const isLayer = (given: EmbedOptions["carriers"]): given is Layer.Layer<CarrierAdapters> => Layer.isLayer(given)
+const isLayer = (option: EmbedOptions["carriers"]): option is Layer.Layer<CarrierAdapters> => Layer.isLayer(option)
 
 const carriersOf = (
-  given: EmbedOptions["carriers"],
+  option: EmbedOptions["carriers"],
   config: Omit<Config, "carriers">
 ): Layer.Layer<CarrierAdapters, Error, Mac.Mac> => {
-  if (isLayer(given)) {
-    return config.lines === undefined ? given : Layer.merge(given, lines({ lines: config.lines }))
+  if (isLayer(option)) {
+    return config.lines === undefined ? option : Layer.merge(option, lines({ lines: config.lines }))
   }
-  return carriers(given === undefined ? config : { ...config, carriers: given })
+  return carriers(option === undefined ? config : { ...config, carriers: option })
 }
 
 /** The given seal keys; random keys if none were given. */
 const sealKeysOf = (
-  given: sealKeys.GivenSealKeys | undefined
+  option: sealKeys.GivenSealKeys | undefined
 ): Layer.Layer<SealKeys, InvalidConfig, SecureRandom.SecureRandom> => {
-  if (given === undefined) return SealKeys.layerEphemeral
-  return isSealKeysLayer(given) ? given : Layer.effect(SealKeys, Effect.fromResult(sealKeys.read(given)))
+  if (option === undefined) return SealKeys.layerEphemeral
+  return isSealKeysLayer(option) ? option : Layer.effect(SealKeys, Effect.fromResult(sealKeys.read(option)))
 }
 
-const isSealKeysLayer = (given: sealKeys.GivenSealKeys): given is Layer.Layer<SealKeys> => Layer.isLayer(given)
+const isSealKeysLayer = (option: sealKeys.GivenSealKeys): option is Layer.Layer<SealKeys> => Layer.isLayer(option)
 
 const randomKeysRefused = Layer.effectContext(Effect.fail(sealKeys.randomKeysRefused))

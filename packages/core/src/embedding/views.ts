@@ -26,19 +26,19 @@ export interface EmbeddedConnection extends Omit<ConnectionSummary, "set_at" | "
   readonly last_test: (Omit<LastTest, "at"> & { readonly at: Timestamp }) | null
 }
 
-export const organization = (of: Organization): EmbeddedOrganization => ({
-  ...of,
-  created_at: fromMillis(of.created_at)
+export const organization = (stored: Organization): EmbeddedOrganization => ({
+  ...stored,
+  created_at: fromMillis(stored.created_at)
 })
 
-export const key = (of: ApiKey): EmbeddedKey => ({
-  ...of,
-  created_at: fromMillis(of.created_at),
-  revoked_at: of.revoked_at === null ? null : fromMillis(of.revoked_at)
+export const key = (stored: ApiKey): EmbeddedKey => ({
+  ...stored,
+  created_at: fromMillis(stored.created_at),
+  revoked_at: stored.revoked_at === null ? null : fromMillis(stored.revoked_at)
 })
 
-export const connection = (of: ConnectionSummary): EmbeddedConnection => ({
-  ...of,
-  set_at: fromMillis(of.set_at),
-  last_test: of.last_test === null ? null : { ...of.last_test, at: fromMillis(of.last_test.at) }
+export const connection = (summary: ConnectionSummary): EmbeddedConnection => ({
+  ...summary,
+  set_at: fromMillis(summary.set_at),
+  last_test: summary.last_test === null ? null : { ...summary.last_test, at: fromMillis(summary.last_test.at) }
 })

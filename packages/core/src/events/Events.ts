@@ -64,7 +64,7 @@ export class Events extends Context.Service<
 }
 
 /** The empty page that a sandbox's feed returns while a reset is in progress. */
-const erasedAfter = (after: number): FeedPage => ({ events: [], reached: after, erased_through: 0 })
+const erasedAfter = (cursor: number): FeedPage => ({ events: [], reached: cursor, erased_through: 0 })
 
 /** Reads the position in a cursor: the reset count, and the sequence number of the last event on the page. */
 const positionOf = (position: string) => {

@@ -67,13 +67,13 @@ export class Feedback extends Context.Service<
       const workspaces = yield* Workspaces
       const isTaken = yield* FeedbackEnabled
 
-      const store = (moment: Moment, kept: KeptReport) =>
+      const store = (moment: Moment, report: KeptReport) =>
         commitAt({ storage, workspaces }, moment, {
           writes: [
-            kind.record(kept, {
-              id: kept.report.feedback_id,
-              version: kept.version,
-              created_at: toMillis(kept.report.created_at),
+            kind.record(report, {
+              id: report.report.feedback_id,
+              version: report.version,
+              created_at: toMillis(report.report.created_at),
               updated_at: moment.now
             })
           ]
@@ -87,9 +87,9 @@ export class Feedback extends Context.Service<
         const wrong = personalTexts(input)
         if (wrong.length > 0) return yield* ApiError.invalidInput(wrong)
         const sentBy = { kind: caller.kind, key_id: caller.key_id }
-        const kept = receive(ids.feedback(), input, sentBy, moment.now)
-        yield* store(moment, kept)
-        return Json.encode(kept.report)
+        const report = receive(ids.feedback(), input, sentBy, moment.now)
+        yield* store(moment, report)
+        return Json.encode(report.report)
       })
 
       const decideOnce = Effect.fnUntraced(function* (

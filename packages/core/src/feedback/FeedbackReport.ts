@@ -91,10 +91,10 @@ export const receive = (
 })
 
 /** A report after a decision. A later decision replaces an earlier one. */
-export const decide = (kept: KeptReport, status: Decision, public_note: string | null): KeptReport => ({
-  ...kept,
-  version: kept.version + 1,
-  report: { ...kept.report, status, public_note }
+export const decide = (report: KeptReport, status: Decision, public_note: string | null): KeptReport => ({
+  ...report,
+  version: report.version + 1,
+  report: { ...report.report, status, public_note }
 })
 
 const personal = "This looks like a personal number. Remove it and send again."

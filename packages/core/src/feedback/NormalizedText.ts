@@ -40,4 +40,4 @@ const identifiers = [
 
 /** Blanks out identifiers, VINs and dates, whose digits are not personal numbers. */
 export const withoutIdentifiers = (text: string): string =>
-  identifiers.reduce((rest, identifier) => rest.replace(identifier, gap), text)
+  identifiers.reduce((masked, identifier) => masked.replace(identifier, gap), text)

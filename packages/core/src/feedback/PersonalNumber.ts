@@ -26,7 +26,7 @@ interface Found {
   readonly to: number
 }
 
-const all = (pattern: RegExp, text: string): ReadonlyArray<Found> =>
+const findAll = (pattern: RegExp, text: string): ReadonlyArray<Found> =>
   Array.from(text.matchAll(pattern), ({ 0: whole, 1: captured, index }) => {
     const found = captured ?? whole
     return { text: found, from: index, to: index + found.length }
@@ -55,10 +55,12 @@ const idCue =
   /(?:ssns?|(?<![a-z])itins?)(?![a-z])|social[ _-]{0,3}security|(?:taxpayer|(?<!inter)national)[ _-]{0,3}id/gi
 
 const hasNationalId = (text: string): boolean => {
-  if (all(separatedId, text).some((found) => isIssuedId(digitsOf(found.text)))) return true
-  const cues = all(idCue, text)
+  if (findAll(separatedId, text).some((found) => isIssuedId(digitsOf(found.text)))) return true
+  const cues = findAll(idCue, text)
   if (cues.length === 0) return false
-  return cuedIds.some((id) => all(id, text).some((found) => isNear(found, cues) && isIssuedId(digitsOf(found.text))))
+  return cuedIds.some((id) =>
+    findAll(id, text).some((found) => isNear(found, cues) && isIssuedId(digitsOf(found.text)))
+  )
 }
 
 /** Whether nine digits can be a Social Security number or an individual taxpayer number. */
@@ -80,7 +82,7 @@ const cards = [
 ].map(alone)
 
 const hasCardNumber = (text: string): boolean =>
-  cards.some((card) => all(card, text).some((found) => isCardNumber(digitsOf(found.text))))
+  cards.some((card) => findAll(card, text).some((found) => isCardNumber(digitsOf(found.text))))
 
 /** License formats that their dashes make unmistakable: Florida, Illinois and Wisconsin, Maryland and Michigan. */
 const dashedLicenses = [
@@ -96,9 +98,11 @@ const licenseCue =
 const token = alone("[a-z0-9](?:[a-z0-9-]{3,30})[a-z0-9]")
 
 const hasDriversLicense = (text: string): boolean => {
-  if (dashedLicenses.some((license) => all(license, text).length > 0)) return true
-  const cues = all(licenseCue, text)
-  return cues.length > 0 && all(token, text).some((found) => digitsOf(found.text).length >= 3 && isNear(found, cues))
+  if (dashedLicenses.some((license) => findAll(license, text).length > 0)) return true
+  const cues = findAll(licenseCue, text)
+  return (
+    cues.length > 0 && findAll(token, text).some((found) => digitsOf(found.text).length >= 3 && isNear(found, cues))
+  )
 }
 
 const digitsOf = (text: string): string => text.replace(/\D/g, "")

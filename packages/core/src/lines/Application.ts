@@ -28,10 +28,10 @@ export class Problems {
   /** The number of wrong fields in addition to those in `wrong`. */
   readonly more: number
 
-  constructor(wrong: ReadonlyArray<FieldError> = [], missing: ReadonlyArray<FieldError> = [], more = 0) {
+  constructor(wrong: ReadonlyArray<FieldError> = [], missing: ReadonlyArray<FieldError> = [], moreCount = 0) {
     this.wrong = [...wrong]
     this.missing = [...missing]
-    this.more = more
+    this.more = moreCount
   }
 
   /** Whether there are no problems. */
@@ -99,7 +99,7 @@ export const reader = <A extends object>(
     const refused = new Set(problems.wrong.map((error) => error.path))
     if (isDraft(input, checked)) rules(input, today, problems)
     else if (more === 0 && !refused.has(root)) {
-      const draft = without(input, root, refused)
+      const draft = withoutRefused(input, root, refused)
       if (isDraft(draft, check(draft))) rules(draft, today, problems)
     }
     return Result.fail(problems)
@@ -120,15 +120,15 @@ export const refusalOf = ({ wrong, missing, more }: Problems): Refusal =>
  * A copy of a value without the parts at these paths. A list item is replaced by an empty object, so that indexes do
  * not change.
  */
-const without = (value: unknown, path: string, refused: ReadonlySet<string>): unknown => {
+const withoutRefused = (value: unknown, path: string, refused: ReadonlySet<string>): unknown => {
   if (Array.isArray(value)) {
-    return value.map((item, i) => (refused.has(`${path}.${i}`) ? {} : without(item, `${path}.${i}`, refused)))
+    return value.map((item, i) => (refused.has(`${path}.${i}`) ? {} : withoutRefused(item, `${path}.${i}`, refused)))
   }
   if (!Predicate.isReadonlyObject(value)) return value
   return Object.fromEntries(
     Object.entries(value)
       .filter(([name]) => !refused.has(`${path}.${name}`))
-      .map(([name, member]) => [name, without(member, `${path}.${name}`, refused)])
+      .map(([name, member]) => [name, withoutRefused(member, `${path}.${name}`, refused)])
   )
 }
 
@@ -138,7 +138,7 @@ const without = (value: unknown, path: string, refused: ReadonlySet<string>): un
  * A need is a path below `application`, such as `vehicles.*.vin`, in which `*` stands for every item of a list.
  */
 export const missingOf = (application: Application, needs: ReadonlyArray<string>): ReadonlyArray<string> =>
-  needs.flatMap((need) => absentAt(application.facts, need.split("."), root))
+  needs.flatMap((requirement) => absentAt(application.facts, requirement.split("."), root))
 
 const absentAt = (value: unknown, [name, ...rest]: ReadonlyArray<string>, path: string): ReadonlyArray<string> => {
   if (name === undefined) return value === undefined ? [path] : []
@@ -155,10 +155,10 @@ const absentAt = (value: unknown, [name, ...rest]: ReadonlyArray<string>, path: 
  */
 export const disclosed = (
   { identifying_paths }: { readonly identifying_paths: ReadonlyArray<string> },
-  { facts: all }: Application,
+  { facts: allFacts }: Application,
   declared: ReadonlyArray<string>
 ): object => {
-  const facts = structuredClone(all)
+  const facts = structuredClone(allFacts)
   for (const path of identifying_paths) if (!declared.includes(path)) remove(facts, path.split("."))
   return facts
 }

@@ -59,11 +59,11 @@ export const firstOf = (path: string): string => path.replaceAll("*", "0")
 /** A fact as capabilities list it. `otherwise` is the tier to use if the schema states none. */
 export const asRequired = (
   { path, label, tier, pii }: Pick<Fact, "path" | "label" | "tier" | "pii">,
-  otherwise: "price" | "offer"
+  fallback: "price" | "offer"
 ): RequiredFact => ({
   path: firstOf(path),
   label: label ?? firstOf(path),
-  tier: tier ?? otherwise,
+  tier: tier ?? fallback,
   pii
 })
 
@@ -119,10 +119,10 @@ const schemasIn = (value: unknown): ReadonlyArray<JsonSchema.JsonSchema> =>
   Array.isArray(value) ? value.filter(isSchema) : []
 
 const choicesOf = (anyOf: unknown): ReadonlyArray<unknown> | null => {
-  const choices = schemasIn(anyOf).map((one): ReadonlyArray<unknown> | null =>
-    Array.isArray(one.enum) ? one.enum : one.type === "null" ? [null] : null
+  const choices = schemasIn(anyOf).map((alternative): ReadonlyArray<unknown> | null =>
+    Array.isArray(alternative.enum) ? alternative.enum : alternative.type === "null" ? [null] : null
   )
-  const listed = choices.filter((some) => some !== null)
+  const listed = choices.filter((choice) => choice !== null)
   return listed.length > 0 && listed.length === choices.length ? listed.flat() : null
 }
 

@@ -116,8 +116,8 @@ export const ofExample = ({ wrong, missing }: Problems): Faults =>
   [...wrong, ...missing].map((error) => ({ ...error, path: error.path.replace(/^application/, "example") }))
 
 /** Checks that every assumption is about a fact, and has the value that the fact's schema states, if any. */
-export const checkAssumptions = (made: ReadonlyArray<Assumption>, facts: ReadonlyArray<Fact>): Faults =>
-  made.flatMap(({ path, value }) => {
+export const checkAssumptions = (assumptions: ReadonlyArray<Assumption>, facts: ReadonlyArray<Fact>): Faults =>
+  assumptions.flatMap(({ path, value }) => {
     const name = path.replace(/^application\./, "").replaceAll(/\.\d+(?=\.|$)/g, ".*")
     const fact = facts.find((known) => known.path === name)
     // A list may be assumed to be empty, but the list's own path is not the path of any fact.

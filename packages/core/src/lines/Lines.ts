@@ -31,10 +31,10 @@ export const unknownLine = (offered: Iterable<string>): ApiError<"invalid_input"
  * as the lines are in use.
  */
 export const oncePerLines = <A>(make: (lines: LineSet) => A): ((lines: LineSet) => A) => {
-  const made = new WeakMap<LineSet, { readonly value: A }>()
+  const computed = new WeakMap<LineSet, { readonly value: A }>()
   return (lines) => {
-    const known = made.get(lines) ?? { value: make(lines) }
-    made.set(lines, known)
+    const known = computed.get(lines) ?? { value: make(lines) }
+    computed.set(lines, known)
     return known.value
   }
 }

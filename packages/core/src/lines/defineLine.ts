@@ -119,17 +119,17 @@ export const defineLine = <
     price_paths: all.filter(({ tier }) => tier === "price").map(({ path }) => `application.${firstOf(path)}`),
     fact_paths: all.map(({ path }) => path),
     identifying_paths: all.filter(({ pii, tier }) => pii === "direct" && tier === "offer").map(({ path }) => path),
-    neededFact: (need) => {
-      const fact = all.find(({ path }) => path === need)
-      return asRequired(fact ?? { path: need, label: null, tier: null, pii: null }, "offer")
+    neededFact: (requirement) => {
+      const fact = all.find(({ path }) => path === requirement)
+      return asRequired(fact ?? { path: requirement, label: null, tier: null, pii: null }, "offer")
     },
     read,
     complete: (sent, today) =>
       Option.getOrNull(
         Option.map(decode(sent), (facts) => {
-          const made = new Assumptions()
-          const complete = assume(facts, today, made)
-          const assumptions = made.sorted()
+          const collected = new Assumptions()
+          const complete = assume(facts, today, collected)
+          const assumptions = collected.sorted()
           return { line, facts: complete, assumptions, state: stateOf(facts), subjects: subjectsOf(complete) }
         })
       ),
@@ -153,11 +153,11 @@ const mistakesIn = <Sent extends object, Complete extends object>(
   if (Result.isFailure(sent)) return sent.failure
   if (Result.isFailure(sent.success)) return LineRules.ofExample(sent.success.failure)
   const { facts: exampleFacts } = sent.success.success
-  const made = new Assumptions()
-  const complete = LineRules.tried("assume", () => assume(exampleFacts, today, made))
+  const assumptions = new Assumptions()
+  const complete = LineRules.tried("assume", () => assume(exampleFacts, today, assumptions))
   if (Result.isFailure(complete)) return complete.failure
   return [
-    ...LineRules.checkAssumptions(made.sorted(), factsOf(facts)),
+    ...LineRules.checkAssumptions(assumptions.sorted(), factsOf(facts)),
     ...LineRules.checked("stateOf", () => stateOf(exampleFacts), LineRules.checkState),
     ...LineRules.checked(
       "subjectsOf",

@@ -70,10 +70,11 @@ export const labelsOf = ({ operation, outcome, token_id }: Labelled): ReadonlyAr
 ]
 
 /** The IDs that an entry or a filter is about. The most specific ID comes first. */
-export const aboutOf = (of: {
+export const aboutOf = (target: {
   readonly organization_id?: string | null
   readonly quote_request_id?: string | null
-}): ReadonlyArray<string> => [of.quote_request_id, of.organization_id].filter((id) => id !== undefined && id !== null)
+}): ReadonlyArray<string> =>
+  [target.quote_request_id, target.organization_id].filter((id) => id !== undefined && id !== null)
 
 /** The stored record of an entry: version 1 when it is added, version 2 once a begun call has ended. */
 export const toStored = (entry: AuditEntry, version: 1 | 2): StoredRecord => {

@@ -144,7 +144,7 @@ export const listConnections = OperatorOperation.make({
   errors: ["not_found"],
   run: (_, { organization_id }) =>
     Effect.flatMap(Connections, (connections) =>
-      Effect.map(connections.list(organization_id), (all) => Json.encode({ connections: all.map(viewOf) }))
+      Effect.map(connections.list(organization_id), (summaries) => Json.encode({ connections: summaries.map(viewOf) }))
     )
 })
 

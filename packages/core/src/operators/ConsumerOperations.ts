@@ -55,8 +55,8 @@ export const listConsumers = OperatorOperation.make({
   errors: [],
   run: ({ organization_id }, input) =>
     Effect.flatMap(Consumers, (consumers) =>
-      Effect.map(consumers.list({ ...input, ...(organization_id !== null && { organization_id }) }), (all) =>
-        Json.encode({ consumers: all })
+      Effect.map(consumers.list({ ...input, ...(organization_id !== null && { organization_id }) }), (statuses) =>
+        Json.encode({ consumers: statuses })
       )
     )
 })

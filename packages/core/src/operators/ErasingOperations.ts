@@ -61,10 +61,13 @@ export const eraseQuoteRequest = OperatorOperation.make({
   output: Report,
   errors: [],
   about: ({ id }) => ({ quote_request_id: id }),
-  run: ({ organization_id }: Operator, { id, ...how }) =>
+  run: ({ organization_id }: Operator, { id, ...options }) =>
     Effect.flatMap(Erasures, (erasures) =>
       Effect.map(
-        erasures.erase({ quote_request_id: id, ...(organization_id !== null && { organization_id }) }, optionsOf(how)),
+        erasures.erase(
+          { quote_request_id: id, ...(organization_id !== null && { organization_id }) },
+          optionsOf(options)
+        ),
         (report: ErasureReport) => Json.encode(report)
       )
     )

@@ -129,7 +129,7 @@ export class OperatorTokens extends Context.Service<
           )
 
         const list = Effect.map(readAll(storage, all), (records) =>
-          records.map(OperatorToken.kind.value).toSorted((one, other) => (one.id < other.id ? -1 : 1))
+          records.map(OperatorToken.kind.value).toSorted((a, b) => (a.id < b.id ? -1 : 1))
         )
         return OperatorTokens.of({ create, admit, list, revoke: (id) => retryOnConflict(revoke(id)), authenticate })
       })

@@ -67,7 +67,9 @@ export const createOrganization = OperatorOperation.make({
   errors: [],
   about: (_, answer) => ({ organization_id: answer?.id ?? null }),
   run: (_, { name }) =>
-    Effect.flatMap(Access, (access) => Effect.map(access.createOrganization(name), (made) => Json.encode(viewOf(made))))
+    Effect.flatMap(Access, (access) =>
+      Effect.map(access.createOrganization(name), (organization) => Json.encode(viewOf(organization)))
+    )
 })
 
 const keyFields = {

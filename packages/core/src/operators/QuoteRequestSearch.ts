@@ -117,20 +117,24 @@ const makeScan = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
 
-  const one = (workspace_id: WorkspaceId, id: QuoteRequestId) =>
+  const readRequest = (workspace_id: WorkspaceId, id: QuoteRequestId) =>
     Effect.map(storage.get({ workspace_id, kind: QuoteRequest.kind.name, id }), (record) => ({
       records: Option.toArray(record),
       reached: null
     }))
 
-  const newest = (workspace_id: WorkspaceId, { created_after, created_before, line, status }: Filters, from: From) =>
+  const newest = (
+    workspace_id: WorkspaceId,
+    { created_after, created_before, line, status }: Filters,
+    position: From
+  ) =>
     Effect.map(
       storage.page({
         workspace_id,
         kind: QuoteRequest.kind.name,
         order: "newest",
-        after: from.before,
-        limit: from.limit,
+        after: position.before,
+        limit: position.limit,
         ...(status !== undefined && { status }),
         ...(line !== undefined && { line }),
         ...(created_after !== undefined && { created_after: toMillis(created_after) }),
@@ -139,12 +143,12 @@ const makeScan = Effect.gen(function* () {
       ({ next, records }) => ({ records, reached: next })
     )
 
-  return Effect.fnUntraced(function* (workspace_id: WorkspaceId, filters: Filters, from: From) {
+  return Effect.fnUntraced(function* (workspace_id: WorkspaceId, filters: Filters, position: From) {
     const { workspace } = yield* workspaces.cached(workspace_id)
     if (filters.environment !== undefined && filters.environment !== workspace.environment) return nothing
     const { records, reached } = yield* isWholeId(filters.id)
-      ? one(workspace_id, filters.id)
-      : newest(workspace_id, filters, from)
+      ? readRequest(workspace_id, filters.id)
+      : newest(workspace_id, filters, position)
     return { found: records.flatMap((record) => foundIn(record, workspace, filters)), reached } satisfies Scan
   })
 })
@@ -172,7 +176,7 @@ const merged = (scans: ReadonlyArray<Scan>, limit: number) => {
   const all = scans
     .flatMap(({ found }) => found)
     .filter(({ id }) => id >= horizon)
-    .toSorted((one, other) => (one.id > other.id ? -1 : 1))
+    .toSorted((a, b) => (a.id > b.id ? -1 : 1))
   const shown = all.slice(0, limit)
   if (all.length > limit) return { found: shown, before: shown.at(-1)?.id ?? null }
   return { found: shown, before: isWholeId(horizon) ? horizon : null }

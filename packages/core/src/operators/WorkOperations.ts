@@ -73,7 +73,9 @@ export const getWork = OperatorOperation.make({
           ...report,
           next_due_at: next_due_at === null ? null : fromMillis(next_due_at),
           processes: processes?.map(({ name, since }) => ({ name, since: fromMillis(since) })) ?? null,
-          backlog: backlog?.map((of) => ({ ...of, oldest_due_at: fromMillis(of.oldest_due_at) })) ?? null
+          backlog:
+            backlog?.map((kindBacklog) => ({ ...kindBacklog, oldest_due_at: fromMillis(kindBacklog.oldest_due_at) })) ??
+            null
         })
       )
     )

@@ -32,9 +32,9 @@ export const channels = ["email", "sms", "phone"] as const
 const Agreed = Schema.Boolean.annotate({ message: noContact })
 
 /** The receipt for the credit disclosure, for lines that have one. */
-const creditReceipt = (of: string) =>
+const creditReceipt = (provider: string) =>
   Schema.optionalKey(ReceiptReference).annotateKey({
-    description: `${of}: the person has read the credit disclosure.`
+    description: `${provider}: the person has read the credit disclosure.`
   })
 
 const creditReceiptOf = (lines: LineSet) => {

@@ -114,8 +114,8 @@ export const kind = Kind.make({
  * The stored record of a quote version. `created_at` is when the first version was created, and `at` is the current
  * time, both in milliseconds of workspace time.
  */
-export const toStored = (quote: Quote, line: LineName, created_at: number, at: number): StoredRecord =>
-  kind.record(quote, { id: quote.id, version: quote.version, line, created_at, updated_at: at })
+export const toStored = (quote: Quote, line: LineName, created_at: number, now: number): StoredRecord =>
+  kind.record(quote, { id: quote.id, version: quote.version, line, created_at, updated_at: now })
 
 /** What is needed to turn an offer into a quote. */
 export interface Origin {
@@ -171,11 +171,11 @@ export const fromOffer = (offer: CarrierOffer, origin: Origin, version = 1): Quo
 /** Rebuilds the carrier's offer from a version of its quote: the inverse of `fromOffer`. */
 export const offerOf = (
   { availability, coverage, evidence, next_actions, price, source }: Quote,
-  kept: OfferRecord
+  offerRecord: OfferRecord
 ) => {
   const { comparison: _, ...priced } = price
   const offer: CarrierOffer = {
-    ...{ offer_ref: kept.offer_ref, handoff_url: kept.handoff_url },
+    ...{ offer_ref: offerRecord.offer_ref, handoff_url: offerRecord.handoff_url },
     ...priced,
     ...coverage,
     product: source.product,
@@ -267,13 +267,13 @@ export type OfferRecord = typeof OfferRecord.Type
 export const offerKind = Kind.make({ name: "offer", schema: OfferRecord, sealed: true })
 
 /** The stored record of a quote version's private part. */
-export const storedOffer = (offer: OfferRecord, quote: Quote, at: number): StoredRecord =>
+export const storedOffer = (offer: OfferRecord, quote: Quote, now: number): StoredRecord =>
   offerKind.record(offer, {
     id: quote.id,
     version: quote.version,
     parent: quote.quote_request_id,
-    created_at: at,
-    updated_at: at
+    created_at: now,
+    updated_at: now
   })
 
 /** The parts of a change that a quoting step can add to. */
@@ -330,17 +330,22 @@ const minRefreshMs = minuteMs
 const maxRefreshMs = 366 * dayMs
 
 /** Makes the change that stores a new quote or its next version, with the event and the timers. */
-export const versionChange = (ids: Ids["Service"], made: NewQuoteVersion): Part => {
-  const { quote, offer, at, queue } = made
-  const kept: OfferRecord = {
-    carrier_id: made.carrier_id,
+export const versionChange = (ids: Ids["Service"], newVersion: NewQuoteVersion): Part => {
+  const { quote, offer, at, queue } = newVersion
+  const offerRecord: OfferRecord = {
+    carrier_id: newVersion.carrier_id,
     offer_ref: offer.offer_ref,
     handoff_url: offer.handoff_url
   }
-  const stored = toStored(quote, made.line.name, made.created_at, at)
+  const stored = toStored(quote, newVersion.line.name, newVersion.created_at, at)
   return {
-    writes: [stored, storedOffer(kept, quote, at)],
-    events: events(ids, { type: quote.version === 1 ? "quote.created" : "quote.updated", quote, line: made.line, at }),
+    writes: [stored, storedOffer(offerRecord, quote, at)],
+    events: events(ids, {
+      type: quote.version === 1 ? "quote.created" : "quote.updated",
+      quote,
+      line: newVersion.line,
+      at
+    }),
     jobs: [
       ...(stored.expires_at === null ? [] : [expiry(quote, stored.expires_at)]),
       ...(offer.refresh_after_ms === undefined

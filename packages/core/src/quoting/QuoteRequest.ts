@@ -183,17 +183,17 @@ export const start = (options: {
 })
 
 /** Cancels a request that is still queued; null if its work has begun (api.md, Cancellation). */
-export const cancel = (request: QuoteRequest, at: number): Step | null =>
+export const cancel = (request: QuoteRequest, now: number): Step | null =>
   request.status_details.reason === "queued"
-    ? { request: next(request, at, "failed", "cancelled_by_caller"), event: "quote_request.cancelled" }
+    ? { request: next(request, now, "failed", "cancelled_by_caller"), event: "quote_request.cancelled" }
     : null
 
 /** Fails a request. The request then no longer waits for carriers that have not answered. */
 export const fail = (
   request: QuoteRequest,
   reason: "could_not_start" | "no_carrier_available" | "internal_error" | "consent_withdrawn",
-  at: number
-): Step => ({ request: next(silenced(request), at, "failed", reason), event: "quote_request.failed" })
+  now: number
+): Step => ({ request: next(silenced(request), now, "failed", reason), event: "quote_request.failed" })
 
 /**
  * Starts the collection, with the carriers that are asked and those that are not. Fails the request if no carrier can
@@ -202,21 +202,21 @@ export const fail = (
 export const collect = (
   request: QuoteRequest,
   carriers: ReadonlyArray<CarrierResult>,
-  at: number,
+  now: number,
   deadline: number
 ): Step => {
   const asked = { ...request, carriers }
-  if (!carriers.some((result) => result.outcome === "pending")) return fail(asked, "no_carrier_available", at)
+  if (!carriers.some((result) => result.outcome === "pending")) return fail(asked, "no_carrier_available", now)
   return {
-    request: { ...next(asked, at, "in_progress", "collecting"), deadline_at: fromMillis(deadline) },
+    request: { ...next(asked, now, "in_progress", "collecting"), deadline_at: fromMillis(deadline) },
     event: "quote_request.updated"
   }
 }
 
 /** The initial result of a carrier that is asked now. */
-export const asked = (carrier: CarrierName, at: number): CarrierResult => ({
+export const asked = (carrier: CarrierName, now: number): CarrierResult => ({
   ...resultOf(carrier, "pending", null),
-  asked_at: fromMillis(at)
+  asked_at: fromMillis(now)
 })
 
 /** The result for a carrier that is not asked, and the facts that were missing. */
@@ -245,7 +245,7 @@ export type AskOutcome =
   | { readonly outcome: "needs_information"; readonly message: string; readonly missing_facts: ReadonlyArray<string> }
 
 /** Records a carrier's answer. Returns null if the carrier is not pending, because the answer is late or a repeat. */
-export const answer = (request: QuoteRequest, carrierId: string, outcome: AskOutcome, at: number): Step | null => {
+export const answer = (request: QuoteRequest, carrierId: string, outcome: AskOutcome, now: number): Step | null => {
   const pending = request.carriers.find((result) => result.carrier.id === carrierId && result.outcome === "pending")
   if (isFinal(request) || pending === undefined) return null
   const quote_ids = outcome.outcome === "quoted" ? outcome.quote_ids : []
@@ -257,7 +257,7 @@ export const answer = (request: QuoteRequest, carrierId: string, outcome: AskOut
     missing_facts: "missing_facts" in outcome ? outcome.missing_facts : [],
     quote_ids,
     asked_at: outcome.outcome === "no_answer" && outcome.never_asked === true ? null : pending.asked_at,
-    answered_at: outcome.outcome === "no_answer" ? null : fromMillis(at)
+    answered_at: outcome.outcome === "no_answer" ? null : fromMillis(now)
   }
   return settle(
     {
@@ -265,7 +265,7 @@ export const answer = (request: QuoteRequest, carrierId: string, outcome: AskOut
       carriers: request.carriers.map((result) => (result === pending ? answered : result)),
       quote_ids: [...request.quote_ids, ...quote_ids]
     },
-    at
+    now
   )
 }
 
@@ -277,8 +277,8 @@ export const hasPending = (request: QuoteRequest): boolean =>
  * Applies the deadline: carriers that have not answered get the outcome `no_answer`. Carriers in `unasked` were never
  * asked by any host, so they also lose their `asked_at`. Returns null if no carrier is pending.
  */
-export const close = (request: QuoteRequest, at: number, unasked: ReadonlySet<string> = nobody): Step | null =>
-  hasPending(request) ? settle(silenced(request, unasked), at) : null
+export const close = (request: QuoteRequest, now: number, unasked: ReadonlySet<string> = nobody): Step | null =>
+  hasPending(request) ? settle(silenced(request, unasked), now) : null
 
 const nobody: ReadonlySet<string> = new Set()
 
@@ -295,33 +295,34 @@ const silenced = (request: QuoteRequest, unasked: ReadonlySet<string> = nobody):
  * Ends the wait for answers to carriers' questions, after 24 hours without an answer. Returns null if the request is
  * not waiting for answers.
  */
-export const endAction = (request: QuoteRequest, at: number): Step | null => {
+export const endAction = (request: QuoteRequest, now: number): Step | null => {
   if (request.status !== "action_required") return null
   const reason = request.quote_ids.length > 0 ? "quotes_ready_action_not_taken" : "no_offers_action_not_taken"
-  return { request: next(silenced(request), at, "completed", reason), event: "quote_request.completed" }
+  return { request: next(silenced(request), now, "completed", reason), event: "quote_request.completed" }
 }
 
 /**
  * Sets the status that follows from the carriers' results. This is the transition table of a quote request (api.md,
  * Transitions).
  */
-const settle = (request: QuoteRequest, at: number): Step => {
-  const has = (outcome: CarrierResult["outcome"]) => request.carriers.some((result) => result.outcome === outcome)
+const settle = (request: QuoteRequest, now: number): Step => {
+  const hasOutcome = (outcome: CarrierResult["outcome"]) =>
+    request.carriers.some((result) => result.outcome === outcome)
   const quoted = request.quote_ids.length > 0
   const updated = (status: "in_progress" | "action_required", reason: Reason): Step => ({
-    request: next(request, at, status, reason),
+    request: next(request, now, status, reason),
     event: "quote_request.updated"
   })
   const completed = (reason: Reason): Step => ({
-    request: next(request, at, "completed", reason),
+    request: next(request, now, "completed", reason),
     event: reason === "no_offers_some_silent" ? "quote_request.incomplete" : "quote_request.completed"
   })
-  if (has("needs_information")) return updated("action_required", "carrier_question")
-  if (has("pending")) return updated("in_progress", quoted ? "quotes_arriving" : "collecting")
-  if (quoted) return completed(has("no_answer") ? "quotes_ready_some_silent" : "quotes_ready")
-  if (!has("no_answer")) return completed("no_offers")
-  if (has("declined")) return completed("no_offers_some_silent")
-  return { request: next(request, at, "failed", "no_carrier_answered"), event: "quote_request.failed" }
+  if (hasOutcome("needs_information")) return updated("action_required", "carrier_question")
+  if (hasOutcome("pending")) return updated("in_progress", quoted ? "quotes_arriving" : "collecting")
+  if (quoted) return completed(hasOutcome("no_answer") ? "quotes_ready_some_silent" : "quotes_ready")
+  if (!hasOutcome("no_answer")) return completed("no_offers")
+  if (hasOutcome("declined")) return completed("no_offers_some_silent")
+  return { request: next(request, now, "failed", "no_carrier_answered"), event: "quote_request.failed" }
 }
 
 const state = (status: QuoteRequest["status"], reason: Reason) => ({
@@ -329,17 +330,17 @@ const state = (status: QuoteRequest["status"], reason: Reason) => ({
   status_details: { reason, message: reasons[reason] }
 })
 
-const next = (request: QuoteRequest, at: number, status: QuoteRequest["status"], reason: Reason): QuoteRequest => {
-  const moved = { ...request, ...state(status, reason), version: request.version + 1, updated_at: fromMillis(at) }
+const next = (request: QuoteRequest, now: number, status: QuoteRequest["status"], reason: Reason): QuoteRequest => {
+  const moved = { ...request, ...state(status, reason), version: request.version + 1, updated_at: fromMillis(now) }
   return isFinal(moved) ? { ...moved, next_actions: [] } : moved
 }
 
 /** The one event that reports a step. `at` is in milliseconds of workspace time. */
-export const requestEvent = (ids: Ids["Service"], step: Step, at: number): NewEvent =>
+export const requestEvent = (ids: Ids["Service"], step: Step, now: number): NewEvent =>
   Event.record({
     id: ids.event(),
     type: step.event,
-    at,
+    at: now,
     environment: step.request.environment,
     line: step.request.line,
     resource: { type: "quote_request", id: step.request.id, version: step.request.version }

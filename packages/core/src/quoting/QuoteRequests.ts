@@ -64,8 +64,8 @@ export class QuoteRequests extends Context.Service<
           close_request: steps.close,
           end_action: steps.job(QuoteRequest.endAction)
         },
-        abandon: steps.job((request, at) =>
-          QuoteRequest.isFinal(request) ? null : QuoteRequest.fail(request, "internal_error", at)
+        abandon: steps.job((request, now) =>
+          QuoteRequest.isFinal(request) ? null : QuoteRequest.fail(request, "internal_error", now)
         )
       })
     })
@@ -178,10 +178,10 @@ const makeSteps = Effect.gen(function* () {
   const find = yield* makeFind
   const unstartedAsks = yield* UnstartedAsks.make
 
-  const changeOf = (workspaceId: WorkspaceId, step: QuoteRequest.Step, at: number) =>
+  const changeOf = (workspaceId: WorkspaceId, step: QuoteRequest.Step, now: number) =>
     Change.make(workspaceId, {
       writes: [QuoteRequest.toStored(step.request)],
-      events: [QuoteRequest.requestEvent(ids, step, at)]
+      events: [QuoteRequest.requestEvent(ids, step, now)]
     })
 
   const cancel = Effect.fnUntraced(function* (call: Call, id: string) {
@@ -203,8 +203,8 @@ const makeSteps = Effect.gen(function* () {
     const id = JobPayload.requestOf(job)
     return id === null ? null : yield* readOne(storage, QuoteRequest.kind, job.workspace_id, id)
   })
-  const finish = (job: ClaimedJob, step: QuoteRequest.Step | null, at: number) => {
-    const change = step === null ? Change.make(job.workspace_id, {}) : changeOf(job.workspace_id, step, at)
+  const finish = (job: ClaimedJob, step: QuoteRequest.Step | null, now: number) => {
+    const change = step === null ? Change.make(job.workspace_id, {}) : changeOf(job.workspace_id, step, now)
     return storage.commit({ ...change, finishes: [job] })
   }
 
@@ -213,22 +213,22 @@ const makeSteps = Effect.gen(function* () {
    * the job.
    */
   const stepJob = (decide: (request: QuoteRequest.QuoteRequest, at: number) => QuoteRequest.Step | null): JobHandler =>
-    Effect.fnUntraced(function* (job, at) {
+    Effect.fnUntraced(function* (job, now) {
       const request = yield* load(job)
-      yield* finish(job, request === null ? null : decide(request, at), at)
+      yield* finish(job, request === null ? null : decide(request, now), now)
     })
 
-  const close: JobHandler = Effect.fnUntraced(function* (job, at) {
+  const close: JobHandler = Effect.fnUntraced(function* (job, now) {
     const request = yield* load(job)
-    if (request === null || !QuoteRequest.hasPending(request)) return yield* finish(job, null, at)
+    if (request === null || !QuoteRequest.hasPending(request)) return yield* finish(job, null, now)
     if (request.environment === "sandbox") {
       const carrierIds = yield* unstartedAsks(job.workspace_id, request.id)
-      return yield* finish(job, QuoteRequest.close(request, at, carrierIds), at)
+      return yield* finish(job, QuoteRequest.close(request, now, carrierIds), now)
     }
     const { gave_way = false } = JobPayload.read(job, "close_request")
-    if (gave_way || at - job.due_at < lateMs) return yield* finish(job, QuoteRequest.close(request, at), at)
+    if (gave_way || now - job.due_at < lateMs) return yield* finish(job, QuoteRequest.close(request, now), now)
     const again = { quote_request_id: request.id, gave_way: true }
-    const jobs = [JobPayload.make("close_request", again, { due_at: at + giveWayMs, ordered: false })]
+    const jobs = [JobPayload.make("close_request", again, { due_at: now + giveWayMs, ordered: false })]
     yield* storage.commit(Change.make(job.workspace_id, { jobs, finishes: [job] }))
   })
 

@@ -61,9 +61,9 @@ export class QuoteStarts extends Context.Service<
         const offered = yield* makeOffered
 
         /** Decides again with the stored workspace and key instead of cached or assumed ones. */
-        const reloadAndDecide = Effect.fnUntraced(function* (before: Call, input: Start.StartInput) {
-          const workspaceId = before.caller.workspace_id
-          const call: Call = { ...before, moment: yield* workspaces.moment(workspaceId) }
+        const reloadAndDecide = Effect.fnUntraced(function* (previousCall: Call, input: Start.StartInput) {
+          const workspaceId = previousCall.caller.workspace_id
+          const call: Call = { ...previousCall, moment: yield* workspaces.moment(workspaceId) }
           const stored = yield* storage.get(Start.requestKeyOf(call, input))
           return yield* decide(call, input, Option.isNone(stored) ? unused : knownKeyOf(stored.value))
         })
@@ -197,16 +197,16 @@ const usedOtherwise = Effect.fail(
  * The error that a scenario plays for the first call with a key, and for retries until the stated wait is over; null if
  * the scenario plays no error.
  */
-const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: Start.RequestKey | null, now: number) => {
+const firstRefusal = (scenario: Scenario.ScenarioName | null, requestKey: Start.RequestKey | null, now: number) => {
   const code = Start.refusesFirst(scenario)
-  const leftMs = (kept?.refused_at ?? now) + Scenario.refusedMs - now
+  const leftMs = (requestKey?.refused_at ?? now) + Scenario.refusedMs - now
   if (code === null || leftMs <= 0) return null
-  const what =
+  const difference =
     code === "rate_limited"
       ? "The rate limit for start_quote_request was reached"
       : "The service is temporarily unavailable"
   return ApiError.make(code, {
-    message: `${what}. The scenario simulates this for the first call with each request_key.`,
+    message: `${difference}. The scenario simulates this for the first call with each request_key.`,
     retry_after_seconds: Math.ceil(leftMs / 1_000)
   })
 }
@@ -285,8 +285,8 @@ const makeRecords = Effect.gen(function* () {
     request: QuoteRequest.QuoteRequest
   ) {
     const { caller, moment } = call
-    const of = { workspace_id: caller.workspace_id, id: request.id }
-    const handle = caller.kind === "server" ? null : yield* ReadHandle.derive(seal, of, null)
+    const stepTarget = { workspace_id: caller.workspace_id, id: request.id }
+    const handle = caller.kind === "server" ? null : yield* ReadHandle.derive(seal, stepTarget, null)
     const record: Start.ApplicationRecord = {
       id: request.application_id,
       quote_request_id: request.id,
@@ -294,7 +294,7 @@ const makeRecords = Effect.gen(function* () {
       assumed_on: request.created_at.slice(0, 10),
       credit_disclosed: input.credit_disclosure_receipt_id !== undefined,
       quote_consent: caller.kind === "keyless" ? consentOf(call, input) : null,
-      read_handle: handle === null ? null : yield* ReadHandle.keep(seal, of, handle, moment.now)
+      read_handle: handle === null ? null : yield* ReadHandle.keep(seal, stepTarget, handle, moment.now)
     }
     return record
   })

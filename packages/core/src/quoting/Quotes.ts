@@ -140,14 +140,14 @@ const makeExpire = Effect.gen(function* () {
   const ids = yield* Ids
   const lines = yield* Lines
 
-  const expire: JobHandler = Effect.fnUntraced(function* (job, at) {
+  const expire: JobHandler = Effect.fnUntraced(function* (job, now) {
     const { quote_id } = JobPayload.read(job, "expire_quote")
     const stored = yield* storage.get({ workspace_id: job.workspace_id, kind: Quote.kind.name, id: quote_id })
-    const expired = Option.filter(stored, ({ expires_at }) => expires_at !== null && at >= expires_at)
+    const expired = Option.filter(stored, ({ expires_at }) => expires_at !== null && now >= expires_at)
     const change = Option.match(expired, {
       onNone: () => ({}),
       onSome: (quote) =>
-        Quote.deactivationChange(ids, { stored: quote, line: Quote.lineOf(lines, quote), reason: "expired", at })
+        Quote.deactivationChange(ids, { stored: quote, line: Quote.lineOf(lines, quote), reason: "expired", at: now })
     })
     yield* storage.commit({ ...Change.make(job.workspace_id, change), finishes: [job] })
   })

@@ -106,8 +106,8 @@ export const applicationKind = Kind.make({
 export const factsStored = (id: ApplicationId): Expectation => ({ kind: applicationKind.name, id, version: 1 })
 
 /** The stored record of an application. `at` is in milliseconds of workspace time. */
-export const storedApplication = (record: ApplicationRecord, at: number): StoredRecord =>
-  applicationKind.record(record, { id: record.id, version: 1, created_at: at, updated_at: at })
+export const storedApplication = (record: ApplicationRecord, now: number): StoredRecord =>
+  applicationKind.record(record, { id: record.id, version: 1, created_at: now, updated_at: now })
 
 /**
  * A keyed hash of a receipt that was sent with a start call. The evidence itself stays with whoever spoke to the
@@ -161,11 +161,11 @@ export const consentKind = Kind.make({
 export const storedConsents = (
   { id, quote_request_id, quote_consent }: ApplicationRecord,
   receipts: ReadonlyArray<KeptReceipt>,
-  at: number
+  now: number
 ): StoredRecord =>
   consentKind.record(
     { application_id: id, quote_request_id, receipts, quote_consent },
-    { id, version: 1, created_at: at, updated_at: at }
+    { id, version: 1, created_at: now, updated_at: now }
   )
 
 /** The record of a `request_key`: the request that was started with it, or when its first call was refused. */
@@ -199,8 +199,13 @@ export const requestKeyOf = ({ caller }: Call, { request_key }: StartInput): Rec
 })
 
 /** The stored record of a call's `request_key`. */
-export const storedRequestKey = (call: Call, input: StartInput, version: number, kept: RequestKey): StoredRecord =>
-  requestKeyKind.record(kept, {
+export const storedRequestKey = (
+  call: Call,
+  input: StartInput,
+  version: number,
+  requestKey: RequestKey
+): StoredRecord =>
+  requestKeyKind.record(requestKey, {
     id: requestKeyOf(call, input).id,
     version,
     created_at: call.moment.now,

@@ -24,13 +24,13 @@ export const mayRead = Effect.fnUntraced(function* (
     kind: Start.applicationKind.name,
     id: request.application_id
   })
-  const kept = Option.isSome(stored) ? Start.applicationKind.value(stored.value).read_handle : null
+  const readHandle = Option.isSome(stored) ? Start.applicationKind.value(stored.value).read_handle : null
   return (
-    kept !== null &&
+    readHandle !== null &&
     (yield* ReadHandle.opens(
       seal,
       { workspace_id: caller.workspace_id, id: request.id },
-      kept,
+      readHandle,
       caller.read_handle,
       moment.now
     ))

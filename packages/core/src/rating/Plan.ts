@@ -36,7 +36,7 @@ const State = Schema.Literals(stateCodes)
 const StateList = Fact.listOf(State, { min: 1, max: stateCodes.length })
 
 /** The fields that say where a part of a plan applies: in all its states, in some of them, or in all except some. */
-const where = { states: Schema.optionalKey(StateList), except_states: Schema.optionalKey(StateList) }
+const stateFields = { states: Schema.optionalKey(StateList), except_states: Schema.optionalKey(StateList) }
 /** Where a part of a plan applies. If both fields are absent, it applies in all states of the plan. */
 export interface Where {
   readonly states?: ReadonlyArray<string>
@@ -87,7 +87,7 @@ const TableFactor = Schema.Struct({
   name: Name,
   factor: Schema.optionalKey(FactorValue.annotate({ description: "A constant factor" })),
   ...table(FactorValue),
-  ...where
+  ...stateFields
 })
 /** A factor: a constant, or a table. */
 export type TableFactor = typeof TableFactor.Type
@@ -106,7 +106,7 @@ const Factor = Schema.Struct({
 export type Factor = typeof Factor.Type
 
 const Base = Schema.Struct({ cents: Schema.optionalKey(Cents), ...table(Cents) })
-const Addition = Schema.Struct({ name: Name, ...table(Cents), ...where })
+const Addition = Schema.Struct({ name: Name, ...table(Cents), ...stateFields })
 /** An amount that is added for each subject, in cents. */
 export type Addition = typeof Addition.Type
 
@@ -129,7 +129,7 @@ const Rule = Schema.Struct({
   when: Schema.optionalKey(
     Conditions.annotate({ description: "All conditions must be true, for one subject and one driver" })
   ),
-  ...where
+  ...stateFields
 })
 /** An underwriting rule, which says when the carrier declines and why. */
 export type Rule = typeof Rule.Type
@@ -141,7 +141,7 @@ const Fee = Schema.Struct({
     Name.annotate({ description: "A variable that is a count, such as vehicles, to multiply by" })
   ),
   when: Schema.optionalKey(Conditions),
-  ...where
+  ...stateFields
 })
 /** A fee for the whole term. */
 export type Fee = typeof Fee.Type

@@ -107,14 +107,14 @@ const factorsOf = (factor: Factor, known: Known, risk: Risk): ReadonlyArray<numb
   const mean = factor.mean_of_drivers
   if (mean === undefined) return constantOrTable(factor, known)
   const highest = mean.at_most === undefined ? Number.POSITIVE_INFINITY : tenThousandths(mean.at_most)
-  const applying = mean.factors.filter((one) => appliesIn(one, risk.state))
+  const applying = mean.factors.filter((candidate) => appliesIn(candidate, risk.state))
   const each = risk.drivers.map((driver) =>
     // A product of factors is rounded to ten-thousandths, just as an amount is rounded to cents.
     Math.min(
       highest,
       mulAll(
         neutral,
-        applying.flatMap((one) => constantOrTable(one, driver)),
+        applying.flatMap((applicable) => constantOrTable(applicable, driver)),
         "cent"
       )
     )

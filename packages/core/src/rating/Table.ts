@@ -41,11 +41,11 @@ const entryOf = (table: Table, value: Value, scale: number): number | undefined 
 }
 
 /** Interpolates between two points, and drops the fraction. */
-const onLine = (points: NonNullable<Table["points"]>, at: number, scale: number): number | undefined => {
-  const above = points.findIndex((point) => at <= point.at)
+const onLine = (points: NonNullable<Table["points"]>, value: number, scale: number): number | undefined => {
+  const above = points.findIndex((point) => value <= point.at)
   const upper = points.at(above)
   const lower = above > 0 ? points[above - 1] : undefined
   if (upper === undefined || lower === undefined) return upper?.value
   const [from, to] = [Math.round(lower.value * scale), Math.round(upper.value * scale)]
-  return (from + Math.floor(((to - from) * (at - lower.at)) / (upper.at - lower.at))) / scale
+  return (from + Math.floor(((to - from) * (value - lower.at)) / (upper.at - lower.at))) / scale
 }

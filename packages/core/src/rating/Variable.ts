@@ -37,8 +37,8 @@ const variable = (domain: Domain, options: Options): Variable => ({
 })
 
 /** A variable with listed values. */
-export const oneOf = (all: ReadonlyArray<Value>, options: Options = {}): Variable =>
-  variable({ kind: "values", all }, options)
+export const oneOf = (values: ReadonlyArray<Value>, options: Options = {}): Variable =>
+  variable({ kind: "values", all: values }, options)
 
 /** A variable that is true or false. */
 export const yesNo = (options: Options = {}): Variable => oneOf([true, false], options)

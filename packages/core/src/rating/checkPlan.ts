@@ -93,8 +93,8 @@ const checkNames = ({ faults }: Context, named: ReadonlyArray<{ readonly name: s
   }
 }
 
-const checkWhere = ({ faults, plan }: Context, where: Where, path: string): void => {
-  faults.require(statesOf(plan, where).length > 0, path, "Applies in none of the plan's states.")
+const checkWhere = ({ faults, plan }: Context, appliesIn: Where, path: string): void => {
+  faults.require(statesOf(plan, appliesIn).length > 0, path, "Applies in none of the plan's states.")
 }
 
 const checkFactors = (context: Context): void => {

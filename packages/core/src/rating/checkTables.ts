@@ -48,8 +48,8 @@ const wrongScope: { readonly [S in Scope]: string } = {
 }
 
 /** The states in which a part of a plan applies. */
-export const statesOf = (plan: RatePlan, where: Where): ReadonlyArray<StateCode> =>
-  plan.states.filter((state) => appliesIn(where, state))
+export const statesOf = (plan: RatePlan, stateRule: Where): ReadonlyArray<StateCode> =>
+  plan.states.filter((state) => appliesIn(stateRule, state))
 
 /**
  * The values that a variable can have in these states, limited to values that the plan offers; null if the values
@@ -74,19 +74,19 @@ export const checkTable = (
   context: Context,
   table: Table,
   path: string,
-  where: { readonly scopes: ReadonlyArray<Scope>; readonly states: ReadonlyArray<StateCode> }
+  reach: { readonly scopes: ReadonlyArray<Scope>; readonly states: ReadonlyArray<StateCode> }
 ): Variable | null => {
   const { faults, plan } = context
   if (table.by === undefined) {
     faults.add(path, "Must name the variable that selects the value: set `by`.")
     return null
   }
-  const variable = variableAt(context, table.by, `${path}.by`, where.scopes)
+  const variable = variableAt(context, table.by, `${path}.by`, reach.scopes)
   if (variable === null) return null
   const { domain } = variable
   const kinds = (["values", "bands", "points"] as const).filter((kind) => table[kind] !== undefined)
   if (!faults.require(kinds.length === 1, path, "Must have exactly one of values, bands and points.")) return null
-  const selector: Selector = { name: table.by, domain, listed: needed(plan, table.by, domain, where.states) }
+  const selector: Selector = { name: table.by, domain, listed: needed(plan, table.by, domain, reach.states) }
   if (table.values !== undefined) checkValues(context, table.values, selector, `${path}.values`)
   else checkRanges(context, table, selector, path)
   checkRest(context, table, variable, path)
@@ -116,7 +116,7 @@ const misfit = (name: string, domain: Domain, value: Value): string | null => {
       ? null
       : `Must be a whole number from ${minimum} to ${maximum}, as ${name} is.`
   }
-  return domain.all.some((one) => keyOf(one) === keyOf(value))
+  return domain.all.some((candidate) => keyOf(candidate) === keyOf(value))
     ? null
     : `Must be a value of ${name}: ${domain.all.map(keyOf).join(", ")}.`
 }

@@ -16,7 +16,7 @@ export const offerRefOf = (ask: CarrierAsk): string => `${ask.idempotency_key}-1
  * is kept.
  */
 const merged = (service: ReadonlyArray<Assumption>, carrier: ReadonlyArray<Assumption>): ReadonlyArray<Assumption> => [
-  ...service.filter((assumption) => !carrier.some((own) => own.path === assumption.path)),
+  ...service.filter((assumption) => !carrier.some((assumed) => assumed.path === assumption.path)),
   ...carrier
 ]
 

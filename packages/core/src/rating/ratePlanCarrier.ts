@@ -47,7 +47,7 @@ const checked = checker(
 export const ratePlanCarrier = (plan: unknown, options: RatePlanCarrierOptions = {}): CarrierAdapter => {
   checked({ options })
   const plans = Array.isArray(plan)
-    ? plan.map((one: unknown, index) => readOrThrow(one, options, `${index}.`))
+    ? plan.map((planFile: unknown, index) => readOrThrow(planFile, options, `${index}.`))
     : [readOrThrow(plan, options, "")]
   const [first] = plans
   if (first === undefined) throw invalid([{ path: "", message: "There must be at least one plan." }])

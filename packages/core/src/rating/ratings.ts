@@ -6,11 +6,11 @@ import { renters } from "./renters/rating.ts"
 /** Ratings by line name. A line without a rating cannot have rate plans. */
 export type Ratings = ReadonlyMap<string, Rating>
 
-const byLine = (all: ReadonlyArray<Rating>): Ratings => new Map(all.map((rating) => [rating.line.name, rating]))
+const byLine = (list: ReadonlyArray<Rating>): Ratings => new Map(list.map((rating) => [rating.line.name, rating]))
 
 /** The ratings of the standard lines. */
 export const ratings: Ratings = byLine([personalAuto, renters, pet])
 
 /** The ratings of the standard lines together with these. */
-export const ratingsWith = (others: ReadonlyArray<Rating>): Ratings =>
-  others.length === 0 ? ratings : byLine([...ratings.values(), ...others])
+export const ratingsWith = (ownRatings: ReadonlyArray<Rating>): Ratings =>
+  ownRatings.length === 0 ? ratings : byLine([...ratings.values(), ...ownRatings])

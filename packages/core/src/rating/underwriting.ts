@@ -11,7 +11,7 @@ import type { Known, Risk } from "./Variable.ts"
 export const declineOf = (plan: RatePlan, risk: Risk, today: string): Decline | null => {
   if (!isServed(plan, risk)) return decline("state_not_served")
   if (!startsInTime(plan, risk, today)) return decline("start_date_out_of_range")
-  const rule = plan.underwriting.find((one) => applies(one, risk, today))
+  const rule = plan.underwriting.find((candidate) => applies(candidate, risk, today))
   if (rule !== undefined) return decline(rule.reason, rule.message)
   return isOffered(plan, risk) ? null : decline("risk_outside_guidelines")
 }
@@ -44,7 +44,7 @@ export const holds = (conditions: ReadonlyArray<Condition>, risk: Risk): boolean
 const isMet = ({ above, below, by, is }: Condition, known: Known): boolean =>
   valuesOf(known, by).some(
     (value) =>
-      (is === undefined || is.some((one) => keyOf(one) === keyOf(value))) &&
+      (is === undefined || is.some((candidate) => keyOf(candidate) === keyOf(value))) &&
       (above === undefined || Number(value) > above) &&
       (below === undefined || Number(value) < below)
   )

@@ -79,8 +79,8 @@ export const make = Effect.gen(function* () {
           const inReach = jobs.filter(({ due_at }) => due_at <= reach)
           yield* runBatches(inReach, Math.min(until, reach + 1), { handle, commit, fail })
           const isClear = inReach.length === 0 && (jobs.length > 0 || !busy)
-          const ran: RanAhead = { jobs: jobs.length - left.size, isClear, reach }
-          return ran
+          const result: RanAhead = { jobs: jobs.length - left.size, isClear, reach }
+          return result
         })
         return yield* Effect.ensuring(
           restore(run),

@@ -23,7 +23,7 @@ export const holds = (job: Pick<NewJob, "lane">): boolean => job.lane?.name === 
  * refresh. It then waits there as long as an attempt may take, including the attempt's wait for a connection.
  */
 export const reach = (calls: ReadonlyArray<Pick<LaneJob, "kind" | "due_at">>, now: number): number =>
-  calls.reduce((least, call) => Math.min(least, reachOf(call, now)), Number.POSITIVE_INFINITY)
+  calls.reduce((earliest, call) => Math.min(earliest, reachOf(call, now)), Number.POSITIVE_INFINITY)
 
 const reachOf = ({ due_at, kind }: Pick<LaneJob, "kind" | "due_at">, now: number): number => {
   if (kind !== "refresh_quote") return now

@@ -46,14 +46,14 @@ const withCreated = (
 ): ReadonlyArray<Turn> =>
   jobs
     .filter(({ due_at, ordered }) => ordered && due_at < until)
-    .reduce((all, created) => {
-      const behind = all.findIndex(({ job }) => job.due_at > created.due_at)
+    .reduce((result, created) => {
+      const behind = result.findIndex(({ job }) => job.due_at > created.due_at)
       const turn: Turn = { job: unstored(workspace_id, created), created, prepared: null }
-      return all.toSpliced(behind < 0 ? all.length : behind, 0, turn)
+      return result.toSpliced(behind < 0 ? result.length : behind, 0, turn)
     }, turns)
 
 /** The turns of the jobs that are due before `until`. */
-const before = (until: number, turns: ReadonlyArray<Turn>): ReadonlyArray<Turn> =>
+const turnsBefore = (until: number, turns: ReadonlyArray<Turn>): ReadonlyArray<Turn> =>
   turns.filter(({ job }) => job.due_at < until)
 
 /**
@@ -70,14 +70,14 @@ export interface Entry extends Omit<Turn, "prepared"> {
 
 /** The jobs that a batch creates but does not run. */
 const createdBy = (batch: ReadonlyArray<Entry>): ReadonlyArray<NewJob> => {
-  const ran = new Set(batch.map(({ created }) => created))
-  return batch.flatMap(({ change }) => change.jobs).filter((job) => !ran.has(job))
+  const createdJobs = new Set(batch.map(({ created }) => created))
+  return batch.flatMap(({ change }) => change.jobs).filter((job) => !createdJobs.has(job))
 }
 
 /** The due time of the first ordered job that a batch creates but does not run. */
 const nextCreated = (batch: ReadonlyArray<Entry>): number =>
   createdBy(batch).reduce(
-    (first, { due_at, ordered }) => (ordered ? Math.min(first, due_at) : first),
+    (earliest, { due_at, ordered }) => (ordered ? Math.min(earliest, due_at) : earliest),
     Number.POSITIVE_INFINITY
   )
 
@@ -166,7 +166,7 @@ export const step = (run: Run, { created, job }: Turn, change: Change.Change | n
   if (run.batch.length > 0 && (isFull || writesAgain)) return "flush"
   const until = Math.min(run.until, ClockHold.reach(change.jobs.filter(ClockHold.holds), job.due_at) + 1)
   return {
-    turns: withCreated(before(until, run.turns.slice(1)), change, until),
+    turns: withCreated(turnsBefore(until, run.turns.slice(1)), change, until),
     until,
     batch: [...run.batch, { job, created, change }],
     batch_bytes,
@@ -177,7 +177,7 @@ export const step = (run: Run, { created, job }: Turn, change: Change.Change | n
 }
 
 const withAll = (set: HashSet.HashSet<string>, names: ReadonlyArray<string>): HashSet.HashSet<string> =>
-  names.reduce((all, name) => HashSet.add(all, name), set)
+  names.reduce((updated, name) => HashSet.add(updated, name), set)
 
 /** The state of a run after its batch was committed. */
 export const committed = (run: Run): Run => ({

@@ -41,7 +41,7 @@ const sweeping = <E>(
   return Effect.fnUntraced(function* (slot: number) {
     missed.add(slot)
     const slots = new Set(missed)
-    const brief = new Set([...missed].map((one) => one % briefSlots))
+    const brief = new Set([...missed].map((missedSlot) => missedSlot % briefSlots))
     let after: WorkspaceId | null = null
     do {
       const found: ReadonlyArray<WorkspaceId> = yield* list(after, 100)
@@ -121,14 +121,14 @@ const makeSweep = Effect.fnUntraced(function* (
     }
   })
 
-  return Effect.fnUntraced(function* (workspaceId: WorkspaceId, what: What) {
+  return Effect.fnUntraced(function* (workspaceId: WorkspaceId, target: What) {
     const realNow = yield* Clock.currentTimeMillis
     // The directory has neither a clock nor a feed.
     const isDirectory = workspaceId === directoryWorkspace
     const now = isDirectory ? realNow : (yield* workspaces.moment(workspaceId)).now
-    if (!isDirectory && what === "everything") yield* sweepEvents(workspaceId, now - periods.events_days * dayMs)
+    if (!isDirectory && target === "everything") yield* sweepEvents(workspaceId, now - periods.events_days * dayMs)
     for (const { kept_for, name } of kinds.all) {
-      if (kept_for === null || (what === "brief" && "period" in kept_for)) continue
+      if (kept_for === null || (target === "brief" && "period" in kept_for)) continue
       const time = kept_for.clock === "real" ? realNow : now
       const keptMs = "minutes" in kept_for ? kept_for.minutes * minuteMs : periods[`${kept_for.period}_days`] * dayMs
       yield* sweepKind(workspaceId, name, time - keptMs)
@@ -144,8 +144,8 @@ const makeForever = Effect.fnUntraced(function* (sweep: Sweep<StorageUnavailable
    * Sweeps a workspace. Logs a defect, so that it does not stop the sweep of other workspaces. Fails only if storage is
    * unavailable.
    */
-  const sweepLogged = (workspace_id: WorkspaceId, what: What) =>
-    Effect.catchDefect(sweep(workspace_id, what), (defect) =>
+  const sweepLogged = (workspace_id: WorkspaceId, target: What) =>
+    Effect.catchDefect(sweep(workspace_id, target), (defect) =>
       Effect.annotateLogs(Effect.logWarning("Could not erase expired records", defect), { workspace_id })
     )
 

@@ -81,8 +81,8 @@ export class Runner extends Context.Service<
             // case it died.
             yield* signal.next(maxPeerWaitMs)
           } else {
-            const ran: Ran = { jobs, next_due_at: claimed.next_due_at }
-            return ran
+            const result: Ran = { jobs, next_due_at: claimed.next_due_at }
+            return result
           }
         }
       }, Effect.scoped)
@@ -113,9 +113,9 @@ const makeCatchUp = Effect.fnUntraced(function* (runAhead: Effect.Success<typeof
     while (true) {
       const { now, workspace } = yield* workspaces.moment(workspace_id)
       if (now - due_at < lateMs) return jobs
-      const ran = yield* runAhead(workspace, 0, Effect.succeed(now), storage.commit)
-      if (ran.jobs === 0) return jobs
-      jobs += ran.jobs
+      const aheadRun = yield* runAhead(workspace, 0, Effect.succeed(now), storage.commit)
+      if (aheadRun.jobs === 0) return jobs
+      jobs += aheadRun.jobs
     }
   })
 })

@@ -53,19 +53,19 @@ export const claiming = Effect.gen(function* () {
       ? Effect.succeed(job.due_at)
       : Effect.map(workspaces.moment(job.workspace_id), ({ now }) => Math.max(now, job.due_at))
 
-  const handleBy = (handler: JobHandler, abandon: JobHandler, job: ClaimedJob, at: number): ReturnType<JobHandler> => {
-    const handled = Effect.suspend(() => handler(job, at))
+  const handleBy = (handler: JobHandler, abandon: JobHandler, job: ClaimedJob, now: number): ReturnType<JobHandler> => {
+    const handled = Effect.suspend(() => handler(job, now))
     if (job.expired_leases < maxExpiredLeases) return retryOnConflict(handled)
     // An outage is not the job's fault, so the job is retried after one. It is abandoned only if no outage was recent.
-    const abandoned = Effect.suspend(() => abandon(job, at))
+    const abandoned = Effect.suspend(() => abandon(job, now))
     return Effect.flatMap(outages.isRecent, (isRecent) => retryOnConflict(isRecent ? handled : abandoned))
   }
 
   /** Runs a job ahead of the clock. For a job that is not about quoting, does nothing. */
-  const handleAhead: JobHandler = (job, at) => {
+  const handleAhead: JobHandler = (job, now) => {
     const jobs: { readonly [K in JobKind]?: JobHandler } = handlers.staged.jobs
     const handler = jobs[job.kind]
-    return handler === undefined ? Effect.void : handleBy(handler, handlers.staged.abandon, job, at)
+    return handler === undefined ? Effect.void : handleBy(handler, handlers.staged.abandon, job, now)
   }
 
   /**
@@ -74,7 +74,7 @@ export const claiming = Effect.gen(function* () {
    */
   const run = (job: ClaimedJob): Effect.Effect<boolean, StorageUnavailable> =>
     Effect.matchCauseEffect(
-      Effect.flatMap(momentOf(job), (at) => handleBy(handlers.jobs[job.kind], handlers.abandon, job, at)),
+      Effect.flatMap(momentOf(job), (now) => handleBy(handlers.jobs[job.kind], handlers.abandon, job, now)),
       {
         onSuccess: () => done,
         onFailure: (cause) => outages.noted(Effect.as(noteFailure(job, cause), false))
@@ -184,18 +184,18 @@ const makeRunning = (
   }
 
   const runOne = (job: ClaimedJob) =>
-    Effect.onExit(run(job), (ran) =>
+    Effect.onExit(run(job), (exit) =>
       Effect.sync(() => {
-        watch(ran)
+        watch(exit)
         leave([job])
       })
     )
 
   const runAll = (jobs: ReadonlyArray<ClaimedJob>) => {
     const [first] = jobs
-    const ran = runSequentially(jobs, runOne)
-    if (first?.ordered !== true) return Effect.ignore(ran)
-    return ran.pipe(
+    const result = runSequentially(jobs, runOne)
+    if (first?.ordered !== true) return Effect.ignore(result)
+    return result.pipe(
       Effect.andThen(catchUp(first)),
       Effect.ignore,
       Effect.ensuring(Effect.sync(() => leave(jobs))),
@@ -273,12 +273,12 @@ const backOffWhenUnavailable = (begin: () => void) => {
   let pauseMs = pollMs
   return {
     /** Notes how a job ended. */
-    watch: (ran: Exit.Exit<boolean, StorageUnavailable>): void => {
-      if (Exit.isSuccess(ran)) {
-        if (ran.value) pauseMs = pollMs
+    watch: (exit: Exit.Exit<boolean, StorageUnavailable>): void => {
+      if (Exit.isSuccess(exit)) {
+        if (exit.value) pauseMs = pollMs
         return
       }
-      const error = Option.getOrUndefined(Cause.findErrorOption(ran.cause))
+      const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
       if (error === undefined || error.cell !== undefined) return
       isLost = true
       begin()
@@ -385,7 +385,7 @@ const sequential =
     if (first !== undefined && jobs.length === 1) return Effect.onError(runOne(first), () => release(jobs))
     return Effect.suspend(() => {
       const left = new Set(jobs)
-      const after = (job: ClaimedJob, isDone: boolean) => {
+      const skipBehind = (job: ClaimedJob, isDone: boolean) => {
         left.delete(job)
         if (isDone || !job.ordered) return Effect.void
         const behind = [...left].filter((other) => other.ordered && other.workspace_id === job.workspace_id)
@@ -394,7 +394,7 @@ const sequential =
         })
       }
       const run = (job: ClaimedJob) =>
-        left.has(job) ? Effect.flatMap(runOne(job), (isDone) => after(job, isDone)) : Effect.void
+        left.has(job) ? Effect.flatMap(runOne(job), (isDone) => skipBehind(job, isDone)) : Effect.void
       return Effect.onError(Effect.forEach(jobs, run, { discard: true }), () => release([...left]))
     })
   }

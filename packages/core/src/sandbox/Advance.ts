@@ -36,7 +36,7 @@ const makeMoves = Effect.gen(function* () {
   const runAhead = (seen: Workspace, target: Goal) => {
     let workspace = seen
     let held = false
-    const ran = runner.runAhead(
+    const aheadRun = runner.runAhead(
       seen,
       target.clock_target_ms - seen.clock_offset_ms,
       Effect.map(holdOf(seen.id), (hold) => {
@@ -50,7 +50,7 @@ const makeMoves = Effect.gen(function* () {
         workspace = moved
       })
     )
-    return Effect.map(ran, (ahead) => ({ ...ahead, held }))
+    return Effect.map(aheadRun, (ahead) => ({ ...ahead, held }))
   }
 
   /**
@@ -60,11 +60,11 @@ const makeMoves = Effect.gen(function* () {
    * new time was stored in the meantime. The next step then starts from the current state.
    */
   const moveTo = Effect.fnUntraced(
-    function* (seen: Workspace, target: Goal, at: number) {
+    function* (seen: Workspace, target: Goal, now: number) {
       const { workspace } = yield* workspaces.moment(seen.id)
       if (isEnded(workspace, target) || workspace.clock_offset_ms !== seen.clock_offset_ms) return
       const realNow = yield* Clock.currentTimeMillis
-      const moved = movedTo(workspace, target, at, realNow)
+      const moved = movedTo(workspace, target, now, realNow)
       yield* commit(storage, { ...changeOf(moved), none_due_before: timeOf(moved, realNow) })
     },
     Effect.catchTag("VersionConflict", () => Effect.void)
@@ -115,8 +115,8 @@ const makeStep = Effect.fnUntraced(function* ({ holdOf, moveTo, runAhead }: Move
   return Effect.fnUntraced(function* ({ progress, target, workspace_id: id }: AdvanceRun) {
     const { workspace: seen } = yield* workspaces.moment(id)
     const { clock_offset_ms } = seen
-    yield* Ref.update(progress, (before) => ({
-      ...before,
+    yield* Ref.update(progress, (previous) => ({
+      ...previous,
       clock_offset_ms,
       clock_target_ms: target.clock_target_ms,
       carriers: []
@@ -158,7 +158,7 @@ const makeWait = Effect.fnUntraced(function* ({ holdOf, moveTo }: Moves) {
     for (;;) {
       const hold = yield* holdOf(id)
       if (!isHeld(hold)) return
-      yield* Ref.update(progress, (before) => ({ ...before, carriers: hold.carriers }))
+      yield* Ref.update(progress, (previous) => ({ ...previous, carriers: hold.carriers }))
       yield* onLook
       const { jobs, next_due_at } = yield* runner.runDue(id)
       yield* Ref.update(progress, addJobs(jobs))
@@ -175,7 +175,7 @@ const makeWait = Effect.fnUntraced(function* ({ holdOf, moveTo }: Moves) {
 
 const addJobs =
   (jobs: number) =>
-  (before: Progress): Progress => ({ ...before, jobs: before.jobs + jobs })
+  (previous: Progress): Progress => ({ ...previous, jobs: previous.jobs + jobs })
 
 /** Whether an advance has ended: the clock has reached its target, or a reset has cancelled it. */
 const isEnded = (workspace: Workspace, target: Goal): boolean =>

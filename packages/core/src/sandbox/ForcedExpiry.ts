@@ -29,11 +29,11 @@ export const make = Effect.gen(function* () {
 
   /** Accepts a forced expiry of all existing quotes. */
   const accept = (workspace_id: WorkspaceId, key: string | null) =>
-    acceptOnce({ storage, workspaces }, kind, { workspace_id, id: `${key}` }, ({ workspace, now: at }) =>
+    acceptOnce({ storage, workspaces }, kind, { workspace_id, id: `${key}` }, ({ workspace, now }) =>
       Effect.succeed({
-        value: { at, reset_count: workspace.reset_count },
-        workspace: { ...workspace, quotes_expired_at: at },
-        at
+        value: { at: now, reset_count: workspace.reset_count },
+        workspace: { ...workspace, quotes_expired_at: now },
+        at: now
       })
     )
 

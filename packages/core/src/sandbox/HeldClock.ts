@@ -39,12 +39,12 @@ export const make = Effect.gen(function* () {
     workspace_id: WorkspaceId,
     job: LaneJob
   ): Effect.fn.Return<AwaitedCall | null, StorageUnavailable> {
-    const of = JobPayload.carrierOf(job)
-    if (of === null) return { job, carrier: null }
-    const request = yield* readOne(storage, QuoteRequest.kind, workspace_id, of.quote_request_id)
+    const carrierId = JobPayload.carrierOf(job)
+    if (carrierId === null) return { job, carrier: null }
+    const request = yield* readOne(storage, QuoteRequest.kind, workspace_id, carrierId.quote_request_id)
     if (request === null) return null
-    const result = request.carriers.find(({ carrier }) => carrier.id === of.carrier_id)
-    return result !== undefined && QuoteRequest.isPending(request, of.carrier_id)
+    const result = request.carriers.find(({ carrier }) => carrier.id === carrierId.carrier_id)
+    return result !== undefined && QuoteRequest.isPending(request, carrierId.carrier_id)
       ? { job, carrier: result.carrier }
       : null
   })
@@ -65,7 +65,7 @@ export const make = Effect.gen(function* () {
           now
         )
       ),
-      first_due_at: calls.reduce((first, { job }) => Math.min(first, job.due_at), Number.POSITIVE_INFINITY),
+      first_due_at: calls.reduce((earliest, { job }) => Math.min(earliest, job.due_at), Number.POSITIVE_INFINITY),
       carriers: [...carriers.values()]
     }
     return hold

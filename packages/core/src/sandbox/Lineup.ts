@@ -69,9 +69,9 @@ export const partOf = (carrierId: string, line: string): Part | undefined => par
 /** All fictional carriers, each listed once, ordered by line and then by latency. */
 export const fictionalCarrierList = (): ReadonlyArray<FictionalCarrier> => carriersOf(fictionalPlans())
 
-const carriersOf = Function.memoize((all: ReadonlyArray<RatePlan>) =>
+const carriersOf = Function.memoize((ratePlans: ReadonlyArray<RatePlan>) =>
   Object.entries(characters).flatMap(([id, character]) => {
-    const plans = all.filter(({ carrier }) => carrier.id === id)
+    const plans = ratePlans.filter(({ carrier }) => carrier.id === id)
     const [first] = plans
     return first === undefined ? [] : [{ ...first.carrier, ...character, plans }]
   })

@@ -72,8 +72,8 @@ const isStillDue = ({ availability, status }: Quote.Quote, { due_at, kind }: Lan
 
 /** What a job will do; null if it will change nothing. */
 const nextDueOf = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId, job: LaneJob) {
-  const what = whats[job.kind]
-  if (what === null) return null
+  const description = whats[job.kind]
+  if (description === null) return null
   const { carrier_id = null, quote_id = null, quote_request_id = null, subscription_id = null } = JobPayload.about(job)
   const quote = quote_id === null ? null : yield* readOne(storage, Quote.kind, workspace_id, quote_id)
   if (quote_id !== null && (quote === null || !isStillDue(quote, job))) return null
@@ -85,7 +85,7 @@ const nextDueOf = Effect.fnUntraced(function* (storage: Storage["Service"], work
   }
   const next: NextDue = {
     at: fromMillis(job.due_at),
-    what,
+    what: description,
     quote_request_id: request_id,
     carrier_id,
     quote_id,

@@ -63,13 +63,11 @@ export const make = Effect.gen(function* () {
   return { accept, finish }
 })
 
-const sum = (one: Erased, other: Erased): Erased => {
-  const names = new Set([...Object.keys(one.records), ...Object.keys(other.records)])
+const sum = (a: Erased, b: Erased): Erased => {
+  const names = new Set([...Object.keys(a.records), ...Object.keys(b.records)])
   return {
-    records: Object.fromEntries(
-      [...names].map((name) => [name, (one.records[name] ?? 0) + (other.records[name] ?? 0)])
-    ),
-    events: one.events + other.events,
-    jobs: one.jobs + other.jobs
+    records: Object.fromEntries([...names].map((name) => [name, (a.records[name] ?? 0) + (b.records[name] ?? 0)])),
+    events: a.events + b.events,
+    jobs: a.jobs + b.jobs
   }
 }

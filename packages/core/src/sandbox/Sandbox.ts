@@ -64,10 +64,10 @@ export class Sandbox extends Context.Service<
         const answer = (
           control: Control,
           workspace: Workspace,
-          more: Partial<Pick<ControlResult, "removed" | "replay">> = {}
+          extraFields: Partial<Pick<ControlResult, "removed" | "replay">> = {}
         ) =>
           Effect.map(view(workspace), (seen) =>
-            Json.encode<ControlResult>({ control, workspace: seen, replay: null, removed: null, ...more })
+            Json.encode<ControlResult>({ control, workspace: seen, replay: null, removed: null, ...extraFields })
           )
 
         const replayEvents = Effect.fnUntraced(function* (call: Call, code: ReplayCode) {

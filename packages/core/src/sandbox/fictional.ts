@@ -52,7 +52,7 @@ interface Play {
 const playOf = (carrier: FictionalCarrier, ask: CarrierAsk): Play | null => {
   const part = partOf(carrier.id, ask.line)
   const line = playedLine(ask.line)
-  const plan = carrier.plans.find((one) => one.line === ask.line)
+  const plan = carrier.plans.find((candidate) => candidate.line === ask.line)
   if (part === undefined || line === undefined || plan === undefined) return null
   const risk = riskOf(plan, ask, dayOf(ask.requested_at))
   if (risk === null) return null
@@ -166,9 +166,9 @@ const linesOf = (carrier: FictionalCarrier, lines: CarrierAdapter["lines"]): Car
 
 const adapterOf = (carrier: FictionalCarrier, callbacks: SignedCallbacks): CarrierAdapter => {
   const rated = carrierOf(carrier, carrier.plans, ["sandbox"])
-  const reply = (ask: CarrierAsk, by: (play: Play) => CarrierReply): CarrierReply => {
+  const reply = (ask: CarrierAsk, replyWith: (play: Play) => CarrierReply): CarrierReply => {
     const play = playOf(carrier, ask)
-    return play === null ? unreadable : by(play)
+    return play === null ? unreadable : replyWith(play)
   }
   return {
     ...rated,

@@ -160,8 +160,8 @@ const answerOf = <B, E>(
 }
 
 /** Removes the items that joined a queue at `since` or earlier. A queue is ordered by joining time. */
-const takeLate = <A, B, E>(queue: Queue<A, B, E>, since: bigint): ReadonlyArray<Waiting<A, B, E>> => {
-  const first = queue.findIndex((waiting) => waiting.since > since)
+const takeLate = <A, B, E>(queue: Queue<A, B, E>, startedAt: bigint): ReadonlyArray<Waiting<A, B, E>> => {
+  const first = queue.findIndex((waiting) => waiting.since > startedAt)
   return queue.splice(0, first < 0 ? queue.length : first)
 }
 

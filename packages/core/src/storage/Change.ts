@@ -38,19 +38,19 @@ export interface StoredRecord {
 type OptionalFields = Pick<StoredRecord, "parent" | "status" | "line" | "labels" | "about" | "expires_at">
 
 /** Makes a record. Omitted fields are null or empty. */
-export const record = (of: Omit<StoredRecord, keyof OptionalFields> & Partial<OptionalFields>): StoredRecord => ({
-  kind: of.kind,
-  id: of.id,
-  version: of.version,
-  body: of.body,
-  parent: of.parent ?? null,
-  status: of.status ?? null,
-  line: of.line ?? null,
-  labels: of.labels ?? none,
-  about: of.about ?? none,
-  created_at: of.created_at,
-  updated_at: of.updated_at,
-  expires_at: of.expires_at ?? null
+export const record = (fields: Omit<StoredRecord, keyof OptionalFields> & Partial<OptionalFields>): StoredRecord => ({
+  kind: fields.kind,
+  id: fields.id,
+  version: fields.version,
+  body: fields.body,
+  parent: fields.parent ?? null,
+  status: fields.status ?? null,
+  line: fields.line ?? null,
+  labels: fields.labels ?? none,
+  about: fields.about ?? none,
+  created_at: fields.created_at,
+  updated_at: fields.updated_at,
+  expires_at: fields.expires_at ?? null
 })
 
 const none: ReadonlyArray<never> = []

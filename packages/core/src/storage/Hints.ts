@@ -20,11 +20,11 @@ export class Hints {
         Effect.sync(() => {
           // The wrapper makes each registration distinct: a listener that is registered twice is called twice, and can
           // be removed once.
-          const own = (hint: Hint) => listener(hint)
-          this.listeners.add(own)
-          return own
+          const wrapped = (hint: Hint) => listener(hint)
+          this.listeners.add(wrapped)
+          return wrapped
         }),
-        (own) => Effect.sync(() => this.listeners.delete(own))
+        (wrapped) => Effect.sync(() => this.listeners.delete(wrapped))
       )
     )
 

@@ -21,18 +21,18 @@ export abstract class LateRecord implements StoredRecord {
   readonly expires_at: number | null
   private text: string | null = null
 
-  constructor(of: Omit<StoredRecord, "body">) {
-    this.kind = of.kind
-    this.id = of.id
-    this.version = of.version
-    this.parent = of.parent
-    this.status = of.status
-    this.line = of.line
-    this.labels = of.labels
-    this.about = of.about
-    this.created_at = of.created_at
-    this.updated_at = of.updated_at
-    this.expires_at = of.expires_at
+  constructor(fields: Omit<StoredRecord, "body">) {
+    this.kind = fields.kind
+    this.id = fields.id
+    this.version = fields.version
+    this.parent = fields.parent
+    this.status = fields.status
+    this.line = fields.line
+    this.labels = fields.labels
+    this.about = fields.about
+    this.created_at = fields.created_at
+    this.updated_at = fields.updated_at
+    this.expires_at = fields.expires_at
   }
 
   get body(): string {
@@ -74,8 +74,8 @@ export class LazyRecord<A> extends LateRecord {
   readonly value: A
   readonly encode: (value: A) => string
 
-  constructor(of: Omit<StoredRecord, "body">, value: A, encode: (value: A) => string) {
-    super(of)
+  constructor(fields: Omit<StoredRecord, "body">, value: A, encode: (value: A) => string) {
+    super(fields)
     this.value = value
     this.encode = encode
   }

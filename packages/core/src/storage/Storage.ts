@@ -302,9 +302,9 @@ const isConflict = (error: unknown) => error instanceof VersionConflict
 
 const onConflict = <A, E, R>(
   decision: Effect.Effect<A, E | VersionConflict, R>,
-  then: (conflict: VersionConflict) => Effect.Effect<A, E, R>
+  recover: (conflict: VersionConflict) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
-  Effect.catch(decision, (error) => (error instanceof VersionConflict ? then(error) : Effect.fail(error)))
+  Effect.catch(decision, (error) => (error instanceof VersionConflict ? recover(error) : Effect.fail(error)))
 
 /** Reads the newest value of a record; null if it does not exist. */
 export const readOne = <A>(
@@ -328,12 +328,12 @@ export const endOfFeed = (
 export const eachPage = Effect.fnUntraced(function* <E, R>(
   storage: Pick<Storage["Service"], "page">,
   query: Omit<RecordQuery, "after">,
-  use: (records: ReadonlyArray<StoredRecord>) => Effect.Effect<void, E, R>
+  onPage: (records: ReadonlyArray<StoredRecord>) => Effect.Effect<void, E, R>
 ): Effect.fn.Return<void, E | StorageUnavailable, R> {
   let after: string | null = null
   do {
     const { records, next }: RecordPage = yield* storage.page({ ...query, after })
-    yield* use(records)
+    yield* onPage(records)
     after = next
   } while (after !== null)
 })

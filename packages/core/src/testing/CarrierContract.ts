@@ -58,12 +58,14 @@ const checked = checker(
 export const cases = (
   adapter: CarrierAdapter,
   facts: Subject.FactsByLine = {},
-  given: Subject.Options = {}
+  subjectOptions: Subject.Options = {}
 ): ReadonlyArray<Case> => {
-  checked({ adapter, facts, options: given })
-  const cassette = given.cassette === undefined ? null : Cassette.parse(given.cassette)
+  checked({ adapter, facts, options: subjectOptions })
+  const cassette = subjectOptions.cassette === undefined ? null : Cassette.parse(subjectOptions.cassette)
   const options =
-    cassette === null ? given : { ...given, connection: connectionOf(adapter, cassette, given.connection) }
+    cassette === null
+      ? subjectOptions
+      : { ...subjectOptions, connection: connectionOf(adapter, cassette, subjectOptions.connection) }
   const stage = stageOf(adapter, cassette, options)
   const lines = Subject.linesOf(options)
   return [
@@ -91,10 +93,10 @@ export const replay = (
   adapter: CarrierAdapter,
   line: string,
   facts: unknown,
-  given: Subject.Options & { readonly cassette: unknown }
+  cassetteOptions: Subject.Options & { readonly cassette: unknown }
 ): Case => {
-  const cassette = Cassette.parse(given.cassette)
-  const options = { ...given, connection: connectionOf(adapter, cassette, given.connection) }
+  const cassette = Cassette.parse(cassetteOptions.cassette)
+  const options = { ...cassetteOptions, connection: connectionOf(adapter, cassette, cassetteOptions.connection) }
   return rule(stageOf(adapter, cassette, options), `${line}: answers an ask from the cassette`, () =>
     Effect.flatMap(Subject.subjectOf(adapter, line, facts, options), (subject) =>
       passing(Effect.asVoid(reached(Subject.polled(subject, Subject.askOf(subject, "ask")))))
@@ -109,10 +111,10 @@ export const replay = (
 const connectionOf = (
   { connection: declared = {} }: CarrierAdapter,
   { connection: recorded = {} }: Cassette.Cassette,
-  given: Subject.Options["connection"]
+  connection: Subject.Options["connection"]
 ): ConnectionValues => ({
   ...Object.fromEntries(Object.keys(declared).map((field) => [field, recorded[field] ?? "stand-in"])),
-  ...given
+  ...connection
 })
 
 const stageOf = (
@@ -196,9 +198,9 @@ const answersTrouble = (subject: Subject.Subject) =>
   Effect.forEach(
     troubles,
     Effect.fnUntraced(function* (trouble) {
-      const what = `If the carrier ${trouble.name}, ask`
-      const reply = yield* called(what, () => inTrouble(subject, trouble), subject.terms.attempt_timeout_ms)
-      yield* expectRead(`${what} returned an invalid reply.`, Subject.read(subject, reply))
+      const ruleName = `If the carrier ${trouble.name}, ask`
+      const reply = yield* called(ruleName, () => inTrouble(subject, trouble), subject.terms.attempt_timeout_ms)
+      yield* expectRead(`${ruleName} returned an invalid reply.`, Subject.read(subject, reply))
     }),
     { concurrency: "unbounded", discard: true }
     // The contract itself caused these failures, so they need not be logged.
@@ -217,10 +219,10 @@ const keepsFacts = Effect.fnUntraced(function* (subject: Subject.Subject) {
   yield* Effect.forEach(
     calls,
     Effect.fnUntraced(function* ({ call, when }) {
-      const said = yield* saidBy(call, subject.terms.attempt_timeout_ms)
-      for (const [where, text] of Object.entries(said)) {
+      const messages = yield* saidBy(call, subject.terms.attempt_timeout_ms)
+      for (const [source, text] of Object.entries(messages)) {
         if (!personal.some((value) => text.includes(value) || text.includes(encodeURIComponent(value)))) continue
-        yield* broken(`A fact that identifies the person is in ${where}${when}. Leave it out.`)
+        yield* broken(`A fact that identifies the person is in ${source}${when}. Leave it out.`)
       }
     }),
     { concurrency: "unbounded", discard: true }

@@ -134,8 +134,8 @@ export const record = (
       ),
       cassette: Effect.suspend((): Effect.Effect<Cassette, SecretOnCassette | UnplayableRecording> => {
         const redaction = Redaction.redactionAfter(adapter, connection, list.exchanges)
-        const [told] = shown.find(([, value]) => redaction.secrets.isIn(value)) ?? []
-        if (told !== undefined) return Effect.fail(secretInConnection(told))
+        const [secretName] = shown.find(([, value]) => redaction.secrets.isIn(value)) ?? []
+        if (secretName !== undefined) return Effect.fail(secretInConnection(secretName))
         if (list.left_out > 0) return Effect.fail(new UnplayableRecording({ message: tooMany }))
         const exchanges = list.exchanges.flatMap((http) => exchangeOf(http, redaction))
         const lost = exchanges.find(({ response }) => response.body === null)
@@ -156,11 +156,11 @@ const unplayable = (
   { host, method, path }: Exchange,
   exchanges: ReadonlyArray<HttpRecording.RawHttp>
 ): UnplayableRecording => {
-  const [why = ""] = exchanges.flatMap((http) => {
+  const [mismatch = ""] = exchanges.flatMap((http) => {
     const body = http.response?.body?.text
     return body === undefined || !http.is_seen ? [] : whyNotKept(body, http.response?.content_type ?? null)
   })
-  const message = `The answer to ${method} ${path} at ${host} cannot be stored, so the recording could not be played back. ${why}`
+  const message = `The answer to ${method} ${path} at ${host} cannot be stored, so the recording could not be played back. ${mismatch}`
   return new UnplayableRecording({ message })
 }
 
@@ -196,10 +196,13 @@ const textOf = (body: Body): string => {
 /** The redacted body to record. `received` is null if the body is too long or not text. */
 const bodyOf = (received: string | null, contentType: string | null, redaction: Redaction.Redaction): Body => {
   if (received === "") return { text: received }
-  const kept = received === null ? null : Redaction.bodyOf(received, contentType, redaction)
-  if (kept === null) return null
-  if (Redaction.isXml(received ?? "", contentType) && Result.isSuccess(Xml.parse(kept))) return { xml: kept }
-  return Option.match(parseJson(kept), { onNone: () => ({ text: kept }), onSome: ({ value: json }) => ({ json }) })
+  const redacted = received === null ? null : Redaction.bodyOf(received, contentType, redaction)
+  if (redacted === null) return null
+  if (Redaction.isXml(received ?? "", contentType) && Result.isSuccess(Xml.parse(redacted))) return { xml: redacted }
+  return Option.match(parseJson(redacted), {
+    onNone: () => ({ text: redacted }),
+    onSome: ({ value: json }) => ({ json })
+  })
 }
 
 const parseJson = Option.liftThrowable((json: string): { readonly value: unknown } => ({ value: JSON.parse(json) }))
@@ -261,8 +264,8 @@ export const replay = (
 ): Replay => {
   const left = [...cassette.exchanges]
   const missing: Array<NotOnCassette> = []
-  const refuse = (asked: Asked, why: string) => {
-    const error = notOnCassette(asked, why)
+  const refuse = (asked: Asked, reason: string) => {
+    const error = notOnCassette(asked, reason)
     if (missing.length < maxExchanges) missing.push(error)
     return Effect.die(error)
   }
@@ -297,10 +300,10 @@ interface Asked extends Pick<Exchange, "method" | "host" | "path"> {
 
 const askedOf = (
   request: HttpClientRequest.HttpClientRequest,
-  given: URL,
+  requested: URL,
   redactionFor: (sent: Redaction.Sent) => Redaction.Redaction
 ): Asked => {
-  const url = Option.getOrElse(HttpClientRequest.toUrl(request), () => given)
+  const url = Option.getOrElse(HttpClientRequest.toUrl(request), () => requested)
   const body = HttpRecording.bodyOf(request)
   const content_type = request.headers["content-type"] ?? null
   const redaction = redactionFor({ direction: "sent", url, request: { headers: request.headers, content_type, body } })
@@ -324,8 +327,8 @@ const whyMissing = ({ exchanges }: Cassette, left: ReadonlyArray<Exchange>, aske
   const other = left.find((recorded) => isSamePlace(recorded, asked))
   if (other !== undefined) {
     const paths = differences(jsonOf(other.request.body), jsonOf(asked.body))
-    const where = paths.length === 0 ? "" : `, which differs at ${paths.slice(0, maxTold).join(", ")}`
-    return `The cassette expects a different body${where}. Use the recorded facts, record the cassette again, or add values that change on each run, such as a time, to \`redact\`.`
+    const location = paths.length === 0 ? "" : `, which differs at ${paths.slice(0, maxTold).join(", ")}`
+    return `The cassette expects a different body${location}. Use the recorded facts, record the cassette again, or add values that change on each run, such as a time, to \`redact\`.`
   }
   const expected = left.slice(0, maxTold).map(({ method, path }) => `${method} ${path}`)
   return `The cassette does not contain this request. It expects ${expected.join(", ") || "no more requests"} next. Record the cassette again.`
@@ -338,10 +341,10 @@ const jsonOf = (body: Body): unknown => {
 }
 
 /** The paths at which two JSON values differ. The values are omitted, because they can be facts. */
-const differences = (one: unknown, other: unknown, path = ""): ReadonlyArray<string> => {
-  if (canonical(one) === canonical(other)) return []
-  if (!Predicate.isObjectOrArray(one) || !Predicate.isObjectOrArray(other)) return path === "" ? [] : [path]
-  const [left, right] = [new Map(Object.entries(one)), new Map(Object.entries(other))]
+const differences = (a: unknown, b: unknown, path = ""): ReadonlyArray<string> => {
+  if (canonical(a) === canonical(b)) return []
+  if (!Predicate.isObjectOrArray(a) || !Predicate.isObjectOrArray(b)) return path === "" ? [] : [path]
+  const [left, right] = [new Map(Object.entries(a)), new Map(Object.entries(b))]
   return [...new Set([...left.keys(), ...right.keys()])].flatMap((name) =>
     differences(left.get(name), right.get(name), path === "" ? name : `${path}.${name}`)
   )
@@ -349,5 +352,5 @@ const differences = (one: unknown, other: unknown, path = ""): ReadonlyArray<str
 
 const notKept = "The cassette has no answer to this request. Record the cassette again."
 
-const notOnCassette = ({ host, method, path }: Asked, why: string): NotOnCassette =>
-  new NotOnCassette({ method, host, path, message: `${method} ${path} at ${host}: ${why}` })
+const notOnCassette = ({ host, method, path }: Asked, reason: string): NotOnCassette =>
+  new NotOnCassette({ method, host, path, message: `${method} ${path} at ${host}: ${reason}` })

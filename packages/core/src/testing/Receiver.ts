@@ -40,7 +40,7 @@ export const succeed: Respond = answer(204)
 export const fail = (status: number, headers?: Readonly<Record<string, string>>): Respond =>
   answer(status, headers, "no")
 /** Responds with a redirect, which counts as a failure. */
-export const redirect = (to: string, status = 307): Respond => answer(status, { location: to })
+export const redirect = (location: string, status = 307): Respond => answer(status, { location })
 /** Accepts the request, but never answers it. */
 export const hang: Respond = { does: "hang" }
 /** Closes the connection without an answer. */

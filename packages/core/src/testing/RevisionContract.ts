@@ -101,7 +101,7 @@ const onStage = async (
 const call = (name: string, input: Fields, { date, key }: { readonly date: string; readonly key: string }) =>
   Effect.gen(function* () {
     const ids = yield* Ids
-    const operation = operations.find((one) => one.name === name)
+    const operation = operations.find((candidate) => candidate.name === name)
     if (operation === undefined) return yield* Effect.die(new Error(`No such operation: ${name}`))
     const reply = yield* Pipeline.call<unknown, Services>(operation, {
       request_id: ids.request(),
@@ -201,7 +201,7 @@ const rules: ReadonlyArray<{
       const { quote_request, quotes } = await stage.newest.get_quote_request({ id, wait_seconds: 0 })
       const { revisions } = await stage.newest.preview_revisions({ id: quotes[0]?.id ?? "" })
       const { body } = await stage.call("get_quote_request", { id, wait_seconds: 0 }, revision.date)
-      const own = revisions.find((one) => one.revision === revision.date)
+      const own = revisions.find((candidate) => candidate.revision === revision.date)
       expectNone([
         ...changed("quote_request", ["id", "version", "status"], quote_request, body.quote_request),
         ...changed("quote", ["id", "version", "status"], revisions[0]?.quote, own?.quote),

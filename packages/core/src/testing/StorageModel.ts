@@ -300,9 +300,11 @@ const compareAll = Effect.fnUntraced(function* (run: Run) {
 export const compare: (history: History) => Effect.Effect<void, Difference, Storage> = Effect.fnUntraced(
   function* (history) {
     const run: Run = { storage: yield* Storage, model: new Model(), leases: [], now: 0, changes: 0 }
-    const located = (step: number, doing: string) => (program: Effect.Effect<unknown, unknown>) => {
+    const located = (step: number, action: string) => (program: Effect.Effect<unknown, unknown>) => {
       const fail = (cause: unknown) =>
-        Effect.fail(new Difference({ step, doing, message: cause instanceof Error ? cause.message : String(cause) }))
+        Effect.fail(
+          new Difference({ step, doing: action, message: cause instanceof Error ? cause.message : String(cause) })
+        )
       return program.pipe(Effect.catchDefect(fail), Effect.catch(fail))
     }
     for (const [index, step] of history.entries()) yield* located(index, step._tag)(take(run, step))

@@ -116,13 +116,13 @@ export const ofCarriers = ({ carriers, deadline_at, updated_at }: QuoteRequest):
   const endedAt = deadline_at === null || deadline_at > updated_at ? updated_at : deadline_at
   return carriers.flatMap((result): ReadonlyArray<Entry> => {
     const { answered_at, asked_at, missing_facts, outcome, reason } = result
-    const of = { carrier_id: result.carrier.id }
+    const carrierId = { carrier_id: result.carrier.id }
     if (outcome === "not_asked")
-      return [{ at: collectedAt, what: "not_asked", details: { ...of, reason, missing_facts } }]
-    const asked: ReadonlyArray<Entry> = asked_at === null ? [] : [{ at: asked_at, what: "asked", details: of }]
+      return [{ at: collectedAt, what: "not_asked", details: { ...carrierId, reason, missing_facts } }]
+    const asked: ReadonlyArray<Entry> = asked_at === null ? [] : [{ at: asked_at, what: "asked", details: carrierId }]
     if (outcome === "pending") return asked
     const { message, quote_ids } = result
-    const details = { ...of, outcome, reason, message, missing_facts, quote_ids }
+    const details = { ...carrierId, outcome, reason, message, missing_facts, quote_ids }
     return [...asked, { at: answered_at ?? endedAt, what: "outcome", details }]
   })
 }

@@ -114,22 +114,22 @@ export const of = (
   quote_request_id,
   entries: entries.flatMap(viewOf),
   next_cursor,
-  incomplete: incomplete.filter((what) => what !== "exchange")
+  incomplete: incomplete.filter((entryKind) => entryKind !== "exchange")
 })
 
-const viewOf = (told: Entry): ReadonlyArray<TimelineEntry> => {
-  switch (told.what) {
+const viewOf = (timelineEntry: Entry): ReadonlyArray<TimelineEntry> => {
+  switch (timelineEntry.what) {
     case "exchange":
       return []
     case "circuit": {
-      const { why: _, ...details } = told.details
-      return [{ ...told, details }]
+      const { why: _, ...details } = timelineEntry.details
+      return [{ ...timelineEntry, details }]
     }
     case "erased": {
-      const { by: _, ...details } = told.details
-      return [{ ...told, details }]
+      const { by: _, ...details } = timelineEntry.details
+      return [{ ...timelineEntry, details }]
     }
     default:
-      return [told]
+      return [timelineEntry]
   }
 }

@@ -81,8 +81,8 @@ type Port = Storage["Service"]
 
 const read = Effect.fnUntraced(function* (storage: Port, id: string, options: TimelineOptions) {
   const { after = 0, bodies = false, causes = true, exchanges: isRecorded = true, limit = defaultLimit } = options
-  const given = options.workspace_id
-  const found = yield* given === undefined ? findRequest(storage, id) : findIn(storage, given, id)
+  const workspaceId = options.workspace_id
+  const found = yield* workspaceId === undefined ? findRequest(storage, id) : findIn(storage, workspaceId, id)
   if (found === null) return yield* ApiError.make("not_found")
   const { request, workspace_id } = found
   const quotes = yield* quotesOf(storage, workspace_id, id)
@@ -120,7 +120,7 @@ const read = Effect.fnUntraced(function* (storage: Port, id: string, options: Ti
     reason: request.status_details.reason,
     entries: all.slice(after, end),
     next: end < all.length ? end : null,
-    incomplete: Struct.keys(isComplete).filter((what) => !isComplete[what])
+    incomplete: Struct.keys(isComplete).filter((entryKind) => !isComplete[entryKind])
   }
   return page
 })
@@ -186,8 +186,8 @@ const ofQuote = ({ at, quote }: QuoteVersion): Timeline.Entry => ({
 
 /** The consent that the service recorded. Empty for callers with a key, because their own systems record consent. */
 const consentOf = (storage: Port, workspace_id: WorkspaceId, { application_id: id }: QuoteRequest.QuoteRequest) =>
-  Effect.map(readOne(storage, Start.consentKind, workspace_id, id), (kept) => {
-    const consent = kept?.quote_consent ?? null
+  Effect.map(readOne(storage, Start.consentKind, workspace_id, id), (storedConsent) => {
+    const consent = storedConsent?.quote_consent ?? null
     return consent === null ? [] : [Timeline.ofConsent(consent)]
   })
 
@@ -259,8 +259,8 @@ const deliveriesOf = Effect.fnUntraced(function* (
   })
   const records = page.records.filter(({ id }) => id.startsWith(after))
   const found = records.map((record): Timeline.Entry => {
-    const { attempts: kept, created_at, event_type, status, subscription_id } = Delivery.kind.value(record)
-    const attempts = causes ? kept : kept.map(Delivery.withoutCause)
+    const { attempts: storedAttempts, created_at, event_type, status, subscription_id } = Delivery.kind.value(record)
+    const attempts = causes ? storedAttempts : storedAttempts.map(Delivery.withoutCause)
     const details = { subscription_id, event_id, event_type, status, attempts }
     return { at: fromMillis(created_at), what: "delivery", details }
   })

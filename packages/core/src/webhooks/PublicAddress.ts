@@ -95,7 +95,7 @@ export const judgeAddress = (address: string, policy: Policy): "public" | "refus
 
 const isFit = (address: NetAddress.IpAddress, policy: Policy): boolean => {
   if (contain(policy.allow, address)) return true
-  if (policy.own_addresses.some((own) => Equal.equals(own, address))) return false
+  if (policy.own_addresses.some((ownAddress) => Equal.equals(ownAddress, address))) return false
   if (NetAddress.isIpv4Address(address)) return !contain(specialIpv4, address)
   if (policy.nat64 === true && IpNetwork.contains(nat64Prefix, address)) {
     return isFit(NetAddress.ipv4FromBytesUnsafe(Uint8Array.from(NetAddress.ipv6ToOctets(address).slice(12))), policy)

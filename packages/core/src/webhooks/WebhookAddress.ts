@@ -81,9 +81,9 @@ const withoutDot = (url: URL): URL => {
 const refused = (reason: UrlRefusal): Verdict => ({ verdict: "refused", reason })
 
 /** Whether the parser changed nothing in the text except case, Punycode and the first slash. */
-const isAsWritten = (url: URL, host: string, rest: string): boolean =>
+const isAsWritten = (url: URL, host: string, suffix: string): boolean =>
   (host.toLowerCase() === url.hostname || isPlainUnicode(host, url.hostname)) &&
-  pathOf(url) === (rest.startsWith("/") ? rest : `/${rest}`)
+  pathOf(url) === (suffix.startsWith("/") ? suffix : `/${suffix}`)
 
 const pathOf = (url: URL): string => url.href.slice(url.protocol.length + 2 + url.host.length)
 

@@ -21,8 +21,8 @@ export const verifyWebhook = (received: ReceivedWebhook): Promise<Verification> 
 
 const checked = checker("verifyWebhook", Schema.Struct({ secrets: Schema.Array(Schema.String), headers: AnyObject }))
 
-const check = Effect.fnUntraced(function* (given: ReceivedWebhook) {
-  const received = checked(given)
+const check = Effect.fnUntraced(function* (webhook: ReceivedWebhook) {
+  const received = checked(webhook)
   const mac = yield* Mac.Mac
   const now_seconds = received.now_seconds ?? Math.floor((yield* Clock.currentTimeMillis) / 1_000)
   return yield* verify(mac, { ...received, now_seconds })

@@ -30,10 +30,10 @@ export const schemaThat = (message: string) =>
  */
 export const checker = (name: string, shape: Schema.Decoder<unknown> = AnyObject): (<A>(given: A) => A) => {
   const find = Input.findings(shape)
-  return (given) => {
-    const wrong = find(given)
-    if (wrong.length === 0) return given
-    const told = limitFields({ found: wrong, more: 0 }, "error").map(ruleText)
-    throw new InvalidArgument({ message: `${name} got an invalid argument. ${told.join(" ")}` })
+  return (value) => {
+    const wrong = find(value)
+    if (wrong.length === 0) return value
+    const sentences = limitFields({ found: wrong, more: 0 }, "error").map(ruleText)
+    throw new InvalidArgument({ message: `${name} got an invalid argument. ${sentences.join(" ")}` })
   }
 }

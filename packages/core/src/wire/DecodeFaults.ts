@@ -46,13 +46,13 @@ export const finder = (
   const budget = new Budget()
   const bounded = schemaOf(new Bounding(budget, "value").rebuild(schema.ast))
   const look = Schema.decodeUnknownResult(bounded, { errors: "all" })
-  return (value, first) => {
-    if (isLarge(value)) return first
+  return (value, isFirstPass) => {
+    if (isLarge(value)) return isFirstPass
     budget.reset()
     const looked = look(value)
     // The description of the faults is lazy and may decode parts of the value again, which needs a new budget.
     budget.reset()
-    return Result.isFailure(looked) ? looked.failure.issue : first
+    return Result.isFailure(looked) ? looked.failure.issue : isFirstPass
   }
 }
 
@@ -298,8 +298,8 @@ class Bounding {
     const keep = (value: unknown): unknown => {
       if (!Predicate.isReadonlyObject(value)) return value
       const sent = Object.keys(value)
-      const kept = sent.filter((name) => isKept(name, value[name]))
-      return kept.length === sent.length ? value : Object.fromEntries(kept.map((name) => [name, value[name]]))
+      const keptNames = sent.filter((name) => isKept(name, value[name]))
+      return keptNames.length === sent.length ? value : Object.fromEntries(keptNames.map((name) => [name, value[name]]))
     }
     const { ast } = context?.isOptional === true ? Schema.optionalKey(Schema.Unknown) : Schema.Unknown
     return [new SchemaAST.Link(ast, SchemaTransformation.transform({ decode: keep, encode: keep }))]

@@ -119,9 +119,9 @@ const monotonic: Effect.Effect<() => string, never, SecureRandom.SecureRandom> =
   let block: Uint8Array = new Uint8Array(0)
   let unused = 0
 
-  const set = (at: number, digit: number): void => {
-    digits[at] = digit
-    codes[at] = alphabet[digit] ?? 0
+  const set = (position: number, digit: number): void => {
+    digits[position] = digit
+    codes[position] = alphabet[digit] ?? 0
   }
 
   const startAt = (millis: number): void => {

@@ -184,8 +184,8 @@ const findingsOf = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
       if (message !== undefined) return wrongAt(place, message)
       if (expected !== undefined) return wrongAt(place, `Must be ${expected}.`)
       // A rule about several fields reports its own messages and paths.
-      const said = issue.issue._tag === "Composite" ? issue.issue.issues : [issue.issue]
-      return said.flatMap((inner) => findingsOf(inner, place))
+      const issues = issue.issue._tag === "Composite" ? issue.issue.issues : [issue.issue]
+      return issues.flatMap((inner) => findingsOf(inner, place))
     }
     case "MissingKey":
       return missingAt(place, issue.annotations ?? {})
@@ -265,7 +265,7 @@ const skippedChecks = ({ ast, issues }: SchemaIssue.Composite, { value }: Place)
       })
 
 /** The findings for a missing value: those for an empty object or list, or otherwise one finding for the field. */
-const missingAt = (place: Place, said: Schema.Annotations.Annotations): ReadonlyArray<Finding> => {
+const missingAt = (place: Place, annotations: Schema.Annotations.Annotations): ReadonlyArray<Finding> => {
   const { ast, path } = place
   const empty = ast?._tag === "Objects" ? {} : ast?._tag === "Arrays" ? [] : null
   if (ast !== undefined && empty !== null) {
@@ -275,8 +275,8 @@ const missingAt = (place: Place, said: Schema.Annotations.Annotations): Readonly
   }
   const label = ast === undefined ? null : textOf(SchemaAST.resolve(ast)?.label)
   const required = label === null ? "This field is required." : `Required: ${label}.`
-  const because = textOf(said.because)
-  const message = textOf(said.messageMissingKey) ?? (because === null ? required : `${required} ${because}`)
+  const because = textOf(annotations.because)
+  const message = textOf(annotations.messageMissingKey) ?? (because === null ? required : `${required} ${because}`)
   const allowed_values = choicesOf(ast)
   return [
     { error: { path: pathOf(path), message, ...(allowed_values.length > 0 && { allowed_values }) }, missing: true }
@@ -306,13 +306,13 @@ const choicesOf = (ast: SchemaAST.AST | undefined): ReadonlyArray<string> => {
   if (ast?._tag === "Boolean") return ["true", "false"]
   if (ast?._tag !== "Union") return []
   const choices = ast.types.map(choicesOf)
-  return choices.every((some) => some.length > 0) ? choices.flat() : []
+  return choices.every((choice) => choice.length > 0) ? choices.flat() : []
 }
 
 /** Whether a decoder that drops unknown fields has kept all fields. */
 const knowsAll = (sent: unknown, decoded: unknown): boolean => {
   if (sent === decoded || typeof sent !== "object" || sent === null) return true
-  if (Array.isArray(sent)) return Array.isArray(decoded) && sent.every((item, at) => knowsAll(item, decoded[at]))
+  if (Array.isArray(sent)) return Array.isArray(decoded) && sent.every((item, index) => knowsAll(item, decoded[index]))
   if (!Predicate.isReadonlyObject(sent) || !Predicate.isReadonlyObject(decoded)) return false
   for (const name of Object.keys(sent)) {
     const member = sent[name]

@@ -44,10 +44,11 @@ const grouped = /^(\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.(\d{1,2}))?$/
 
 const readText = (text: string): Result.Result<number, string> => {
   if (typeof text !== "string") return wrong("Must be text.")
-  const said = text.length > maxText ? "" : text.trim()
-  if (/^[^\d]*[-(\u2212]|-$/.test(said)) return wrong("Must be at least 0.")
-  const [, number = ""] = marked.exec(said) ?? []
-  if (number === "" && /\p{L}|\p{Sc}/u.test(said)) return wrong("Must be US dollars, without another currency or word.")
+  const trimmed = text.length > maxText ? "" : text.trim()
+  if (/^[^\d]*[-(\u2212]|-$/.test(trimmed)) return wrong("Must be at least 0.")
+  const [, number = ""] = marked.exec(trimmed) ?? []
+  if (number === "" && /\p{L}|\p{Sc}/u.test(trimmed))
+    return wrong("Must be US dollars, without another currency or word.")
   if (/^[\d,]+\.\d{3,}$/.test(number)) return wrong("Must have at most two decimals.")
   const [, dollars, cents = ""] = grouped.exec(number) ?? []
   if (dollars === undefined) return wrong("Must be US dollars in digits, such as 1171.10, 1,171.10 or $1,171.10.")

@@ -36,8 +36,8 @@ const separates = (character: string): boolean => /[\p{Cc}\u2028\u2029]/u.test(c
  * `\ufffd`.
  */
 export const plain = (text: string): string =>
-  text.replaceAll(hidden, (character: string, kept: string | undefined) => {
-    if (kept !== undefined) return kept
+  text.replaceAll(hidden, (character: string, keptCharacters: string | undefined) => {
+    if (keptCharacters !== undefined) return keptCharacters
     return separates(character) ? " " : character.isWellFormed() ? "" : "\ufffd"
   })
 
@@ -45,12 +45,15 @@ export const plain = (text: string): string =>
  * JSON text with its invisible characters escaped. It parses to the same value, and is readable in terminals and logs.
  */
 export const escapedInJson = (json: string): string =>
-  json.replaceAll(hidden, (character: string, kept: string | undefined) => kept ?? unitsOf(character))
+  json.replaceAll(
+    hidden,
+    (character: string, keptCharacters: string | undefined) => keptCharacters ?? unitsOf(character)
+  )
 
 const unitsOf = (character: string): string =>
   Array.from(
     { length: character.length },
-    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`
+    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, "0")}`
   ).join("")
 
 /**
@@ -60,5 +63,6 @@ const unitsOf = (character: string): string =>
 export const escaped = (text: string): string =>
   text.replaceAll(
     hidden,
-    (character: string, kept: string | undefined) => kept ?? `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
+    (character: string, keptCharacters: string | undefined) =>
+      keptCharacters ?? `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
   )

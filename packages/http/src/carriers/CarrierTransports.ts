@@ -62,7 +62,7 @@ export const make = (settings: Settings = {}): Effect.Effect<HttpClient.HttpClie
             keepAliveMaxTimeout: settings.idle_ms ?? 4_000
           })
       ),
-      (made) => Effect.promise(() => made.destroy())
+      (undiciAgent) => Effect.promise(() => undiciAgent.destroy())
     )
     const client = yield* Effect.provideService(NodeHttpClient.makeUndici, NodeHttpClient.Dispatcher, agent)
     return client.pipe(

@@ -61,7 +61,7 @@ const shortenedOrNull = (text: string | null): string | null => (text === null ?
 const unexpected = (
   response: Response,
   host: string,
-  what: string,
+  problem: string,
   isTemporary = isTemporaryStatus(response.status)
 ) => {
   // A browser hides the status of a redirect.
@@ -71,7 +71,7 @@ const unexpected = (
     reason: "unexpected_answer",
     message: isRedirect
       ? `The host at ${host} redirects${status === 0 ? "" : ` (HTTP ${status})`}. Set base_url to the address that it redirects to.`
-      : `The host at ${host} returned HTTP ${status} with ${what}.`,
+      : `The host at ${host} returned HTTP ${status} with ${problem}.`,
     status,
     content_type: shortenedOrNull(headers.get("content-type")),
     request_id: shortenedOrNull(headers.get("request-id")),

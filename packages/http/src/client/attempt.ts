@@ -72,7 +72,9 @@ const unreachable = (baseUrl: string, cause: Error) =>
 /** Formats the system's error code, such as ECONNREFUSED, which `fetch` reports in the cause of its error. */
 const codeOf = (error: unknown): string => {
   const cause = error instanceof Error ? error.cause : null
-  const named = [error, cause].find((one) => one instanceof Error && "code" in one && isSystemCode(one.code))
+  const named = [error, cause].find(
+    (candidate) => candidate instanceof Error && "code" in candidate && isSystemCode(candidate.code)
+  )
   return named instanceof Error && "code" in named ? ` (${String(named.code)})` : ""
 }
 

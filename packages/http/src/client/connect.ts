@@ -111,13 +111,13 @@ const checked = (options: ConnectOptions): Host => {
 }
 
 /** The base URL without a trailing slash. Error messages never repeat it, because it may contain a password. */
-const baseOf = (given: string): string => {
-  const url = URL.canParse(given) ? new URL(given) : null
+const baseOf = (address: string): string => {
+  const url = URL.canParse(address) ? new URL(address) : null
   const isBase =
     url !== null &&
     /^https?:$/.test(url.protocol) &&
     `${url.username}${url.password}${url.search}${url.hash}` === "" &&
-    !/[?#]/.test(given)
+    !/[?#]/.test(address)
   if (!isBase) {
     throw new TypeError("base_url must be an absolute http or https URL without user, password, query or fragment.")
   }

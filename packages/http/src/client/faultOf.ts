@@ -16,14 +16,15 @@ export const faultOf = (thrown: unknown, secrets: ReadonlyArray<string>): Error 
 }
 
 const copyOf = (thrown: unknown, secrets: ReadonlyArray<string>, causes: number): Error => {
-  const without = (text: unknown) => secrets.reduce((left, secret) => left.replaceAll(secret, "…"), String(text))
-  if (!(thrown instanceof Error)) return new Error(`fetch threw a value that is not an error: ${without(thrown)}`)
+  const withoutSecrets = (text: unknown) => secrets.reduce((left, secret) => left.replaceAll(secret, "…"), String(text))
+  if (!(thrown instanceof Error))
+    return new Error(`fetch threw a value that is not an error: ${withoutSecrets(thrown)}`)
   const { cause, message, name, stack } = thrown
-  const copy = new Error(without(message))
-  copy.name = without(name)
+  const copy = new Error(withoutSecrets(message))
+  copy.name = withoutSecrets(name)
   // Not enumerable, like every error's own stack.
-  Object.defineProperty(copy, "stack", { value: without(stack), configurable: true, writable: true })
-  if ("code" in thrown && typeof thrown.code === "string") Object.assign(copy, { code: without(thrown.code) })
+  Object.defineProperty(copy, "stack", { value: withoutSecrets(stack), configurable: true, writable: true })
+  if ("code" in thrown && typeof thrown.code === "string") Object.assign(copy, { code: withoutSecrets(thrown.code) })
   if (cause !== undefined && causes > 1) copy.cause = copyOf(cause, secrets, causes - 1)
   return copy
 }

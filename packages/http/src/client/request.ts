@@ -56,9 +56,11 @@ const segmentOf = (name: string, value: unknown): string => {
 type Fields = ReadonlyMap<string, unknown>
 
 const queryOf = (fields: Fields): string =>
-  written(fields, (all) => new URLSearchParams(Array.from(all, ([name, value]) => [name, String(value)])).toString())
+  written(fields, (entries) =>
+    new URLSearchParams(Array.from(entries, ([name, value]) => [name, String(value)])).toString()
+  )
 
-const bodyOf = (fields: Fields): string => written(fields, (all) => JSON.stringify(Object.fromEntries(all)))
+const bodyOf = (fields: Fields): string => written(fields, (entries) => JSON.stringify(Object.fromEntries(entries)))
 
 /**
  * Serializes fields. If that fails, for example because of a BigInt or a circular object, the error names the first

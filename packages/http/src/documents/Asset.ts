@@ -20,19 +20,19 @@ export type Asset = (asked: Header) => Effect.Effect<Answer>
 
 /** Creates an asset. The content is read, tagged and compressed when it is first requested; the results are cached. */
 export const make = (content: Content): Asset => {
-  const bytes = once(async () => bytesOf(await content.read()))
-  const tag = once(async () => hex(await crypto.subtle.digest("SHA-256", await bytes())).slice(0, 32))
+  const bytes = computeOnce(async () => bytesOf(await content.read()))
+  const tag = computeOnce(async () => hex(await crypto.subtle.digest("SHA-256", await bytes())).slice(0, 32))
   const { brotli } = content
   const packed: Readonly<Record<string, () => Promise<Uint8Array>>> = {
     identity: bytes,
     // Some runtimes have no `CompressionStream`.
-    ...(typeof CompressionStream !== "undefined" && { gzip: once(async () => gzip(await bytes())) }),
-    ...(brotli !== undefined && { br: once(async () => brotli(await bytes())) })
+    ...(typeof CompressionStream !== "undefined" && { gzip: computeOnce(async () => gzip(await bytes())) }),
+    ...(brotli !== undefined && { br: computeOnce(async () => brotli(await bytes())) })
   }
   return (asked) =>
     Effect.promise(async (): Promise<Answer> => {
       const accepted = acceptedIn(asked("accept-encoding") ?? "")
-      const encoding = ["br", "gzip"].find((one) => accepted.has(one) && one in packed) ?? "identity"
+      const encoding = ["br", "gzip"].find((coding) => accepted.has(coding) && coding in packed) ?? "identity"
       const etag = `"${await tag()}-${encoding}"`
       const headers = {
         ...content.headers,
@@ -69,14 +69,14 @@ const acceptedIn = (header: string): ReadonlySet<string> =>
   new Set(
     header
       .split(",")
-      .filter((one) => !/;\s*q=0(\.0*)?\s*$/.test(one))
-      .map((one) => one.replace(/;.*/, "").trim().toLowerCase())
+      .filter((coding) => !/;\s*q=0(\.0*)?\s*$/.test(coding))
+      .map((coding) => coding.replace(/;.*/, "").trim().toLowerCase())
   )
 
-const once = <A>(compute: () => Promise<A>): (() => Promise<A>) => {
-  let made: Promise<A> | undefined
+const computeOnce = <A>(compute: () => Promise<A>): (() => Promise<A>) => {
+  let computed: Promise<A> | undefined
   return () => {
-    made ??= compute()
-    return made
+    computed ??= compute()
+    return computed
   }
 }

@@ -29,7 +29,7 @@ export const routes = (settings: Settings): ReadonlyArray<Route.Route> => [
 ]
 
 const pageOf = (code: string, settings: Settings) => {
-  const known = ApiError.codes.find((one) => one === code)
+  const known = ApiError.codes.find((candidate) => candidate === code)
   if (known === undefined) {
     return page(
       404,
@@ -57,12 +57,12 @@ ask for help, include the <code>request_id</code>.</p>
 
 /** The operations that can return an error code. */
 const returnedBy = (code: ApiError.ErrorCode, operations: ReadonlyArray<Described>) => {
-  const given = operations.filter((operation) =>
+  const refusing = operations.filter((operation) =>
     [...OpenApiOperation.refusals(operation).values()].some((codes) => codes.includes(code))
   )
-  if (given.length === 0) return html`No operation returns it.`
-  if (given.length === operations.length) return html`Every operation.`
-  return html`${given.map(({ name }) => html`<code>${name}</code> `)}`
+  if (refusing.length === 0) return html`No operation returns it.`
+  if (refusing.length === operations.length) return html`Every operation.`
+  return html`${refusing.map(({ name }) => html`<code>${name}</code> `)}`
 }
 
 const describe = (code: ApiError.ErrorCode) => ({

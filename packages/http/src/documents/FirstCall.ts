@@ -1,8 +1,8 @@
 import type { Lines } from "@quotewire/core"
 
 /** Formats fields as indented lines of JSON. */
-const fields = (of: object, indent: string): string =>
-  Object.entries(of)
+const fields = (body: object, indent: string): string =>
+  Object.entries(body)
     .map(([name, value]) => `${indent}${JSON.stringify(name)}: ${JSON.stringify(value)}`)
     .join(",\n")
 

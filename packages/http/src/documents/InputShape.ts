@@ -25,10 +25,10 @@ export const of = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Defini
   const all = schemasIn(schema.allOf).map((part) => of(part, definitions))
   const any = [...schemasIn(schema.anyOf), ...schemasIn(schema.oneOf)].map((part) => of(part, definitions))
   const [first, ...rest] = any
-  const inEach = first?.required.filter((name) => rest.every((one) => one.required.includes(name))) ?? []
+  const inEach = first?.required.filter((name) => rest.every((shape) => shape.required.includes(name))) ?? []
   return {
-    properties: Object.assign({}, own.properties, ...[...all, ...any].map((one) => one.properties)),
-    required: [...own.required, ...all.flatMap((one) => one.required), ...inEach]
+    properties: Object.assign({}, own.properties, ...[...all, ...any].map((shape) => shape.properties)),
+    required: [...own.required, ...all.flatMap((shape) => shape.required), ...inEach]
   }
 }
 

@@ -52,10 +52,10 @@ export const document = (
     security: [{ bearer: [] }],
     tags: [...OpenApiParts.tags(operations.map((operation) => operation.tag)), OpenApiWebhooks.tag],
     paths: Object.fromEntries(
-      Array.from(byPath, ([path, all]) => [
+      Array.from(byPath, ([path, pathOperations]) => [
         path,
         Object.fromEntries(
-          all.map((operation) => [
+          pathOperations.map((operation) => [
             operation.route.method.toLowerCase(),
             {
               ...OpenApiOperation.of(operation, schemas, examples[operation.name]),

@@ -55,7 +55,7 @@ const valueOf = (schema: Node, root: Node): unknown => {
   if ("default" in schema) return schema.default
   for (const key of ["examples", "enum"]) if (Array.isArray(schema[key])) return schema[key][0]
   const [part] = ["anyOf", "oneOf", "allOf"].flatMap((key) => list(root, schema, key))
-  if (part !== undefined) return valueOf({ ...part, ...without(schema) }, root)
+  if (part !== undefined) return valueOf({ ...part, ...withoutCombinators(schema) }, root)
   switch (Array.isArray(schema.type) ? schema.type[0] : schema.type) {
     case "object":
       return objectOf(schema, root)
@@ -73,7 +73,7 @@ const valueOf = (schema: Node, root: Node): unknown => {
   }
 }
 
-const without = ({ anyOf: _any, oneOf: _one, allOf: _all, ...rest }: Node): Node => rest
+const withoutCombinators = ({ anyOf: _any, oneOf: _one, allOf: _all, ...rest }: Node): Node => rest
 
 const objectOf = (schema: Node, root: Node): unknown => {
   const required = Array.isArray(schema.required) ? schema.required.filter(Predicate.isString) : []

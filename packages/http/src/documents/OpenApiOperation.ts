@@ -14,7 +14,7 @@ import type { Described, OperationSchemas, Schemas } from "./OpenApiSchemas.ts"
 export const of = (operation: Described, schemas: Schemas, recorded?: Example): JsonNode => {
   const { input, body, output } = schemasOf(operation, schemas)
   const { status, location } = operation.route
-  const made = (schema: JsonSchema.JsonSchema) => OpenApiExamples.made(schema, schemas.components)
+  const exampleOf = (schema: JsonSchema.JsonSchema) => OpenApiExamples.made(schema, schemas.components)
   const sent = () => pick(recorded?.input ?? {}, InputShape.bodyFields(operation.route, input))
   return {
     operationId: operation.name,
@@ -26,7 +26,7 @@ export const of = (operation: Described, schemas: Schemas, recorded?: Example): 
     ...(body !== null && {
       requestBody: {
         required: body.isRequired,
-        content: json(body.schema, recorded === undefined ? made(body.schema) : sent())
+        content: json(body.schema, recorded === undefined ? exampleOf(body.schema) : sent())
       }
     }),
     responses: {
@@ -38,7 +38,7 @@ export const of = (operation: Described, schemas: Schemas, recorded?: Example): 
           ...(location === undefined ? [] : ["Location"]),
           ...(operation.idempotent ? ["Idempotent-Replayed"] : [])
         ]),
-        content: json(output, recorded === undefined ? made(output) : recorded.answer)
+        content: json(output, recorded === undefined ? exampleOf(output) : recorded.answer)
       },
       ...Object.fromEntries(
         Array.from(refusals(operation), ([refused, codes]) => [
@@ -73,7 +73,7 @@ const withBody: ReadonlyArray<ApiError.ErrorCode> = ["invalid_json", "request_to
 /** Groups an operation's error codes by HTTP status, in the order of the error table. */
 export const refusals = (operation: Described): ReadonlyMap<number, ReadonlyArray<ApiError.ErrorCode>> => {
   const readsBody = operation.route.method === "POST" || operation.route.method === "PATCH"
-  const given = new Set([
+  const codes = new Set([
     ...always,
     ...(isForEveryKey(operation.authority) ? [] : (["forbidden"] as const)),
     ...(readsBody ? withBody : []),
@@ -81,7 +81,7 @@ export const refusals = (operation: Described): ReadonlyMap<number, ReadonlyArra
     ...operation.errors
   ])
   return Map.groupBy(
-    ApiError.codes.filter((code) => given.has(code)),
+    ApiError.codes.filter((code) => codes.has(code)),
     (code) => ApiError.definitions[code].status
   )
 }

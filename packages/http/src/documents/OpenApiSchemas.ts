@@ -37,14 +37,19 @@ type Shaped = Pick<Described, "name" | "route" | "input" | "output">
 export const of = (
   operations: ReadonlyArray<Shaped>,
   lines: Lines.LineSet,
-  others: ReadonlyArray<Schema.Constraint> = []
+  extraConstraints: ReadonlyArray<Schema.Constraint> = []
 ): Schemas => {
   const ast = (schema: Schema.Constraint) => Schema.toCodecJson(HostSchema.forLines(schema, lines)).ast
   const inputs = operations.map(({ input }) => ast(input))
   const outputs = operations.map(({ output }) => ast(output))
   const { schemas, definitions } = JsonSchema.toMultiDocumentOpenApi3_1(
     SchemaRepresentation.toJsonSchemaMultiDocument(
-      SchemaRepresentation.toRepresentations([ast(ApiError.ErrorEnvelope), ...inputs, ...outputs, ...others.map(ast)]),
+      SchemaRepresentation.toRepresentations([
+        ast(ApiError.ErrorEnvelope),
+        ...inputs,
+        ...outputs,
+        ...extraConstraints.map(ast)
+      ]),
       { includeAnnotationKey: (key) => key === "jsonSchema" }
     )
   )
@@ -107,12 +112,12 @@ const shown = (
   lists: ReadonlyArray<OpenApiValues.Values>
 ): JsonSchema.JsonSchema => {
   const { conditions, notes } = sorted(schema.allOf)
-  const { jsonSchema: said, allOf: _, ...rest } = { ...notes, ...schema }
-  const whole = Predicate.isObject(said)
-    ? { ...OpenApiFacts.descriptionOf(rest), ...OpenApiFacts.readable(said) }
+  const { jsonSchema, allOf: _, ...rest } = { ...notes, ...schema }
+  const whole = Predicate.isObject(jsonSchema)
+    ? { ...OpenApiFacts.descriptionOf(rest), ...OpenApiFacts.readable(jsonSchema) }
     : rest
   const list = OpenApiValues.placeOf(lists, whole, openness === "open")
-  if (list !== undefined || Predicate.isObject(said)) return list ?? whole
+  if (list !== undefined || Predicate.isObject(jsonSchema)) return list ?? whole
   const members = Object.entries(conditions.length > 0 ? { ...rest, allOf: conditions } : rest)
   const show = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(show)

@@ -47,7 +47,10 @@ export const placeOf = (
   isAnswer: boolean
 ): JsonSchema.JsonSchema | undefined => {
   if (!Array.isArray(values)) return undefined
-  const list = lists.find((one) => one.values.length === values.length && one.values.every((it, i) => it === values[i]))
+  const list = lists.find(
+    (candidate) =>
+      candidate.values.length === values.length && candidate.values.every((value, i) => value === values[i])
+  )
   if (list === undefined) return undefined
   const reference = { $ref: `#/components/schemas/${list.name}` }
   return {

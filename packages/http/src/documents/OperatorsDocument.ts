@@ -28,9 +28,11 @@ export const document = (operations: ReadonlyArray<Described>, baseUrl: string):
     security: [{ operator: [] }],
     tags: OpenApiParts.tags(operations.map(({ tag }) => tag)),
     paths: Object.fromEntries(
-      Array.from(byPath, ([path, all]) => [
+      Array.from(byPath, ([path, pathOperations]) => [
         path,
-        Object.fromEntries(all.map((operation) => [operation.route.method.toLowerCase(), callOf(operation, schemas)]))
+        Object.fromEntries(
+          pathOperations.map((operation) => [operation.route.method.toLowerCase(), callOf(operation, schemas)])
+        )
       ])
     ),
     components: {
@@ -69,9 +71,9 @@ const withBody: ReadonlyArray<ApiError.ErrorCode> = ["invalid_json", "request_to
 
 /** Groups an operation's error codes by HTTP status. */
 const refusals = ({ errors, route }: Described): ReadonlyMap<number, ReadonlyArray<ApiError.ErrorCode>> => {
-  const given = new Set([...always, ...errors, ...(route.method === "GET" ? [] : withBody)])
+  const codes = new Set([...always, ...errors, ...(route.method === "GET" ? [] : withBody)])
   return Map.groupBy(
-    ApiError.codes.filter((code) => given.has(code)),
+    ApiError.codes.filter((code) => codes.has(code)),
     (code) => ApiError.definitions[code].status
   )
 }

@@ -17,10 +17,10 @@ export const content = (document: JsonNode.Node): Html => {
   )}</ul></nav>
 ${sections.map(
   ({ name, description, calls }) =>
-    html`<h2>${name}</h2><p>${description}</p>${calls.map((one) => section(document, one))}`
+    html`<h2>${name}</h2><p>${description}</p>${calls.map((call) => section(document, call))}`
 )}
 <h2>What is sent to you</h2>
-${callsOf(document, "webhooks").map((one) => section(document, one))}`
+${callsOf(document, "webhooks").map((call) => section(document, call))}`
 }
 
 /** One method of one path, or the webhook of one event type. */
@@ -60,12 +60,12 @@ ${JsonNode.entries(document, call, "responses")
 </section>`
 }
 
-const parameters = (all: ReadonlyArray<JsonNode.Node>): Html =>
-  all.length === 0
+const parameters = (parameterNodes: ReadonlyArray<JsonNode.Node>): Html =>
+  parameterNodes.length === 0
     ? html``
     : html`<table>
 <tr><th>Parameter</th><th>In</th><th></th></tr>
-${all.map(
+${parameterNodes.map(
   (parameter) =>
     html`<tr><td><code>${JsonNode.text(parameter, "name")}</code>${parameter.required === true ? " (required)" : ""}</td><td>${JsonNode.text(parameter, "in")}</td><td>${JsonNode.text(parameter, "description")}</td></tr>`
 )}
@@ -79,7 +79,7 @@ const media = (document: JsonNode.Node, title: string, owner: JsonNode.Node): Ht
   const [example] = JsonNode.entries(document, json, "examples")
   if (Object.keys(json).length === 0) return html``
   return html`<details><summary>${title}</summary>
-${(alternatives.length === 0 ? [schema] : alternatives).map((one) => fields(document, one))}
+${(alternatives.length === 0 ? [schema] : alternatives).map((alternative) => fields(document, alternative))}
 ${example === undefined ? html`` : html`<pre tabindex="0">${JSON.stringify(example[1].value, null, 2)}</pre>`}</details>`
 }
 
@@ -96,6 +96,6 @@ const typeOf = (document: JsonNode.Node, field: JsonNode.Node): string => {
   const { type, enum: values } = field
   if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(", ")
   const any = JsonNode.list(document, field, "anyOf")
-  if (any.length > 0) return any.map((one) => typeOf(document, one)).join(" or ")
+  if (any.length > 0) return any.map((alternative) => typeOf(document, alternative)).join(" or ")
   return Array.isArray(type) ? type.join(" or ") : typeof type === "string" ? type : ""
 }

@@ -103,14 +103,14 @@ export class Exchange {
  */
 export const make = Effect.fnUntraced(function* <R>(
   routes: ReadonlyArray<Route<R>>,
-  given: Settings
+  settings: Settings
 ): Effect.fn.Return<Answering<Services<R>>, never, Services<R> | Scope.Scope> {
   const context = yield* Effect.context<Services<R>>()
   // Closing the scope waits for interrupted requests only as long as `interruptAll` does.
-  const scope = yield* Effect.acquireRelease(Scope.make(), (made) => waitBriefly(Scope.close(made, Exit.void)))
+  const scope = yield* Effect.acquireRelease(Scope.make(), (opened) => waitBriefly(Scope.close(opened, Exit.void)))
   const running = yield* Scope.provide(FiberSet.make<Answer.Answer, ApiError.ApiError>(), scope)
   const [newest] = yield* Revision.ServedRevisions
-  return makeUnsafe(routes, { ...given, revision: newest.date }, context, running)
+  return makeUnsafe(routes, { ...settings, revision: newest.date }, context, running)
 })
 
 /** How long interrupted requests may take to end, in milliseconds. */

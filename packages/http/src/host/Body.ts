@@ -90,9 +90,9 @@ export class ArrivingBody {
   private length = 0
   isOver = false
 
-  constructor(limit: number, all: ArrivingBodies, settle: Settle) {
+  constructor(limit: number, bodies: ArrivingBodies, settle: Settle) {
     this.limit = limit
-    this.all = all
+    this.all = bodies
     this.settle = settle
   }
 

@@ -155,36 +155,36 @@ const branch = <A>(): Branch<A> => ({
   rests: new Map()
 })
 
-const grow = <A>(from: Branch<A>, segment: string): Branch<A> => {
+const grow = <A>(parent: Branch<A>, segment: string): Branch<A> => {
   if (isParameter(segment)) {
-    from.parameter ??= branch()
-    return from.parameter
+    parent.parameter ??= branch()
+    return parent.parameter
   }
-  const next = from.literals.get(segment) ?? branch()
-  from.literals.set(segment, next)
+  const next = parent.literals.get(segment) ?? branch()
+  parent.literals.set(segment, next)
   return next
 }
 
 /** Finds the leaf for a path. Appends the value of each parameter, still encoded, to `texts`. */
 const descend = <A>(
-  from: Branch<A>,
+  parent: Branch<A>,
   method: string,
   segments: ReadonlyArray<string>,
   depth: number,
   texts: Array<string>
 ): Leaf<A> | null => {
   const segment = segments[depth]
-  if (segment === undefined) return from.leaves.get(method) ?? null
-  const literal = from.literals.get(segment)
+  if (segment === undefined) return parent.leaves.get(method) ?? null
+  const literal = parent.literals.get(segment)
   const found = literal === undefined ? null : descend(literal, method, segments, depth + 1, texts)
   if (found !== null) return found
-  if (from.parameter !== null && segment !== "") {
+  if (parent.parameter !== null && segment !== "") {
     texts.push(segment)
-    const below = descend(from.parameter, method, segments, depth + 1, texts)
+    const below = descend(parent.parameter, method, segments, depth + 1, texts)
     if (below !== null) return below
     texts.pop()
   }
-  const rest = from.rests.get(method)
+  const rest = parent.rests.get(method)
   if (rest === undefined) return null
   texts.push(segments.slice(depth).join("/"))
   return rest

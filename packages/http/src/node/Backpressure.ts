@@ -189,7 +189,7 @@ export class Backpressure<P extends PipelinedRequest> {
   /** Records that the caller has read a response or disconnected. */
   private end(connection: Connection<P>, response: ServerResponse): void {
     const { started, waiting } = connection
-    const index = started.findIndex((each) => each.response === response)
+    const index = started.findIndex((request) => request.response === response)
     const [pipelined] = index < 0 ? [] : started.splice(index, 1)
     if (pipelined === undefined) return
     this.addUnread(connection, pipelined, -pipelined.bytes)

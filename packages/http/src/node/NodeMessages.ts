@@ -27,16 +27,16 @@ export const announcedBytes = (request: IncomingMessage): number => Number(reque
  * `request.body` is used. If the parser left neither, the effect dies, because the caller is not at fault.
  */
 export const read = (request: IncomingMessage, limit: number, bodies: Body.ArrivingBodies): Read =>
-  from(request, limit, bodies, serialized, parsedAway)
+  requestFrom(request, limit, bodies, serialized, parsedAway)
 
 /**
  * Like `read`, but returns the exact bytes, which signatures need. Dies if a parser has already turned the body into an
  * object.
  */
 export const readRaw = (request: IncomingMessage, limit: number, bodies: Body.ArrivingBodies): Read =>
-  from(request, limit, bodies, rawBytesOf, rawParsedAway)
+  requestFrom(request, limit, bodies, rawBytesOf, rawParsedAway)
 
-const from = (
+const requestFrom = (
   request: IncomingMessage,
   limit: number,
   bodies: Body.ArrivingBodies,
@@ -162,7 +162,7 @@ export const send = (
   response: ServerResponse,
   answer: Answer,
   extra: Readonly<Record<string, string>>,
-  give: (bytes: number) => void
+  onSent: (bytes: number) => void
 ): void => {
   if (isOver(response)) return
   const headers: Record<string, string | number> = { ...extra, ...answer.headers }
@@ -170,17 +170,17 @@ export const send = (
   if (answer.status !== 204) headers["content-length"] = length
   if (!isUnreadAndLarge(request)) {
     response.writeHead(answer.status, headers)
-    give(length)
+    onSent(length)
     // If there are as many bytes as characters, the text is ASCII. Writing it as Latin-1 takes a third of the memory
     // and no encoding.
-    if (length > pieceBytes && request.method !== "HEAD") writePieces(response, bytesOf(answer.body), give)
+    if (length > pieceBytes && request.method !== "HEAD") writePieces(response, bytesOf(answer.body), onSent)
     else if (length === answer.body?.length) response.end(answer.body, "latin1")
     else response.end(answer.body)
     return
   }
   headers.connection = "close"
   response.writeHead(answer.status, headers)
-  give(length)
+  onSent(length)
   if (answer.body === null) response.flushHeaders()
   else response.write(answer.body)
   linger(request, () => response.end())
@@ -202,7 +202,7 @@ export const begin = (
   response: ServerResponse,
   answer: Answer,
   extra: Readonly<Record<string, string>>,
-  give: (bytes: number) => void
+  onSent: (bytes: number) => void
 ): Begun => {
   let length = 0
   if (!isOver(response)) {
@@ -215,7 +215,7 @@ export const begin = (
       response.write(text)
     },
     end: () => {
-      give(length)
+      onSent(length)
       response.end()
     }
   }
@@ -226,12 +226,12 @@ const lengthOf = (body: Answer["body"]): number =>
 
 const bytesOf = (body: Answer["body"]): Uint8Array => (body instanceof Uint8Array ? body : Buffer.from(body ?? ""))
 
-const writePieces = (response: ServerResponse, bytes: Uint8Array, give: (bytes: number) => void): void => {
+const writePieces = (response: ServerResponse, bytes: Uint8Array, onSent: (bytes: number) => void): void => {
   const writeFrom = (start: number): void => {
     const end = start + pieceBytes
     if (end >= bytes.length) return void response.end(bytes.subarray(start))
     const goOn = () => {
-      give(0)
+      onSent(0)
       writeFrom(end)
     }
     // Does not use the callback of `write`, because middleware that wraps `write`, such as compression, drops it.

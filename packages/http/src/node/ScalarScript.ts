@@ -11,13 +11,13 @@ const Manifest = Schema.fromJsonString(Schema.Struct({ version: Schema.String })
 const folder = new URL("../../vendor/scalar/", import.meta.url)
 
 /** Finds the script in this package; null if it is missing, as in a program that was bundled into one file. */
-export const find = (from: URL = folder): Scalar | null => {
+export const find = (folderUrl: URL = folder): Scalar | null => {
   try {
-    const manifest = readFileSync(new URL("version.json", from), "utf8")
+    const manifest = readFileSync(new URL("version.json", folderUrl), "utf8")
     const { version } = Option.getOrThrow(Schema.decodeOption(Manifest)(manifest))
     return {
       version,
-      read: () => readFile(new URL("standalone.js", from)),
+      read: () => readFile(new URL("standalone.js", folderUrl)),
       brotli: (bytes) => promisify(brotliCompress)(bytes, { params: quality })
     }
   } catch {

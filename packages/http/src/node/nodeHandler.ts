@@ -19,7 +19,7 @@ export interface NodeHandlerOptions extends HandlerOptions.HandlerOptions, Backp
   readonly address?: (request: IncomingMessage) => string | undefined
 }
 
-const given = Argument.checker("nodeHandler", Schema.Struct({ service: Mounted.Service }))
+const checkOptions = Argument.checker("nodeHandler", Schema.Struct({ service: Mounted.Service }))
 
 /**
  * The whole API of an embedded service as a request listener for `node:http`, Express, Fastify and Nest: REST,
@@ -37,7 +37,7 @@ export const nodeHandler = (
   quotewire: Mounted.Service,
   options: NodeHandlerOptions = {}
 ): Handler.Handler["handle"] => {
-  given({ service: quotewire })
+  checkOptions({ service: quotewire })
   const checked = Result.getOrThrow(HandlerOptions.check(options))
   const limits = Result.getOrThrow(backpressureOf(options))
   const refused = Mounted.refusals(checked)
@@ -45,8 +45,8 @@ export const nodeHandler = (
   const isForeign = foreignTo(checked)
   let handle: Handle | null = null
   let waiting = 0
-  const started = Mounted.mount(() => quotewire, checked, make(checked, limits, options)).then((made) => {
-    handle = made ?? refuse
+  const started = Mounted.mount(() => quotewire, checked, make(checked, limits, options)).then((mounted) => {
+    handle = mounted ?? refuse
     return handle
   })
   return (request, response, next) => {
@@ -97,16 +97,16 @@ const make = Effect.fnUntraced(function* (
  */
 const foreignTo = ({ base_path, service }: HandlerOptions.Checked) => {
   const locate = Paths.locate(base_path)
-  let made: Paths.Paths<true> | undefined
+  let built: Paths.Paths<true> | undefined
   const paths = () => {
-    made ??= Paths.make(
+    built ??= Paths.make(
       Api.routes({ ...service, base_url: "", reference_script: ScalarScript.find() }).map(({ method, path }) => ({
         method,
         path,
         value: true
       }))
     )
-    return made
+    return built
   }
   return (request: IncomingMessage): boolean => {
     const target = locate(request.url ?? "/", Handler.strippedOf(request))

@@ -56,9 +56,9 @@ export const routes = (metadata: Metadata, baseUrl: string, path: string): Reado
     headers: { ...Cors.permitting("GET", "Mcp-Protocol-Version"), "access-control-allow-origin": "*" },
     body: null
   })
-  return Array.from(new Set([wellKnown, wellKnown + path, pathOf(baseUrl, path)])).flatMap((at) => [
-    Route.make("GET", at, () => found),
-    Route.make("OPTIONS", at, () => permitted)
+  return Array.from(new Set([wellKnown, wellKnown + path, pathOf(baseUrl, path)])).flatMap((address) => [
+    Route.make("GET", address, () => found),
+    Route.make("OPTIONS", address, () => permitted)
   ])
 }
 

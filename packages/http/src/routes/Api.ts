@@ -65,10 +65,10 @@ export const complete = Effect.fnUntraced(function* <S extends Settings<R>, R>(
 /** All routes of the host: operations, health, documentation and additional routes. */
 export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | Pipeline.PipelineServices>> => {
   // Created when it is first requested, because that takes a few milliseconds.
-  let made: OpenApi.Document | undefined
+  let openApi: OpenApi.Document | undefined
   const document = () => {
-    made ??= OpenApi.document(settings.operations, settings.base_url, settings)
-    return made
+    openApi ??= OpenApi.document(settings.operations, settings.base_url, settings)
+    return openApi
   }
   const { console: pages, home } = settings
   const all = [

@@ -162,7 +162,7 @@ const checkTypes = (options: unknown): Result.Result<void, InvalidArgument> => {
   if (!Predicate.isReadonlyObject(options)) {
     return refused("The handler options must be an object, such as { base_path: '/insurance' }.")
   }
-  const wrong = types.find(([name, is]) => options[name] !== undefined && !is(options[name]))
+  const wrong = types.find(([name, isType]) => options[name] !== undefined && !isType(options[name]))
   return wrong === undefined ? Result.void : refused(`${wrong[0]} must be ${wrong[2]}.`)
 }
 
@@ -228,11 +228,11 @@ export interface Place {
  * Finds out where callers reach a handler, from its options or the service's public address. Logs a warning if neither
  * is set.
  */
-export const placeOf = Effect.fnUntraced(function* ({ base_path, base_url: given, docs_url }: Checked) {
+export const placeOf = Effect.fnUntraced(function* ({ base_path, base_url: baseUrl, docs_url }: Checked) {
   const shared = yield* yield* PublicUrl.PublicUrl
-  const isKnown = given !== null || shared !== PublicUrl.defaultAddress
+  const isKnown = baseUrl !== null || shared !== PublicUrl.defaultAddress
   if (!isKnown) yield* Effect.logWarning(unknownAddress)
-  const base_url = given ?? (isKnown ? shared : `${shared}${base_path}`)
+  const base_url = baseUrl ?? (isKnown ? shared : `${shared}${base_path}`)
   return {
     base_url,
     docs_url: docs_url ?? `${base_url}/docs`,

@@ -13,11 +13,12 @@ export const route = <R>(
 ): Route.Route<R> =>
   Route.make("GET", "/go/{token}", ({ params }) => Effect.map(destination(params.token ?? ""), answerOf))
 
-const answerOf = (to: Quotewire.Destination): Answer => {
-  if (to._tag === "page") return page(to.status, to.title, html`<p>${to.message}</p>`)
+const answerOf = (destination: Quotewire.Destination): Answer => {
+  if (destination._tag === "page")
+    return page(destination.status, destination.title, html`<p>${destination.message}</p>`)
   return {
     status: 302,
-    headers: { location: new URL(to.url).href, "cache-control": "no-store", "referrer-policy": "no-referrer" },
+    headers: { location: new URL(destination.url).href, "cache-control": "no-store", "referrer-policy": "no-referrer" },
     body: null
   }
 }

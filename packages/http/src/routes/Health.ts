@@ -33,7 +33,9 @@ export const routes = <R>(
     Route.make("GET", "/health/live", () => Effect.succeed(says({ status: "live" }))),
     Route.make("GET", "/health/ready", () =>
       Effect.flatMap(ready, (isReady) =>
-        isReady === true ? Effect.map(details, (more) => says({ status: "ready", ...more })) : notReady(isReady)
+        isReady === true
+          ? Effect.map(details, (extraFields) => says({ status: "ready", ...extraFields }))
+          : notReady(isReady)
       )
     )
   ]
@@ -45,5 +47,7 @@ const says = (state: { readonly status: string }): Answer => ({
   body: JSON.stringify(state)
 })
 
-const notReady = (why: string | false) =>
-  Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds: 5, ...(why !== false && { message: why }) }))
+const notReady = (reason: string | false) =>
+  Effect.fail(
+    ApiError.make("service_unavailable", { retry_after_seconds: 5, ...(reason !== false && { message: reason }) })
+  )

@@ -19,7 +19,7 @@ const ServiceOrFunction = Schema.Union([Argument.Callable, Mounted.Service]).ann
   message: "Must be the service that embed returns, or a function that returns it."
 })
 
-const given = Argument.checker("webHandler", Schema.Struct({ service: ServiceOrFunction }))
+const checkOptions = Argument.checker("webHandler", Schema.Struct({ service: ServiceOrFunction }))
 
 /**
  * The whole API of an embedded service as a function from `Request` to `Response`, for Hono, Bun, Deno and workers:
@@ -40,7 +40,7 @@ export const webHandler = (
   quotewire: Mounted.Service | (() => Mounted.Service),
   options: WebHandlerOptions = {}
 ): FetchHandler.Handle => {
-  given({ service: quotewire })
+  checkOptions({ service: quotewire })
   const checked = Result.getOrThrow(HandlerOptions.check(options))
   const refused = Mounted.refusals(checked)
   const refuse: FetchHandler.Handle = (request) => Promise.resolve(FetchHandler.toResponse(refused(), request.method))

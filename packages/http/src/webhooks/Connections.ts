@@ -90,9 +90,9 @@ export class Connections {
   }
 
   /** Passes a connection to `use`, now or later. Call the returned function to stop waiting. */
-  take(target: Target, use: (connection: Connection) => void): () => void {
+  take(target: Target, onConnection: (connection: Connection) => void): () => void {
     const pool = this.poolOf(target.origin)
-    const waiter: Waiter = { target, use }
+    const waiter: Waiter = { target, use: onConnection }
     pool.waiting.add(waiter)
     this.serve(pool)
     return () => {

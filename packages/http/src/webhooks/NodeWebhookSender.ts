@@ -240,7 +240,7 @@ class Post {
     let interim = 0
     const isMine = () => this.connection === connection && !this.isOver
     // Runs the action after undici's parser has returned, because the action may close the connection.
-    const then = (act: () => void) => queueMicrotask(() => (isMine() ? act() : undefined))
+    const defer = (act: () => void) => queueMicrotask(() => (isMine() ? act() : undefined))
     return {
       onRequestStart: () => {
         hasBegun = true
@@ -248,15 +248,15 @@ class Post {
       },
       onResponseStart: (_controller, status) => {
         if (status >= 200 && isMine()) this.status = status
-        else if (++interim > maxInterim) then(() => this.finish("bad_response"))
+        else if (++interim > maxInterim) defer(() => this.finish("bad_response"))
       },
       onResponseData: (_controller, chunk) => {
         receivedBytes += chunk.length
         // The status is already known, so the rest of a long body is not needed.
-        if (receivedBytes > maxBodyBytes) then(() => this.finish(null))
+        if (receivedBytes > maxBodyBytes) defer(() => this.finish(null))
       },
-      onResponseEnd: () => then(() => this.finish(null, "reusable")),
-      onResponseError: (_controller, error) => then(() => this.fail(connection, error, hasBegun))
+      onResponseEnd: () => defer(() => this.finish(null, "reusable")),
+      onResponseError: (_controller, error) => defer(() => this.fail(connection, error, hasBegun))
     }
   }
 

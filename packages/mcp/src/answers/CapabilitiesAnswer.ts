@@ -27,7 +27,10 @@ export const present = Answer.make((answer: Resource.CapabilitiesAnswer, { input
     fields: {
       capabilities: {
         ...(input.state === undefined ? capabilities : short(capabilities)),
-        disclosures: capabilities.disclosures.map((one) => ({ ...one, text: disclosureText(one.key) }))
+        disclosures: capabilities.disclosures.map((disclosure) => ({
+          ...disclosure,
+          text: disclosureText(disclosure.key)
+        }))
       },
       ...(kind === "keyless" && { consents_to_send: agreement }),
       ...(unasked.length > 0 && {

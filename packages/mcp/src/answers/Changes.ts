@@ -48,5 +48,5 @@ export const since = ({ quote_request, quotes }: Resource.QuoteRequestWithQuotes
   }
 }
 
-const firstOf = (ids: ReadonlyArray<string>, all: ReadonlyArray<string>): number =>
-  Math.min(...ids.map((id) => all.indexOf(id)))
+const firstOf = (ids: ReadonlyArray<string>, allIds: ReadonlyArray<string>): number =>
+  Math.min(...ids.map((id) => allIds.indexOf(id)))

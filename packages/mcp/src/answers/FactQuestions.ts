@@ -25,7 +25,7 @@ export const of = (
   const labelOf = (path: string) => line?.neededFact(path).label ?? path
   const firstOf = (path: string) => path.replaceAll("*", "0")
   const groupsOf = (path: string) =>
-    alternatives.find((groups) => groups.some((group) => group.some((one) => firstOf(one) === path)))
+    alternatives.find((groups) => groups.some((group) => group.some((names) => firstOf(names) === path)))
   return {
     always: [
       ...new Set(
@@ -51,10 +51,11 @@ export const missing = (errors: ReadonlyArray<ApiError.FieldError>, line: Line.L
       errors.map(({ message, path }) => {
         const indexes = path.split(".").filter(isIndex)
         const fact = starred(factOf(path))
-        const groups = alternatives.find((one) => one.flat().includes(fact))
+        const groups = alternatives.find((alternative) => alternative.flat().includes(fact))
         if (groups === undefined) return `${path}: ${message}`
-        const sent = (one: string) => `application.${indexes.reduce((whole, index) => whole.replace("*", index), one)}`
-        return `${listed(groups, sent)}: ${listed(groups, (one) => line.neededFact(one).label)}`
+        const argumentPath = (factName: string) =>
+          `application.${indexes.reduce((whole, index) => whole.replace("*", index), factName)}`
+        return `${listed(groups, argumentPath)}: ${listed(groups, (factName) => line.neededFact(factName).label)}`
       })
     )
   ]
@@ -67,7 +68,7 @@ const listed = (groups: ReadonlyArray<ReadonlyArray<string>>, nameOf: (path: str
 /** Finds the alternatives and the conditions in a schema and its subschemas. */
 const find = (schema: unknown, path: ReadonlyArray<string>): Found => {
   if (!Predicate.isObject(schema)) return nothing
-  const at = (name: string) => [...path, name].join(".")
+  const pathTo = (name: string) => [...path, name].join(".")
   const properties = Predicate.isObject(schema.properties) ? Object.entries(schema.properties) : []
   const parts = [
     ...properties.map(([name, member]) => find(member, [...path, name])),
@@ -76,11 +77,13 @@ const find = (schema: unknown, path: ReadonlyArray<string>): Found => {
   const groups = listIn(schema.anyOf).map(requiredIn)
   const rules = [schema, ...listIn(schema.allOf)].flatMap((rule) => {
     if (!Predicate.isObject(rule) || rule.if === undefined) return []
-    return [{ when: conditionOf(rule.if), paths: requiredIn(rule.then).map(at) }]
+    return [{ when: conditionOf(rule.if), paths: requiredIn(rule.then).map(pathTo) }]
   })
   return {
     alternatives: [
-      ...(groups.length > 0 && groups.every((group) => group.length > 0) ? [groups.map((group) => group.map(at))] : []),
+      ...(groups.length > 0 && groups.every((group) => group.length > 0)
+        ? [groups.map((group) => group.map(pathTo))]
+        : []),
       ...parts.flatMap(({ alternatives }) => alternatives)
     ],
     conditions: [...rules, ...parts.flatMap(({ conditions }) => conditions)]

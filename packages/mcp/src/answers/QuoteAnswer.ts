@@ -19,7 +19,7 @@ export const shown = (quote: Quote) => ({
   price: { ...quote.price, display: display(quote.price) },
   evidence: {
     ...quote.evidence,
-    assumptions: quote.evidence.assumptions.map((made) => ({ ...made, label: labelOf(made) }))
+    assumptions: quote.evidence.assumptions.map((assumption) => ({ ...assumption, label: labelOf(assumption) }))
   }
 })
 

@@ -84,7 +84,7 @@ const changed = (quoteRequest: QuoteRequest, changes: Changes.Changes) => {
  * quote.
  */
 const withoutRepeats = (quote: Quote, earlier: ReadonlyArray<Quote>) => {
-  const known = earlier.find((one) => isSame(coverAndAssumptions(one), coverAndAssumptions(quote)))
+  const known = earlier.find((candidate) => isSame(coverAndAssumptions(candidate), coverAndAssumptions(quote)))
   const shown = QuoteAnswer.shown(quote)
   if (known === undefined) return shown
   const { availability, evidence, id, next_actions, price, source, status, status_details, version } = shown
@@ -96,7 +96,7 @@ const withoutRepeats = (quote: Quote, earlier: ReadonlyArray<Quote>) => {
 const coverAndAssumptions = ({ coverage, evidence }: Quote) => [coverage, evidence.assumptions]
 
 /** Whether two parts of responses have the same JSON. */
-const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 const isOver = ({ status }: QuoteRequest): boolean => status === "completed" || status === "failed"
 
@@ -120,27 +120,27 @@ const allQuotes = (quotes: ReadonlyArray<Quote>, includesFees: boolean): Readonl
 }
 
 const common = (
-  what: string,
+  title: string,
   quotes: ReadonlyArray<Quote>,
   textOf: (quote: Quote) => string
 ): ReadonlyArray<string> => {
   const texts = Map.groupBy(quotes, textOf)
   return [...texts].flatMap(([text, group]) => {
     if (text === "") return []
-    const whose = texts.size === 1 ? "" : ` (${group.map(({ source }) => source.carrier.name).join(", ")})`
-    return [`${what}${whose}: ${text}.`]
+    const suffix = texts.size === 1 ? "" : ` (${group.map(({ source }) => source.carrier.name).join(", ")})`
+    return [`${title}${suffix}: ${text}.`]
   })
 }
 
 /** The carriers without a quote, each with the reason. */
 const withoutQuote = ({ carriers }: QuoteRequest, kind: Answer.Reader["kind"]): ReadonlyArray<string> => {
-  const linesFor = (outcome: CarrierResult["outcome"], title: string, why: (result: CarrierResult) => string) => {
+  const linesFor = (outcome: CarrierResult["outcome"], title: string, explain: (result: CarrierResult) => string) => {
     const results = carriers.filter((result) => result.outcome === outcome)
     return results.length === 0
       ? []
       : [
           `${title}: ${joinFirst(
-            results.map((result) => `${result.carrier.name} (${why(result)})`),
+            results.map((result) => `${result.carrier.name} (${explain(result)})`),
             "; "
           )}.`
         ]
@@ -160,8 +160,8 @@ const whyNotAsked = ({ missing_facts, reason }: CarrierResult, kind: Answer.Read
       ? "it uses credit information, which callers without a key cannot allow"
       : "it uses credit information: needs credit_disclosure_receipt_id, from the person"
   }
-  const why = words(reason ?? "no reason given")
-  return missing_facts.length === 0 ? why : `${why}: ${joinFirst(missing_facts, ", ")}`
+  const explanation = words(reason ?? "no reason given")
+  return missing_facts.length === 0 ? explanation : `${explanation}: ${joinFirst(missing_facts, ", ")}`
 }
 
 /** The questions that carriers have for the person. */

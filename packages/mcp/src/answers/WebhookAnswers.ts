@@ -34,7 +34,9 @@ export const deliveries = Answer.summarized((log: DeliveryLog) => {
       ? []
       : [
           joinFirst(
-            wrong.map((one) => `${one.event_id}: ${one.event_type} ${one.status}`),
+            wrong.map(
+              (failedDelivery) => `${failedDelivery.event_id}: ${failedDelivery.event_type} ${failedDelivery.status}`
+            ),
             "\n"
           )
         ]),

@@ -224,7 +224,7 @@ const readNow = <R>(
   request: Pipeline.Request,
   progress: (answer: Json.Json<unknown>) => string
 ) => {
-  const input = Effect.map(request.input, (given) => ({ ...Object(given), wait_seconds: 0 }))
+  const input = Effect.map(request.input, (value) => ({ ...Object(value), wait_seconds: 0 }))
   return Effect.flatMap(Ids.Ids, (ids) =>
     Pipeline.call(operation, { ...request, request_id: ids.request(), input }).pipe(
       Effect.match({ onSuccess: ({ json }) => progress(json), onFailure: () => null })
@@ -248,7 +248,7 @@ const withToolNames = (mapping: ToolInput.ArgumentMapping, error: ApiError.ApiEr
     message: translated(message),
     retry_action,
     ...(field_errors !== null && {
-      field_errors: field_errors.map((one) => ({ ...one, message: translated(one.message) }))
+      field_errors: field_errors.map((fieldError) => ({ ...fieldError, message: translated(fieldError.message) }))
     }),
     ...(retry_after_seconds !== null && { retry_after_seconds })
   })

@@ -96,8 +96,8 @@ export const read = (
 ): Readonly<Record<string, Value>> =>
   Object.fromEntries(
     asked.flatMap((path) => {
-      const given = Object.hasOwn(content, path) ? content[path] : undefined
-      const value = given === undefined ? null : valueOf(given, schemaAt(line.facts_schema, path.split(".")))
+      const answer = Object.hasOwn(content, path) ? content[path] : undefined
+      const value = answer === undefined ? null : valueOf(answer, schemaAt(line.facts_schema, path.split(".")))
       return value === null ? [] : [[path, value] as const]
     })
   )
@@ -120,7 +120,9 @@ const withFact = (whole: unknown, [name, ...rest]: ReadonlyArray<string>, value:
   if (isIndex(name) && (whole === undefined || Array.isArray(whole))) {
     const items: ReadonlyArray<unknown> = whole ?? []
     const index = Number(name)
-    return index < items.length ? items.map((item, at) => (at === index ? inside(item) : item)) : [...items, inside({})]
+    return index < items.length
+      ? items.map((item, position) => (position === index ? inside(item) : item))
+      : [...items, inside({})]
   }
   const members: Fields = Predicate.isObject(whole) ? whole : {}
   return { ...members, [name]: inside(members[name]) }

@@ -47,11 +47,11 @@ export const begin = (input: Fields, round: Round, isKeyless: boolean, line: Lin
   const state = Option.getOrNull(readState(round.state))
   const answer = state === null ? null : round.answer
   const content = answer?.action === "accept" ? answer.content : null
-  const given =
+  const answers =
     state?.asked.about === "facts" && content !== null && line !== undefined
       ? FactForm.read(content, state.asked.paths, line)
       : {}
-  const facts = { ...state?.facts, ...given }
+  const facts = { ...state?.facts, ...answers }
   const agreement = { quote_disclosure_version: quoteDisclosure.version, quote_disclosure_accepted: true }
   return {
     input: {

@@ -112,8 +112,8 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
       return answerBatch(
         head,
         // Drops unused parameters, because all messages of a batch stay in memory until the last one has its response.
-        read.success.map((one) =>
-          Result.map(Result.flatMap(one, Protocol.checkBatchMember), (message) =>
+        read.success.map((item) =>
+          Result.map(Result.flatMap(item, Protocol.checkBatchMember), (message) =>
             Protocol.withoutUnread(message, "legacy")
           )
         )
@@ -154,9 +154,9 @@ const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms
     if (message.method !== "initialize") return sessions.read(head)
     return Effect.succeed(Protocol.readHandshake(message.params))
   }
-  const answer = Effect.fnUntraced(function* (head: Head, message: JsonRpc.Message, about: About) {
+  const answer = Effect.fnUntraced(function* (head: Head, message: JsonRpc.Message, origin: About) {
     const { caller, credentials, docs_url, obtainable_kinds, request_id } = head
-    const { checked, era, program } = about
+    const { checked, era, program } = origin
     const { client, shows_views } = program
     const logged = (reply: Reply) => Effect.as(logReply(head, client, reply), reply)
     if (Result.isFailure(checked)) return yield* logged(failed(message.id, checked.failure, 400))

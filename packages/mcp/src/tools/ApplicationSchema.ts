@@ -86,24 +86,24 @@ const alternativesOf = ({ anyOf }: JsonSchema.JsonSchema): string | null => {
 }
 
 /** Merges the schemas of a fact that two insurance lines have under the same name. */
-const merged = (one: JsonSchema.JsonSchema, other: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
-  if (JSON.stringify(one) === JSON.stringify(other)) return one
-  if (one.type !== other.type) return { anyOf: [...choicesOf(one), ...choicesOf(other)] }
-  const { description: _, enum: __, required: ___, ...both } = { ...one, ...other }
-  const inOne = membersOf(one)
-  const properties = { ...membersOf(other), ...inOne }
-  for (const [name, member] of Object.entries(membersOf(other))) {
+const merged = (a: JsonSchema.JsonSchema, b: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
+  if (JSON.stringify(a) === JSON.stringify(b)) return a
+  if (a.type !== b.type) return { anyOf: [...choicesOf(a), ...choicesOf(b)] }
+  const { description: _, enum: __, required: ___, ...both } = { ...a, ...b }
+  const inOne = membersOf(a)
+  const properties = { ...membersOf(b), ...inOne }
+  for (const [name, member] of Object.entries(membersOf(b))) {
     const known = inOne[name]
     if (known !== undefined) properties[name] = merged(known, member)
   }
-  const required = textsIn(one.required).filter((name) => textsIn(other.required).includes(name))
-  const values = [...new Set([...textsIn(one.enum), ...textsIn(other.enum)])]
-  const about = [...new Set([...textsIn([one.description]), ...textsIn([other.description])])].join("; ")
+  const required = textsIn(a.required).filter((name) => textsIn(b.required).includes(name))
+  const values = [...new Set([...textsIn(a.enum), ...textsIn(b.enum)])]
+  const about = [...new Set([...textsIn([a.description]), ...textsIn([b.description])])].join("; ")
   return {
     ...both,
-    ...(Array.isArray(one.enum) && Array.isArray(other.enum) && { enum: values }),
+    ...(Array.isArray(a.enum) && Array.isArray(b.enum) && { enum: values }),
     ...(about !== "" && { description: about }),
-    ...(isSchema(one.items) && isSchema(other.items) && { items: merged(one.items, other.items) }),
+    ...(isSchema(a.items) && isSchema(b.items) && { items: merged(a.items, b.items) }),
     ...(Object.keys(properties).length > 0 && { properties }),
     ...(required.length > 0 && { required })
   }

@@ -27,7 +27,7 @@ export const rename = (
 ): { readonly args: Arguments; readonly wrong: ReadonlyArray<ApiError.FieldError> } => {
   const sent = renamed.filter(({ from }) => Object.hasOwn(args, from))
   const isRefused = ({ to, until }: RenamedArgument) => now >= until || Object.hasOwn(args, to)
-  const names = new Map(sent.filter((one) => !isRefused(one)).map(({ from, to }) => [from, to]))
+  const names = new Map(sent.filter((argument) => !isRefused(argument)).map(({ from, to }) => [from, to]))
   const refused = sent.filter(isRefused)
   return {
     args: Object.fromEntries(

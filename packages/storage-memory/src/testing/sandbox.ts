@@ -119,8 +119,8 @@ export const sandbox = async <OwnLine extends AnyLine = StandardLine>(
   const { cassettes = {}, now, logger, scenario, ...config } = options
   if (!isObject(cassettes)) throw new Error("cassettes: Must be an object with recordings by carrier id.")
   const startMs = startOf(now ?? recordedAt(cassettes) ?? new Date())
-  const given = { config, cassettes, ...(logger !== undefined && { logger }) }
-  const world = open(given, MemoryStorage.copyable(), startMs, new Inboxes())
+  const embedOptions = { config, cassettes, ...(logger !== undefined && { logger }) }
+  const world = open(embedOptions, MemoryStorage.copyable(), startMs, new Inboxes())
   try {
     const opened = world.as(await membersOf(world.quotewire, config))
     if (scenario !== undefined) await opened.client.select_scenario({ scenario }, { idempotency_key: "scenario" })
@@ -147,14 +147,14 @@ const membersOf = async (
 ): Promise<Members> => {
   const { id: organization_id, workspaces } = await quotewire.createOrganization("Test")
   for (const [carrier_id, values] of Object.entries(sandbox_connections)) {
-    const given = Object.entries(values).flatMap(([name, value]) =>
+    const secrets = Object.entries(values).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value] as const]
     )
     await quotewire.setConnection({
       organization_id,
       environment: "sandbox",
       carrier_id,
-      values: Object.fromEntries(given)
+      values: Object.fromEntries(secrets)
     })
   }
   const keyOf = async (kind: keyof Keys) =>
@@ -180,14 +180,14 @@ const sealKey = "cXVvdGV3aXJlLXRlc3Qta2l0LW1hZGUtdXAtZmFjdHM="
  * stored there.
  */
 const open = <OwnLine extends AnyLine>(
-  given: Given<OwnLine>,
+  sandboxOptions: Given<OwnLine>,
   storage: MemoryStorage.Copyable,
   nowMs: number,
   inboxes: Inboxes
 ) => {
   const still = StillClock.make(nowMs)
-  const replayed = transportOf(given.cassettes, given.config.carriers ?? [])
-  const embedded = embed<OwnLine>(optionsOf(given, { storage, still, replayed, inboxes }))
+  const replayed = transportOf(sandboxOptions.cassettes, sandboxOptions.config.carriers ?? [])
+  const embedded = embed<OwnLine>(optionsOf(sandboxOptions, { storage, still, replayed, inboxes }))
   const advances = Advances.make({ storage, still, ready: embedded.ready, isRecorded: replayed !== null })
   const quotewire: Embedded<OwnLine> = {
     ...embedded,
@@ -198,13 +198,13 @@ const open = <OwnLine extends AnyLine>(
     const [copy, endpoints] = [storage.copy(), inboxes.copy()]
     return {
       sandbox: async () => {
-        const world = open(given, copy.copy(), nowMs, endpoints.copy())
+        const world = open(sandboxOptions, copy.copy(), nowMs, endpoints.copy())
         await world.quotewire.ready
         return world.as(members)
       }
     }
   }
-  const as = (members: Members): Sandbox<OwnLine> => {
+  const sandboxWith = (members: Members): Sandbox<OwnLine> => {
     const { keys, organization_id, workspace_id } = members
     const client = quotewire.client(keys.server)
     const advance = advances.of(workspace_id, client)
@@ -224,7 +224,7 @@ const open = <OwnLine extends AnyLine>(
       [Symbol.asyncDispose]: quotewire.close
     }
   }
-  return { quotewire, as }
+  return { quotewire, as: sandboxWith }
 }
 
 /** What a sandbox's service runs on. */

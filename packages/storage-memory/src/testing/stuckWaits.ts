@@ -12,7 +12,7 @@ export const rejectStuckWaits = <OwnLine extends AnyLine>(
   standsAt: () => number | null
 ): Client<OwnLine> => {
   const whileNotStuck = async <A>(
-    given: AbortSignal | undefined,
+    signal: AbortSignal | undefined,
     wait: (signal: AbortSignal) => Promise<A>
   ): Promise<A> => {
     const stuck = new AbortController()
@@ -23,7 +23,7 @@ export const rejectStuckWaits = <OwnLine extends AnyLine>(
       stoodAt = nowAt
     }, lookEveryMs)
     try {
-      return await wait(given === undefined ? stuck.signal : AbortSignal.any([given, stuck.signal]))
+      return await wait(signal === undefined ? stuck.signal : AbortSignal.any([signal, stuck.signal]))
     } finally {
       clearInterval(timer)
     }

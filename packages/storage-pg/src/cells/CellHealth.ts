@@ -60,14 +60,14 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
     yield* Effect.annotateLogs(Effect.logInfo("A cell is reachable again"), { cell: cell.name })
   })
 
-  const markUnavailable = (cell: CellState, storage: Port, why = "no answer") =>
+  const markUnavailable = (cell: CellState, storage: Port, reason = "no answer") =>
     Effect.suspend(() => {
       if (cell.isUnavailable) return Effect.void
       cell.isUnavailable = true
       run(recover(cell, storage))
       return Effect.andThen(
         measure(cell.name, false),
-        Effect.annotateLogs(Effect.logWarning("A cell is unreachable; its jobs wait"), { cell: cell.name, why })
+        Effect.annotateLogs(Effect.logWarning("A cell is unreachable; its jobs wait"), { cell: cell.name, why: reason })
       )
     })
 

@@ -42,11 +42,11 @@ export const refusalOfFirst = ({ name, found }: Named): string | null => {
  * Explains why a database is not the cell that the settings name, or belongs to a different map than the first cell;
  * null if it is the right database.
  */
-export const refusalOf = ({ name, found }: Named, first: Named): string | null => {
+export const refusalOf = ({ name, found }: Named, firstCell: Named): string | null => {
   const mark = found?.mark ?? null
   if (mark === null) {
     // A cell is marked before it is added to the list, so a listed cell without a mark has lost its data.
-    const isLost = found !== null && first.found?.listed.includes(name) === true
+    const isLost = found !== null && firstCell.found?.listed.includes(name) === true
     return isLost
       ? `The cell ${name} was added before, but the database at its url is not that cell: correct the url, or restore the database from a backup.`
       : null
@@ -54,17 +54,17 @@ export const refusalOf = ({ name, found }: Named, first: Named): string | null =
   if (mark.name !== name) {
     return `The url of the cell ${name} in the settings is the database of the cell ${mark.name}: correct the url.`
   }
-  if (name === first.name || first.found === null) return null
-  if (first.found.mark === null) {
-    return `The cell ${name} belongs to an installation whose first cell is ${mark.first}, but the first cell in the settings, ${first.name}, is not a cell of any installation: check its url.`
+  if (name === firstCell.name || firstCell.found === null) return null
+  if (firstCell.found.mark === null) {
+    return `The cell ${name} belongs to an installation whose first cell is ${mark.first}, but the first cell in the settings, ${firstCell.name}, is not a cell of any installation: check its url.`
   }
-  if (mark.map === first.found.mark.map) return null
-  return `The databases of the cells ${first.name} and ${name} belong to different installations: check their addresses.`
+  if (mark.map === firstCell.found.mark.map) return null
+  return `The databases of the cells ${firstCell.name} and ${name} belong to different installations: check their addresses.`
 }
 
 /** Lists the added cells that are missing from the settings; null if none is missing. */
-const lacking = (cells: ReadonlyArray<Named>, first: Named): string | null => {
-  const missing = (first.found?.listed ?? []).filter((name) => !cells.some((cell) => cell.name === name))
+const lacking = (cells: ReadonlyArray<Named>, firstCell: Named): string | null => {
+  const missing = (firstCell.found?.listed ?? []).filter((name) => !cells.some((cell) => cell.name === name))
   return missing.length === 0
     ? null
     : `The settings must list every cell that was added. Missing: ${missing.join(", ")}.`

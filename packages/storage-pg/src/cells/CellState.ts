@@ -74,7 +74,7 @@ export class WrongCell extends Error {
  */
 export const openChecked = <E>(
   { name, open }: CellSource<E>,
-  first: NamedStorage | null
+  firstCell: NamedStorage | null
 ): Effect.Effect<Port, E | WrongCell | Storage.StorageUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Scope.fork(yield* Effect.scope)
@@ -82,9 +82,9 @@ export const openChecked = <E>(
       const storage = yield* open
       const own = yield* namedBy({ name, storage })
       const refusal =
-        first !== null && own.found.mark === null
+        firstCell !== null && own.found.mark === null
           ? `The database of the cell ${name} is not a cell yet: run quotewire cells add ${name}.`
-          : refusalOf(own, first === null ? own : yield* namedBy(first))
+          : refusalOf(own, firstCell === null ? own : yield* namedBy(firstCell))
       if (refusal === null) return storage
       return yield* Effect.fail(new WrongCell(refusal))
     })

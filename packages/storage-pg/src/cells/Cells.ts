@@ -122,16 +122,20 @@ const claiming = (cellOf: CellOf) =>
 
 /** Creates the function that releases leases in the cells of their workspaces. */
 const releasing = (cellOf: CellOf): Port["release"] => {
-  const releaseIn = Effect.fnUntraced(function* (workspaceId: Ids.WorkspaceId, own: ReadonlyArray<Job.Lease>) {
+  const releaseIn = Effect.fnUntraced(function* (workspaceId: Ids.WorkspaceId, leases: ReadonlyArray<Job.Lease>) {
     const cell = yield* cellOf(workspaceId)
     if (cell !== undefined) cell.isHinted = true
-    yield* Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.release(own))
+    yield* Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.release(leases))
   })
   return Effect.fnUntraced(function* (leases: ReadonlyArray<Job.Lease>) {
     const all = Map.groupBy(leases, ({ workspace_id }) => workspace_id)
-    const exits = yield* Effect.forEach(all, ([workspace_id, own]) => Effect.exit(releaseIn(workspace_id, own)), {
-      concurrency: "unbounded"
-    })
+    const exits = yield* Effect.forEach(
+      all,
+      ([workspace_id, cellLeases]) => Effect.exit(releaseIn(workspace_id, cellLeases)),
+      {
+        concurrency: "unbounded"
+      }
+    )
     // Fails, if at all, only after every cell was tried.
     yield* Effect.forEach(exits, (exit) => exit, { discard: true })
   })
@@ -153,12 +157,12 @@ const backlogIn = (cell: CellState, query: Storage.BacklogQuery) =>
 
 const sumOf = (backlogs: ReadonlyArray<Storage.Backlog>): ReadonlyArray<Storage.Backlog> =>
   [...Map.groupBy(backlogs, ({ kind }) => kind)]
-    .map(([kind, its]) => ({
+    .map(([kind, ofKind]) => ({
       kind,
-      due: its.reduce((sum, { due }) => sum + due, 0),
-      oldest_due_at: Math.min(...its.map(({ oldest_due_at }) => oldest_due_at))
+      due: ofKind.reduce((sum, { due }) => sum + due, 0),
+      oldest_due_at: Math.min(...ofKind.map(({ oldest_due_at }) => oldest_due_at))
     }))
-    .sort((one, other) => (one.kind < other.kind ? -1 : 1))
+    .sort((a, b) => (a.kind < b.kind ? -1 : 1))
 
 /** Converts a cell to what `Storage.cells` returns. */
 const storageCellOf = (cell: CellState): Storage.StorageCell => ({

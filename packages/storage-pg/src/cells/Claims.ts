@@ -24,8 +24,8 @@ const mayHaveWork = ({ claimed_at, running_claims, isHinted, next_due_at }: Cell
   now < claimed_at ||
   now - claimed_at >= pollMs
 
-const earlier = (one: number | null, other: number | null): number | null =>
-  one === null ? other : other === null ? one : Math.min(one, other)
+const earlier = (a: number | null, b: number | null): number | null =>
+  a === null ? b : b === null ? a : Math.min(a, b)
 
 /**
  * Creates the claim over all cells. It asks them round-robin, so that no cell starves, and skips cells that have

@@ -28,10 +28,10 @@ export const make =
         concurrency: "unbounded"
       })
       const totals = new Map<Storage.Tally, number>()
-      const addIn = Effect.fnUntraced(function* (storage: Port, own: ReadonlyArray<Storage.Tally>) {
-        const added = yield* storage.addCounts(now, own)
+      const addIn = Effect.fnUntraced(function* (storage: Port, cellTallies: ReadonlyArray<Storage.Tally>) {
+        const added = yield* storage.addCounts(now, cellTallies)
         for (const [index, total] of added.entries()) {
-          const tally = own[index]
+          const tally = cellTallies[index]
           if (tally !== undefined) totals.set(tally, total)
         }
       })

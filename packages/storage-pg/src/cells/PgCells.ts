@@ -80,12 +80,12 @@ const openAll = (
     const opened = yield* PlacedSchema.open(home, listen)
     const source = (cell: CellOptions): CellSource<DatabaseRefused> => ({
       name: cell.name,
-      open: Effect.map(PlacedSchema.open(cell, listen), (other) => other.storage)
+      open: Effect.map(PlacedSchema.open(cell, listen), (placed) => placed.storage)
     })
     const first: CellSource<DatabaseRefused> = { name: home.name, open: Effect.succeed(opened.storage) }
-    const made = Cells.make([first, ...others.map(source)], work_cells)
+    const cellStorage = Cells.make([first, ...others.map(source)], work_cells)
     const { storage } = yield* inRealTime(
-      Effect.all({ storage: made, verified: CellMap.verify([home, ...others]) }, { concurrency: 2 })
+      Effect.all({ storage: cellStorage, verified: CellMap.verify([home, ...others]) }, { concurrency: 2 })
     )
     return { home: opened, storage }
   }).pipe(unlessRefused)
@@ -143,11 +143,11 @@ const inEach = <A>(
  * Migrates the cells one after the other. A cell that cannot be migrated does not stop the others. If the settings do
  * not match the databases, no cell is migrated.
  */
-export const migrate = (cells: AllCells, how: MigrateOptions = {}): Effect.Effect<ReadonlyArray<CellMigration>> =>
+export const migrate = (cells: AllCells, options: MigrateOptions = {}): Effect.Effect<ReadonlyArray<CellMigration>> =>
   Effect.map(
-    inEach(cells, (cell) => PlacedSchema.migrate(cell, how)),
-    (all) =>
-      all.map(([name, result]) =>
+    inEach(cells, (cell) => PlacedSchema.migrate(cell, options)),
+    (migrations) =>
+      migrations.map(([name, result]) =>
         Result.isSuccess(result)
           ? { name, ran: result.success, refusal: null }
           : { name, ran: [], refusal: result.failure }
@@ -165,8 +165,8 @@ export interface CellStatus {
 
 /** Reads which migrations each cell has run, in the database where the cell currently is. */
 export const status = (cells: AllCells): Effect.Effect<ReadonlyArray<CellStatus>> =>
-  Effect.map(inEach(cells, PlacedSchema.status), (all) =>
-    all.map(([name, result]) =>
+  Effect.map(inEach(cells, PlacedSchema.status), (statuses) =>
+    statuses.map(([name, result]) =>
       Result.isSuccess(result)
         ? { name, status: result.success, refusal: null }
         : { name, status: null, refusal: result.failure }
@@ -196,9 +196,9 @@ export interface CellReport {
 
 const useHome = <A>(
   [home]: AllCells,
-  use: (home: NamedStorage) => Effect.Effect<A, DatabaseRefused | WrongCell | Storage.StorageUnavailable, Scope.Scope>
+  body: (home: NamedStorage) => Effect.Effect<A, DatabaseRefused | WrongCell | Storage.StorageUnavailable, Scope.Scope>
 ): Effect.Effect<A, DatabaseRefused> =>
-  Effect.flatMap(PlacedSchema.open(home), ({ storage }) => use({ name: home.name, storage })).pipe(
+  Effect.flatMap(PlacedSchema.open(home), ({ storage }) => body({ name: home.name, storage })).pipe(
     Effect.scoped,
     unlessRefused
   )
@@ -215,9 +215,9 @@ type Examined = Pick<CellReport, "refusal" | "work_waits_ms">
 const unusable = (refusal: DatabaseRefused): Examined => ({ refusal, work_waits_ms: 0 })
 
 /** Finds out whether a cell in the settings can be used, and how long its jobs have waited. */
-const examine = (cell: CellOptions, first: CellMap.Named): Effect.Effect<Examined> =>
+const examine = (cell: CellOptions, firstCell: CellMap.Named): Effect.Effect<Examined> =>
   Effect.gen(function* () {
-    const refusal = CellMap.refusalOf(yield* CellMap.ask(cell), first)
+    const refusal = CellMap.refusalOf(yield* CellMap.ask(cell), firstCell)
     if (refusal !== null) return yield* cellRefused(refusal)
     const { storage } = yield* PlacedSchema.open(cell)
     return { refusal: null, work_waits_ms: yield* workWaits(storage) }
@@ -282,7 +282,7 @@ export const add = (
   name: string,
   room: number
 ): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> => {
-  const cell = cells.find((one) => one.name === name)
+  const cell = cells.find((candidate) => candidate.name === name)
   if (cell === undefined) return Effect.fail(cellRefused(`The settings do not list a cell named ${name}.`))
   const enter = useHome(cells, (home) =>
     Effect.gen(function* () {

@@ -96,17 +96,17 @@ export const rowsOf = (changes: ReadonlyArray<Change.Change>): ChangeRows => {
 
   for (const [index, change] of changes.entries()) {
     const { workspace_id, clock_offset_ms, none_due_before } = change
-    const of = { change: index + 1, workspace: placeOf(workspace_id) }
+    const keys = { change: index + 1, workspace: placeOf(workspace_id) }
     const counter = counters.get(workspace_id) ?? { events: 0, jobs: 0 }
-    if (clock_offset_ms !== null) clocks.push({ ...of, offset_ms: clock_offset_ms })
-    if (none_due_before !== null) none_due.push({ ...of, before: none_due_before })
-    for (const lease of change.finishes) finishes.push({ ...lease, ...of, workspace: placeOf(lease.workspace_id) })
+    if (clock_offset_ms !== null) clocks.push({ ...keys, offset_ms: clock_offset_ms })
+    if (none_due_before !== null) none_due.push({ ...keys, before: none_due_before })
+    for (const lease of change.finishes) finishes.push({ ...lease, ...keys, workspace: placeOf(lease.workspace_id) })
     const versions = versionsOf(change)
     for (const [at, record] of change.writes.entries()) {
-      writes.push(rowOfWrite(record, of, versions[at] ?? followsNothing))
+      writes.push(rowOfWrite(record, keys, versions[at] ?? followsNothing))
     }
-    for (const event of change.events) events.push({ ...of, place: ++counter.events, ...event })
-    for (const job of change.jobs) jobs.push({ ...of, place: ++counter.jobs, ...rowOfJob(job) })
+    for (const event of change.events) events.push({ ...keys, place: ++counter.events, ...event })
+    for (const job of change.jobs) jobs.push({ ...keys, place: ++counter.jobs, ...rowOfJob(job) })
   }
   const workspaces = ids.map((id) => ({ id, ...(counters.get(id) ?? { events: 0, jobs: 0 }) }))
   const { expects, expected } = expectationsOf(changes, ({ workspace_id }) => placeOf(workspace_id))

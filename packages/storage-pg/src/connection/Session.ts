@@ -61,9 +61,9 @@ export const hasRow = (run: Run, sql: string, params: ReadonlyArray<unknown>): E
 /** Opens a connection and uses it. Turns a failure into one sentence. */
 export const using = <A>(
   options: DatabaseOptions,
-  use: (run: Run) => Effect.Effect<A, SqlError | DatabaseRefused>
+  body: (run: Run) => Effect.Effect<A, SqlError | DatabaseRefused>
 ): Effect.Effect<A, DatabaseRefused> =>
-  Effect.flatMap(open(options), ({ run }) => use(run)).pipe(
+  Effect.flatMap(open(options), ({ run }) => body(run)).pipe(
     Effect.scoped,
     Effect.catchTag("SqlError", (error) => Effect.fail(refusalOf(options, error))),
     inRealTime

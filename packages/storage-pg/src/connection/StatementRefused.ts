@@ -68,8 +68,8 @@ const named = (cause: unknown, name: "table" | "constraint" | "column" | "routin
  */
 export class StatementRefused extends Error {
   constructor({ reason }: SqlError, state: string | undefined) {
-    const where = `${named(reason.cause, "table")}${named(reason.cause, "constraint")}${named(reason.cause, "column")}`
-    super(`PostgreSQL refuses a statement: ${state ?? reason._tag}${where}${named(reason.cause, "routine")}`)
+    const location = `${named(reason.cause, "table")}${named(reason.cause, "constraint")}${named(reason.cause, "column")}`
+    super(`PostgreSQL refuses a statement: ${state ?? reason._tag}${location}${named(reason.cause, "routine")}`)
     this.name = "StatementRefused"
   }
 }

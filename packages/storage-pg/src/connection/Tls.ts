@@ -61,17 +61,17 @@ export const tlsOf = Effect.fnUntraced(function* (options: {
   if (mode !== null && !modes.includes(mode)) {
     return yield* refused(`sslmode in the database address must be one of ${modes.join(", ")}.`)
   }
-  const given: SecureContextOptions = { ...(yield* read(params)), ...options.tls }
-  const hasCertificates = Object.values(given).some((text) => text !== undefined)
+  const contextOptions: SecureContextOptions = { ...(yield* read(params)), ...options.tls }
+  const hasCertificates = Object.values(contextOptions).some((text) => text !== undefined)
   if (mode === null || !encrypted.includes(mode)) {
     if (!hasCertificates) return undefined
     return yield* refused("Certificates need TLS: add sslmode=verify-full to the database address.")
   }
-  if ((given.cert === undefined) !== (given.key === undefined)) {
+  if ((contextOptions.cert === undefined) !== (contextOptions.key === undefined)) {
     return yield* refused("A client certificate and its key must be set together: set sslcert and sslkey.")
   }
   const secureContext = yield* attempt(
-    () => createSecureContext(given),
+    () => createSecureContext(contextOptions),
     (code) =>
       `The certificates or the key for the database cannot be used${code}: they must be PEM, and match each other.`
   )

@@ -91,9 +91,11 @@ const followSite = Effect.fnUntraced(function* (
     return { url, engine, connection: yield* Pools.connectionOf(at, engine), pools, scope: own }
   })
   // Uses a scope of its own, because a failed attempt must leave nothing behind for the next attempt.
-  const useAt = Effect.fnUntraced(function* <E>(use: AtPlace<E>, at: Current): Effect.fn.Return<void, E> {
-    const own = yield* Scope.fork(at.scope)
-    yield* Effect.onError(Scope.provide(use(at.connection), own), (cause) => Scope.close(own, Exit.failCause(cause)))
+  const useAt = Effect.fnUntraced(function* <E>(action: AtPlace<E>, endpoint: Current): Effect.fn.Return<void, E> {
+    const own = yield* Scope.fork(endpoint.scope)
+    yield* Effect.onError(Scope.provide(action(endpoint.connection), own), (cause) =>
+      Scope.close(own, Exit.failCause(cause))
+    )
   })
 
   let current: Current = yield* openAt(yield* find)
@@ -106,7 +108,7 @@ const followSite = Effect.fnUntraced(function* (
     run(Effect.delay(Scope.close(left.scope, Exit.void), left.pools.call_ms))
     const here = current
     const again = { schedule: Schedule.spaced(retryUseMs), while: () => here === current }
-    for (const use of uses) run(Effect.ignoreCause(Effect.retry(useAt(use, here), again), { log: "Warn" }))
+    for (const action of uses) run(Effect.ignoreCause(Effect.retry(useAt(action, here), again), { log: "Warn" }))
   })
 
   const found = Effect.flatMap(find, (url) => (url === current.url ? Effect.void : failOver(url)))
@@ -122,10 +124,10 @@ const followSite = Effect.fnUntraced(function* (
     suspectMove: () => {
       if (can_move) run(refreshRarely)
     },
-    atEachPlace: (use) =>
+    atEachPlace: (action) =>
       Effect.suspend(() => {
-        uses.push(use)
-        return useAt(use, current)
+        uses.push(action)
+        return useAt(action, current)
       })
   }
 })
@@ -155,14 +157,14 @@ export const make = Effect.fnUntraced(function* (
   const { atEachPlace, current, follow, suspectMove } = yield* followSite(options, site)
 
   const statement =
-    (how: "read" | "write", retries: number): Run =>
+    (access: "read" | "write", retries: number): Run =>
     (sql, params) =>
       Effect.suspend(() => {
         const used = current()
-        return Effect.catchTags(used.pools[how](sql, params), {
+        return Effect.catchTags(used.pools[access](sql, params), {
           SqlError: (error) => {
             if (retries > 0 && isWithoutTables(error)) {
-              return Effect.andThen(follow(used), statement(how, retries - 1)(sql, params))
+              return Effect.andThen(follow(used), statement(access, retries - 1)(sql, params))
             }
             if (isLost(error)) suspectMove()
             return refused(error, used.engine)

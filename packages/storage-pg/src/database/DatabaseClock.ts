@@ -25,16 +25,16 @@ const compare = Effect.fnUntraced(function* (database: Database, millis: () => n
 })
 
 /** Creates a clock that follows the monotonic clock and ignores jumps of the wall clock. */
-const steady = (own: Clock.Clock, onJump: () => void) => {
-  const lead = () => own.currentTimeMillisUnsafe() - Monotonic.millisOf(own)
+const steady = (programClock: Clock.Clock, onJump: () => void) => {
+  const lead = () => programClock.currentTimeMillisUnsafe() - Monotonic.millisOf(programClock)
   let leadMs = lead()
   let correctionMs = 0
   let base = { nanos: 0n, monotonic: 0n }
 
   const correct = (byMs: number) => {
     correctionMs += byMs
-    const millis = own.currentTimeMillisUnsafe() + correctionMs
-    base = { nanos: BigInt(millis) * 1_000_000n, monotonic: own.monotonicTimeNanosUnsafe() }
+    const millis = programClock.currentTimeMillisUnsafe() + correctionMs
+    base = { nanos: BigInt(millis) * 1_000_000n, monotonic: programClock.monotonicTimeNanosUnsafe() }
   }
   correct(0)
 
@@ -46,11 +46,11 @@ const steady = (own: Clock.Clock, onJump: () => void) => {
       correct(-jumpMs)
       onJump()
     }
-    return own.currentTimeMillisUnsafe() + correctionMs
+    return programClock.currentTimeMillisUnsafe() + correctionMs
   }
   const nanos = (): bigint => {
     millis()
-    return base.nanos + own.monotonicTimeNanosUnsafe() - base.monotonic
+    return base.nanos + programClock.monotonicTimeNanosUnsafe() - base.monotonic
   }
   return { millis, nanos, correct, correction_ms: () => correctionMs }
 }
@@ -80,12 +80,12 @@ export const make = Effect.fnUntraced(function* (
     )
   })
   yield* database.atEachPlace(() => correctNow)
-  const again = (afterMs: number): Effect.Effect<never> =>
+  const repeatAfter = (afterMs: number): Effect.Effect<never> =>
     Effect.timeoutOption(Queue.take(jumped), afterMs).pipe(
       Effect.andThen(Effect.isSuccess(correctNow)),
-      Effect.flatMap((isCompared) => again(isCompared ? compareEveryMs : compareAgainMs))
+      Effect.flatMap((isCompared) => repeatAfter(isCompared ? compareEveryMs : compareAgainMs))
     )
-  yield* Effect.forkScoped(Effect.provideService(again(compareEveryMs), Clock.Clock, own))
+  yield* Effect.forkScoped(Effect.provideService(repeatAfter(compareEveryMs), Clock.Clock, own))
 
   return {
     currentTimeMillisUnsafe: millis,

@@ -87,12 +87,12 @@ const inBatches = Effect.fnUntraced(function* <A>(
 })
 
 const eraseRecords = (database: Database, { workspace_id, kind, created_before, limit }: Of<"records">): Erased => {
-  const where = { of_workspace: workspace_id, of_kind: kind, before: created_before }
+  const filter = { of_workspace: workspace_id, of_kind: kind, before: created_before }
   return inBatches(
     limit,
-    (most) => {
+    (batchLimit) => {
       const parameters = recordsFunction.parameters(
-        { ...where, most, with_children: kinds.byName(kind).erases_children },
+        { ...filter, most: batchLimit, with_children: kinds.byName(kind).erases_children },
         {}
       )
       return Effect.map(database.write(recordsFunction.statement, parameters), countsByKind)
@@ -102,12 +102,12 @@ const eraseRecords = (database: Database, { workspace_id, kind, created_before, 
 }
 
 const eraseChildren = (database: Database, { workspace_id, kind, parent, versions }: Of<"children">): Erased => {
-  const where = { of_workspace: workspace_id, of_kind: kind, of_parent: parent, only_older: versions === "older" }
+  const filter = { of_workspace: workspace_id, of_kind: kind, of_parent: parent, only_older: versions === "older" }
   return inBatches(
     Number.POSITIVE_INFINITY,
-    (most) =>
+    (limit) =>
       Effect.map(
-        database.write(childrenFunction.statement, childrenFunction.parameters({ ...where, most }, {})),
+        database.write(childrenFunction.statement, childrenFunction.parameters({ ...filter, most: limit }, {})),
         (rows) => childCounts(rows)[0].erase_children_1
       ),
     (count) => count
@@ -119,8 +119,11 @@ const sum = (counts: ReadonlyArray<number>): number => counts.reduce((total, cou
 const eraseEvents = (database: Database, { workspace_id, occurred_before, limit }: Of<"events">): Erased =>
   inBatches(
     limit,
-    (most) => {
-      const parameters = eventsFunction.parameters({ of_workspace: workspace_id, before: occurred_before, most }, {})
+    (batchLimit) => {
+      const parameters = eventsFunction.parameters(
+        { of_workspace: workspace_id, before: occurred_before, most: batchLimit },
+        {}
+      )
       return Effect.map(
         database.write(eventsFunction.statement, parameters),
         (rows) => eventCounts(rows)[0].erase_events_1

@@ -78,11 +78,11 @@ const diskFull = "53100"
 const makeReport = () => {
   let reported: string | null = null
   return {
-    failed: (why: string) =>
+    failed: (reason: string) =>
       Effect.suspend(() => {
-        if (reported === why) return Effect.void
-        reported = why
-        return Effect.logError(why)
+        if (reported === reason) return Effect.void
+        reported = reason
+        return Effect.logError(reason)
       }),
     wrote: Effect.sync(() => {
       reported = null
@@ -106,11 +106,11 @@ export const open = Effect.fnUntraced(function* (
     inRealTime
   )
   const report = makeReport()
-  const ended = (why: string) => Effect.andThen(report.failed(why), Effect.fail(unavailable))
+  const ended = (reason: string) => Effect.andThen(report.failed(reason), Effect.fail(unavailable))
   const statement = (sql: string, params: ReadonlyArray<unknown>) =>
     Effect.suspend(() => {
-      const why = failure()
-      if (why !== null) return ended(why)
+      const reason = failure()
+      if (reason !== null) return ended(reason)
       return run(sql, params).pipe(
         Effect.map(({ rows }) => rows),
         Effect.catchTag("SqlError", (error) => {

@@ -91,11 +91,11 @@ const ownerIn = (folder: string, number: number): Owner | null =>
 
 const inUse = (folder: string, number: number, owner: Owner): DatabaseRefused => {
   const isHere = owner.host === hostname()
-  const who = isHere ? `the process ${owner.pid}` : `the process ${owner.pid} on the machine ${owner.host}`
+  const ownerText = isHere ? `the process ${owner.pid}` : `the process ${owner.pid} on the machine ${owner.host}`
   const todo = isHere
     ? "stop that process first, or use another folder"
     : `stop that process first; if the process has ended, remove ${fileOf(folder, number)}`
-  return new DatabaseRefused({ reason: "in_use", message: `${folder} is in use by ${who}: ${todo}.` })
+  return new DatabaseRefused({ reason: "in_use", message: `${folder} is in use by ${ownerText}: ${todo}.` })
 }
 
 /** Creates a file together with its content. Returns false if the name already exists. */

@@ -49,10 +49,10 @@ const otherVersion = /initialized by PostgreSQL version (\S+), which is not comp
 const refusalOf = (folder: string, error: unknown, report: string): DatabaseRefused => {
   const fault = faultOf(folder, error, report)
   if (fault !== null) return folderRefused(fault)
-  const [, made, own] = otherVersion.exec(report) ?? []
-  if (made !== undefined) {
+  const [, createdVersion, ownVersion] = otherVersion.exec(report) ?? []
+  if (createdVersion !== undefined) {
     return folderRefused(
-      `The database in ${folder} was created by PostgreSQL ${made}, but the installed @electric-sql/pglite is PostgreSQL ${own}: install the version that created the database, or start over in another folder.`
+      `The database in ${folder} was created by PostgreSQL ${createdVersion}, but the installed @electric-sql/pglite is PostgreSQL ${ownVersion}: install the version that created the database, or start over in another folder.`
     )
   }
   const found = /(?:FATAL|PANIC): +(.{1,200})/.exec(report)?.[1] ?? "PGlite does not start"
@@ -87,7 +87,7 @@ export const open = (folder: string, path: string): Effect.Effect<PgliteServer, 
         try: () => PGlite.create({ dataDir: path, startParams: [...PGlite.defaultStartParams, ...settings], onStderr }),
         catch: (error) => refusalOf(folder, error, lines.join("\n"))
       }),
-      (made) => Effect.ignore(Effect.tryPromise(() => made.close()))
+      (server) => Effect.ignore(Effect.tryPromise(() => server.close()))
     )
     return {
       execProtocolRawStream: (message, options) => database.execProtocolRawStream(message, options),

@@ -128,16 +128,16 @@ export const open = (database: Pglite): Session => {
 
   const prepare = (sql: string, types: ReadonlyArray<number>): Result.Result<Prepared, SqlError> => {
     const known = prepared.get(sql)
-    if (known?.types.every((type, at) => type === types[at])) return Result.succeed(known)
+    if (known?.types.every((type, index) => type === types[index])) return Result.succeed(known)
     const name = `s${count++}`
     const parse = Result.getOrThrow(PgProtocol.encodeParse({ name, query: sql, parameterTypes: types }))
     const describe = PgProtocol.encodeDescribe({ target: "statement", name })
     return Result.map(exchange([parse, describe, PgProtocol.encodeSync()], noFields), (described) => {
       const fields = described.fields.map((field) => ({ ...field, format: 1 }))
       const readField = Result.getOrThrow(PgTypes.makeFieldReader(fields, wireTypes))
-      const made = { name, types, fields, readField }
-      prepared.set(sql, made)
-      return made
+      const statement = { name, types, fields, readField }
+      prepared.set(sql, statement)
+      return statement
     })
   }
 
@@ -156,7 +156,7 @@ export const open = (database: Pglite): Session => {
       command,
       rowCount: rows.length,
       oid: null,
-      rows: rows.map((values) => Object.fromEntries(fields.map((field, at) => [field.name, values[at]]))),
+      rows: rows.map((values) => Object.fromEntries(fields.map((field, index) => [field.name, values[index]]))),
       fields: fields.map((field) => ({ name: field.name, dataTypeId: field.dataTypeOid }))
     }))
   }

@@ -88,8 +88,8 @@ const open = Effect.fnUntraced(function* (
 })
 
 /** Asks when the next job of each schema is due. */
-const askNextDue = Effect.fnUntraced(function* ({ session }: Listening, all: ReadonlyArray<Subscriber>) {
-  for (const subscribers of Arr.chunksOf(all, maxAsked)) {
+const askNextDue = Effect.fnUntraced(function* ({ session }: Listening, listeners: ReadonlyArray<Subscriber>) {
+  for (const subscribers of Arr.chunksOf(listeners, maxAsked)) {
     const statement = subscribers.map(({ schema }, place) => nextDue(place, schema)).join(" union all ")
     const { rows } = yield* Effect.timeout(session.query(statement, [kinds]), answerMs)
     for (const { place, next_due_at } of dueRows(rows)) {

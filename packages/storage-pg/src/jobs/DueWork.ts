@@ -30,8 +30,8 @@ export class DueWork {
       listens: (isListening) => {
         if (isCurrent()) this.isListening = isListening
       },
-      nextDue: (at) => {
-        if (isCurrent() && at !== null && (this.nextDueAt === null || at < this.nextDueAt)) this.isHinted = true
+      nextDue: (dueAt) => {
+        if (isCurrent() && dueAt !== null && (this.nextDueAt === null || dueAt < this.nextDueAt)) this.isHinted = true
       }
     }
     this.news = news

@@ -46,13 +46,13 @@ const claimOf = (rows: ReadonlyArray<unknown>): Storage.JobClaim => {
 export const makeClaim =
   (database: Pick<Database, "write">): Storage.Storage["Service"]["claim"] =>
   ({ now, lease_ms, limit, workspace_id, ahead_ms }) => {
-    const given = { at: now, lease_ms, most: limit, kinds: Job.jobKinds }
+    const scalars = { at: now, lease_ms, most: limit, kinds: Job.jobKinds }
     return Effect.map(
       workspace_id === undefined
-        ? database.write(claimAnywhere.statement, claimAnywhere.parameters(given, {}))
+        ? database.write(claimAnywhere.statement, claimAnywhere.parameters(scalars, {}))
         : database.write(
             claimOrdered.statement,
-            claimOrdered.parameters({ ...given, of_workspace: workspace_id, ahead_ms: ahead_ms ?? null }, {})
+            claimOrdered.parameters({ ...scalars, of_workspace: workspace_id, ahead_ms: ahead_ms ?? null }, {})
           ),
       claimOf
     )

@@ -86,5 +86,5 @@ export const steps: DatabaseSchema.Steps = {
  */
 export const migrate = (
   options: DatabaseOptions,
-  how: DatabaseSchema.MigrateOptions = {}
-): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> => DatabaseSchema.migrateWith(options, steps, how)
+  migrateOptions: DatabaseSchema.MigrateOptions = {}
+): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> => DatabaseSchema.migrateWith(options, steps, migrateOptions)

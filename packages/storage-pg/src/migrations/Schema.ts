@@ -156,9 +156,9 @@ export const migrateOn = Effect.fnUntraced(function* (
 export const migrateWith = (
   options: DatabaseOptions,
   steps: Steps,
-  how: MigrateOptions = {}
+  migrateOptions: MigrateOptions = {}
 ): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
-  using(options, (run) => migrateOn(options, run, steps, how)).pipe(
+  using(options, (run) => migrateOn(options, run, steps, migrateOptions)).pipe(
     Effect.retry({ ...retries, while: ({ reason }) => reason === "locked" }),
     inRealTime
   )

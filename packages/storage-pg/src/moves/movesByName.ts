@@ -20,7 +20,7 @@ export interface MoveOptions {
 }
 
 const cellOf = (cells: Cells, name: string): Effect.Effect<NamedCell, DatabaseRefused> => {
-  const cell = cells.find((one) => one.name === name)
+  const cell = cells.find((candidate) => candidate.name === name)
   return cell === undefined
     ? Effect.fail(cellRefused(`The settings do not list a cell named ${name}.`))
     : Effect.succeed(cell)

@@ -50,9 +50,9 @@ export const storageOn: (
         hasMoved = true
       })
     )
-    const announceAll = (all: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
-      announce(all)
-      return hints.notify(all)
+    const announceAll = (pendingHints: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
+      announce(pendingHints)
+      return hints.notify(pendingHints)
     }
     const stored = (change: Change.Change) => Effect.suspend(() => announceAll(Hints.hintsOf(change, kinds)))
     const commit = yield* ChangeWriter.make(database, { queues: means.writers, stored })

@@ -65,24 +65,24 @@ const releaseOverdue = (reader: Reader, place: Place.Place) =>
 const recordDecided = (reader: Reader, place: Place.Place) =>
   place.state === "arriving" && place.move_id !== null ? Effect.ignore(reader.settle(place.move_id)) : Effect.void
 
-const findIn = Effect.fnUntraced(function* ({ moves_to, ...own }: MovableOptions) {
-  const first = yield* readerOf(own)
-  const second = moves_to === undefined ? null : yield* readerOf({ ...own, url: moves_to })
-  const turns = ((own.call_seconds ?? 10) * 1_000) / pollMs
+const findIn = Effect.fnUntraced(function* ({ moves_to, ...connectionOptions }: MovableOptions) {
+  const first = yield* readerOf(connectionOptions)
+  const second = moves_to === undefined ? null : yield* readerOf({ ...connectionOptions, url: moves_to })
+  const turns = ((connectionOptions.call_seconds ?? 10) * 1_000) / pollMs
   for (let turn = 0; turn < turns; turn++) {
     const place = yield* placeOf(first)
     const other = second && (yield* placeOf(second))
-    const where = Place.whereabouts(place, other)
-    if (where === "first") {
+    const location = Place.whereabouts(place, other)
+    if (location === "first") {
       yield* recordDecided(first, place)
-      return own.url
+      return connectionOptions.url
     }
-    if (where === "second" && moves_to !== undefined && second !== null && other !== null) {
+    if (location === "second" && moves_to !== undefined && second !== null && other !== null) {
       yield* recordDecided(second, other)
       return moves_to
     }
-    if (where === "left" || where === "arriving") return yield* refusals[where]
-    if (where === "unknown") {
+    if (location === "left" || location === "arriving") return yield* refusals[location]
+    if (location === "unknown") {
       // If the place still does not respond, this fails with the reason.
       yield* first.read
       if (second !== null) yield* second.read

@@ -52,10 +52,10 @@ export const makePlaceTable = (run: Run): Effect.Effect<void, SqlError> =>
 export const asideOf = (schema: string = defaultSchema): string => `${schema}_left`
 
 /** The statement that ends a hold. With `overdue` it ends only a hold that has expired. */
-export const releaseStatement = (schema: string | undefined, which: "overdue" | "any"): string =>
+export const releaseStatement = (schema: string | undefined, leases: "overdue" | "any"): string =>
   query("places/release", {
     aside: `"${asideOf(schema)}"`,
-    if: which === "overdue" ? "held_until < clock_timestamp()" : "true"
+    if: leases === "overdue" ? "held_until < clock_timestamp()" : "true"
   })
 
 /** The statement that records a move in the new database after it was decided in the old one. */
@@ -70,23 +70,23 @@ const isHere = ({ state }: Place): boolean => state === "live" || state === "lea
 const epochOf = (place: Place): number => ("epoch" in place ? place.epoch : 0)
 
 /** Whether a move from one place to the other was decided, but is not yet recorded at the other. */
-const isDecided = (from: Place, to: Place): boolean =>
-  from.state === "left" && to.state === "arriving" && from.move_id !== null && from.move_id === to.move_id
+const isDecided = (source: Place, target: Place): boolean =>
+  source.state === "left" && target.state === "arriving" && source.move_id !== null && source.move_id === target.move_id
 
 /** Decides where a cell is from the states of its places. `second` is null if the settings name only one place. */
-export const whereabouts = (first: Place, second: Place | null): Whereabouts => {
-  const isFirst = first.state === "settled" || isHere(first)
-  const isSecond = second !== null && isHere(second)
+export const whereabouts = (oldPlace: Place, newPlace: Place | null): Whereabouts => {
+  const isFirst = oldPlace.state === "settled" || isHere(oldPlace)
+  const isSecond = newPlace !== null && isHere(newPlace)
   // Both places can claim the cell only if an old backup of one of them was restored. The cell continued at the place
   // with the higher epoch.
-  if (isFirst && isSecond) return epochOf(second) > epochOf(first) ? "second" : "first"
+  if (isFirst && isSecond) return epochOf(newPlace) > epochOf(oldPlace) ? "second" : "first"
   if (isFirst) return "first"
   if (isSecond) return "second"
-  if (second !== null && isDecided(first, second)) return "second"
-  if (second !== null && isDecided(second, first)) return "first"
-  const states = [first.state, second?.state]
+  if (newPlace !== null && isDecided(oldPlace, newPlace)) return "second"
+  if (newPlace !== null && isDecided(newPlace, oldPlace)) return "first"
+  const states = [oldPlace.state, newPlace?.state]
   if (states.includes("held")) return "held"
   if (states.includes("unknown")) return "unknown"
-  if (first.state === "left" || first.state === "arriving") return first.state
+  if (oldPlace.state === "left" || oldPlace.state === "arriving") return oldPlace.state
   return "first"
 }

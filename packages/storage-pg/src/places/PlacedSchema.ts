@@ -30,13 +30,13 @@ export const open = (
 /** Migrates the schema at its current place. */
 export const migrate = (
   options: MovableOptions,
-  how: DatabaseSchema.MigrateOptions = {}
+  migrateOptions: DatabaseSchema.MigrateOptions = {}
 ): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
   Effect.flatMap(LivePlace.find(options), (url) =>
     DatabaseSchema.migrateWith(
       { ...options, url },
       { begin: Citus.beginMigration, check: unlessAt("live"), end: Citus.endMigration },
-      how
+      migrateOptions
     )
   )
 

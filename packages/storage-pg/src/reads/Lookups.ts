@@ -74,7 +74,7 @@ const lookUpMany = (database: Database, wanted: ReadonlyArray<Wanted>) => {
   return Effect.map(database.read(readMany, parameters), (rows) => {
     const found = Array.from(places, (): Array<Change.StoredRecord> => [])
     for (const { place, ...record } of placedRecords(rows)) found[place]?.push(record)
-    return wanted.map((one) => Exit.succeed<Found>(found[places.get(nameOf(one)) ?? -1] ?? []))
+    return wanted.map((request) => Exit.succeed<Found>(found[places.get(nameOf(request)) ?? -1] ?? []))
   })
 }
 

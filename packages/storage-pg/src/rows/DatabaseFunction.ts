@@ -30,8 +30,8 @@ export const make = <Values extends Columns, Rows extends Readonly<Record<string
   const named = names.map((parameter, index) => `${parameter} => $${index + 1}`)
   return {
     statement: `select * from quotewire.${name}(${named.join(", ")})`,
-    parameters: (given, givenRows) => [
-      ...Object.entries(values).map(([value, column]) => column.one(given[value])),
+    parameters: (scalars, givenRows) => [
+      ...Object.entries(values).map(([value, column]) => column.one(scalars[value])),
       ...Object.entries(rows).flatMap(([kind, columns]) => arraysOf(columns, givenRows[kind] ?? []))
     ]
   }

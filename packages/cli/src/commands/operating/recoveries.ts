@@ -54,15 +54,15 @@ const choiceOf = (settings: {
   ...(Option.isSome(settings.per_minute) && { per_minute: settings.per_minute.value })
 })
 
-const lineOf = (of: RecoveryCalls.Recovery): string =>
+const lineOf = (recovery: RecoveryCalls.Recovery): string =>
   [
-    of.id,
-    of.reason === null ? of.state : `${of.state} (${of.reason})`,
-    `${of.resent} of ${of.matched} sent again`,
-    ...(of.skipped === 0 ? [] : [`${of.skipped} skipped`]),
-    `${of.per_minute} per minute`,
-    ...(of.left_seconds === 0 ? [] : [`about ${of.left_seconds} s left`]),
-    `started ${of.created_at}`
+    recovery.id,
+    recovery.reason === null ? recovery.state : `${recovery.state} (${recovery.reason})`,
+    `${recovery.resent} of ${recovery.matched} sent again`,
+    ...(recovery.skipped === 0 ? [] : [`${recovery.skipped} skipped`]),
+    `${recovery.per_minute} per minute`,
+    ...(recovery.left_seconds === 0 ? [] : [`about ${recovery.left_seconds} s left`]),
+    `started ${recovery.created_at}`
   ].join("  ")
 
 const printed = Effect.fnUntraced(function* (settings: { readonly json: boolean }, recovery: RecoveryCalls.Recovery) {

@@ -171,7 +171,7 @@ const isTooMuch = ({ limitCounter, count, units }: Charge): boolean => {
  * would also be refused.
  */
 const refuse = (reached: ReadonlyArray<Charge>, now: number): Effect.Effect<never, ApiError<"rate_limited">> => {
-  const longest = reached.reduce((first, second) => (endOf(second) > endOf(first) ? second : first))
+  const longest = reached.reduce((a, b) => (endOf(b) > endOf(a) ? b : a))
   const retry_after_seconds = Math.max(1, Math.ceil((endOf(longest) - now) / secondMs))
   return Effect.andThen(
     Metric.update(longest.limitCounter.refusals, 1),
@@ -196,7 +196,11 @@ const limitCountersOf = (limits: Limits, counts: SharedCounts) => {
     { calls, label, per }: Limited,
     { per_minute, per_day }: Limit
   ): ReadonlyArray<LimitCounter> => {
-    const of = (limit: number | null, window_ms: number, unit: "minute" | "day"): ReadonlyArray<LimitCounter> => {
+    const counterOf = (
+      limit: number | null,
+      window_ms: number,
+      unit: "minute" | "day"
+    ): ReadonlyArray<LimitCounter> => {
       if (limit === null) return []
       const counter = counts.counter(name, window_ms)
       const message = `The limit of ${limit} ${calls} per ${per} per ${unit} was reached.`
@@ -209,25 +213,29 @@ const limitCountersOf = (limits: Limits, counts: SharedCounts) => {
         }
       ]
     }
-    return [...of(per_minute, minuteMs, "minute"), ...of(per_day, dayMs, "day")]
+    return [...counterOf(per_minute, minuteMs, "minute"), ...counterOf(per_day, dayMs, "day")]
   }
-  const each = (name: string, whose: Omit<Limited, "calls">, of: Limits["keyless"]) => ({
-    start: limitCounters(`${name} start`, { calls: "quote request starts", ...whose }, of.start),
-    read: limitCounters(`${name} read`, { calls: "reads", ...whose }, of.read),
-    other: limitCounters(`${name} other`, { calls: "other calls", ...whose }, of.other)
+  const countersOf = (name: string, payer: Omit<Limited, "calls">, callerLimits: Limits["keyless"]) => ({
+    start: limitCounters(`${name} start`, { calls: "quote request starts", ...payer }, callerLimits.start),
+    read: limitCounters(`${name} read`, { calls: "reads", ...payer }, callerLimits.read),
+    other: limitCounters(`${name} other`, { calls: "other calls", ...payer }, callerLimits.other)
   })
-  const ofEnvironment = (of: Limits["keyless"]) => ({
-    key: each("key", { per: "key", label: "a key" }, of),
-    organization: each(
+  const ofEnvironment = (callerLimits: Limits["keyless"]) => ({
+    key: countersOf("key", { per: "key", label: "a key" }, callerLimits),
+    organization: countersOf(
       "organization",
       { per: "organization", label: "an organization" },
-      times(limits.organization_factor, of)
+      times(limits.organization_factor, callerLimits)
     )
   })
   return {
     live: ofEnvironment(limits.keys.live),
     sandbox: ofEnvironment(limits.keys.sandbox),
-    keyless: each("address", { per: "unauthenticated address", label: "an address without a key" }, limits.keyless),
+    keyless: countersOf(
+      "address",
+      { per: "unauthenticated address", label: "an address without a key" },
+      limits.keyless
+    ),
     failed_authentication: limitCounters(
       "failed",
       { calls: "failed authentications", per: "address", label: "an address" },
@@ -247,11 +255,11 @@ const limitCountersOf = (limits: Limits, counts: SharedCounts) => {
 }
 
 const times = (factor: number, { start, read, other }: Limits["keyless"]): Limits["keyless"] => {
-  const more = ({ per_minute, per_day }: Limit): Limit => ({
+  const scaledLimit = ({ per_minute, per_day }: Limit): Limit => ({
     per_minute: per_minute === null ? null : per_minute * factor,
     per_day: per_day === null ? null : per_day * factor
   })
-  return { start: more(start), read: more(read), other: more(other) }
+  return { start: scaledLimit(start), read: scaledLimit(read), other: scaledLimit(other) }
 }
 
 const refusals = Metric.counter("quotewire_rate_limited_total", {

@@ -130,9 +130,9 @@ const wrongAt = (path: ReadonlyArray<string>, message: string): string => {
   for (const [index, name] of path.entries()) {
     if (!Predicate.isReadonlyObject(place)) break
     if (!Object.hasOwn(place, name)) {
-      const where = path.slice(0, index).join(".")
+      const parent = path.slice(0, index).join(".")
       if (name === "") return `top level: ${message}`
-      return `${where === "" ? "top level" : where}: Every field must be one of ${Object.keys(place).join(", ")}.`
+      return `${parent === "" ? "top level" : parent}: Every field must be one of ${Object.keys(place).join(", ")}.`
     }
     place = place[name]
   }

@@ -61,12 +61,13 @@ const longestPattern = keyBytes / 2
 /** Whether a seal key is easy to guess because it repeats a few bytes or counts in equal steps. */
 export const isGuessable = (key: Redacted.Redacted<Uint8Array>): boolean => {
   const bytes = Redacted.value(key)
-  const repeatsEvery = (length: number) => bytes.every((byte, at) => at < length || byte === bytes[at - length])
-  const stepTo = (at: number) => ((bytes[at] ?? 0) - (bytes[at - 1] ?? 0)) & 0xff
+  const repeatsEvery = (length: number) =>
+    bytes.every((byte, index) => index < length || byte === bytes[index - length])
+  const stepTo = (index: number) => ((bytes[index] ?? 0) - (bytes[index - 1] ?? 0)) & 0xff
   return (
     new Set(bytes).size < fewestDifferentBytes ||
     Array.from({ length: longestPattern }, (_, index) => index + 1).some(repeatsEvery) ||
-    bytes.every((_, at) => at === 0 || stepTo(at) === stepTo(1))
+    bytes.every((_, index) => index === 0 || stepTo(index) === stepTo(1))
   )
 }
 
@@ -208,7 +209,7 @@ const derivedKeysOf = Effect.fnUntraced(function* (
   bytes: Uint8Array
 ) {
   const root = yield* Mac.key(Mac.hmacSha256, bytes)
-  const derive = (use: string) => mac.sign(root, new TextEncoder().encode(`quotewire ${use}`))
+  const derive = (purpose: string) => mac.sign(root, new TextEncoder().encode(`quotewire ${purpose}`))
   const name = (yield* derive("name")).subarray(0, 6)
   const keys = { aead: yield* derive("seal"), mac: yield* derive("mac") }
   const keyed = yield* Fault.redactDefects(() => crypto.keyed(keys))
@@ -249,7 +250,7 @@ export const splitSignature = (text: string): { readonly signature: string; read
 export const macOfKey = (keyName: string): string => (keyName.includes(".") ? "" : `${keyName}.`)
 
 /** Whether two hashes, or parts of them, are equal. The comparison takes constant time. */
-export const areEqual = (one: string, other: string): boolean => Mac.timingSafeEqual(bytesOf(one), bytesOf(other))
+export const areEqual = (a: string, b: string): boolean => Mac.timingSafeEqual(bytesOf(a), bytesOf(b))
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 

@@ -80,16 +80,16 @@ export const read = (storage: Storage["Service"]): Effect.Effect<StoredKeys | nu
 
 const save = Effect.fnUntraced(function* (
   storage: Storage["Service"],
-  before: Change.StoredRecord | null,
+  previous: Change.StoredRecord | null,
   { given_up, in_use, newest }: Keys
 ) {
   const at = yield* Clock.currentTimeMillis
-  const meta = { id: place.id, version: (before?.version ?? 0) + 1, created_at: before?.created_at ?? at }
+  const meta = { id: place.id, version: (previous?.version ?? 0) + 1, created_at: previous?.created_at ?? at }
   const record = kind.record({ key_name: newest, in_use, given_up }, { ...meta, updated_at: at })
   yield* commit(storage, Change.make(directoryWorkspace, { writes: [record] }))
 })
 
-const areSame = (one: ReadonlyArray<string>, other: ReadonlyArray<string>) => one.join() === other.join()
+const areSame = (a: ReadonlyArray<string>, b: ReadonlyArray<string>) => a.join() === b.join()
 
 /**
  * Checks that this process has every key that still seals something, and records its newest key before it seals

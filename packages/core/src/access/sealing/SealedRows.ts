@@ -143,12 +143,12 @@ const eachKindPage = <E>(
   storage: Port,
   kinds: ReadonlyArray<Traits>,
   workspaces: ReadonlyArray<WorkspaceId>,
-  use: (page: KindPage) => Effect.Effect<void, E>,
+  onPage: (page: KindPage) => Effect.Effect<void, E>,
   done: Effect.Effect<void> = Effect.void
 ): Effect.Effect<void, E | StorageUnavailable> => {
   const readKind = (workspace_id: WorkspaceId) => (kind: Traits) =>
     eachPage(storage, { workspace_id, kind: kind.name, order: "oldest", limit: pageSize }, (records) =>
-      records.length === 0 ? Effect.void : use({ workspace_id, kind, records })
+      records.length === 0 ? Effect.void : onPage({ workspace_id, kind, records })
     )
   return Effect.forEach(
     workspaces,
@@ -332,8 +332,8 @@ const makePass = (storage: Port, seal: Seal["Service"], kinds: Kinds, onProgress
       pass.workspaces_done += 1
       return report
     })
-    const use = (page: KindPage) => Effect.andThen(reseal(pass, page), report)
-    yield* eachKindPage(storage, sealedKinds(kinds), workspaces, use, done)
+    const resealPage = (page: KindPage) => Effect.andThen(reseal(pass, page), report)
+    yield* eachKindPage(storage, sealedKinds(kinds), workspaces, resealPage, done)
     return pass
   })
 }

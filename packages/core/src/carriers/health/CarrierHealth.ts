@@ -176,7 +176,7 @@ export const load = (health: CarrierHealth, now: number): { readonly begun: numb
 export const tally = (outcomes: ReadonlyArray<AskOutcome>): string =>
   [...new Set(outcomes)]
     .map((outcome) => [outcome, outcomes.filter((other) => other === outcome).length] as const)
-    .toSorted(([, one], [, other]) => other - one)
+    .toSorted(([, a], [, b]) => b - a)
     .map(([outcome, count]) => `${outcome} ${count}`)
     .join(", ")
 
@@ -221,7 +221,7 @@ const afterEnd = (health: CarrierHealth, permit: Permit, outcome: AskOutcome | n
 const withOutcome = (health: CarrierHealth, { closed_at }: Permit, outcome: AskOutcome, now: number): Changed => {
   if (health.open !== null || health.closed_at !== closed_at) return { health, change: null }
   const outcomes = [...health.outcomes, outcome].slice(-circuitSize)
-  const failures = outcomes.filter((one) => one !== "answered")
+  const failures = outcomes.filter((counted) => counted !== "answered")
   return outcomes.length === circuitSize && failures.length >= circuitFailures
     ? opened({ ...health, outcomes }, now, now, `${failures.length} of ${circuitSize} asks failed: ${tally(failures)}`)
     : { health: { ...health, outcomes }, change: null }
@@ -234,28 +234,31 @@ const afterTrial = (health: CarrierHealth, open: OpenCircuit, outcome: AskOutcom
   return opened({ ...health, outcomes }, open.since, now, `The trial ask failed: ${outcome}`)
 }
 
-const opened = (health: CarrierHealth, since: number, now: number, why: string): Changed => {
+const opened = (health: CarrierHealth, since: number, now: number, reason: string): Changed => {
   const until = now + openMs
   const to = health.open === null ? "opened" : "stays_open"
-  return { health: { ...health, open: { since, until, trial_until: null, why } }, change: { to, since, until, why } }
+  return {
+    health: { ...health, open: { since, until, trial_until: null, why: reason } },
+    change: { to, since, until, why: reason }
+  }
 }
 
-const closed = (health: CarrierHealth, why: string, now: number): Changed =>
+const closed = (health: CarrierHealth, reason: string, now: number): Changed =>
   health.open === null
     ? { health, change: null }
     : {
         health: { ...health, outcomes: [], open: null, closed_at: now },
-        change: { to: "closed", since: health.open.since, until: null, why }
+        change: { to: "closed", since: health.open.since, until: null, why: reason }
       }
 
-const stepOf = (at: number): number => at - (at % stepMs)
+const stepOf = (time: number): number => time - (time % stepMs)
 
 const sum = (counts: Counts): number => counts.reduce((total, [, count]) => total + count, 0)
 
 /** Adds calls to a time step. With a negative number, removes calls if the step still exists. */
-const added = (counts: Counts, at: number, calls: number): Counts => {
-  const before = counts.find(([step]) => step === at)?.[1] ?? 0
-  const others = counts.filter(([step]) => step !== at)
+const added = (counts: Counts, time: number, calls: number): Counts => {
+  const before = counts.find(([step]) => step === time)?.[1] ?? 0
+  const others = counts.filter(([step]) => step !== time)
   const count = before + calls
-  return count <= 0 ? others : [...others, [at, count] as const].toSorted(([one], [other]) => one - other)
+  return count <= 0 ? others : [...others, [time, count] as const].toSorted(([a], [b]) => a - b)
 }

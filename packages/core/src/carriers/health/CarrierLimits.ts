@@ -71,14 +71,14 @@ const waitForRoom = (typicalMs: number): number => Math.min(2_000, Math.max(250,
 export const make = Effect.gen(function* () {
   const { read, apply } = yield* sharedHealth
 
-  const begin = (of: CallToCarrier, how: { readonly is_ask: boolean; readonly ignores_limits: boolean }) =>
-    apply(subjectAt(placeOf(of)), { type: "begin", limits: of.candidate.line, ...how })
+  const begin = (call: CallToCarrier, options: { readonly is_ask: boolean; readonly ignores_limits: boolean }) =>
+    apply(subjectAt(placeOf(call)), { type: "begin", limits: call.candidate.line, ...options })
 
   /** Records that a call has ended. If storage is unavailable, the call counts as ended once its permit runs out. */
-  const end = (of: CallToCarrier, permit: CarrierHealth.Permit | null, outcome: Outcome) =>
+  const end = (call: CallToCarrier, permit: CarrierHealth.Permit | null, outcome: Outcome) =>
     permit === null
       ? Effect.void
-      : apply(subjectAt(placeOf(of)), { type: "end", permit, outcome }).pipe(
+      : apply(subjectAt(placeOf(call)), { type: "end", permit, outcome }).pipe(
           Effect.tap(({ change }) => (change === null ? Effect.void : Draft.note((draft) => draft.changed(change)))),
           Effect.ignore
         )
@@ -88,21 +88,23 @@ export const make = Effect.gen(function* () {
       Effect.flatMap(read(subjectAt(place)), ({ health }) =>
         Effect.map(Clock.currentTimeMillis, (now) => CarrierHealth.blockingCircuit(health, now))
       ),
-    ifRoom: <A, E>(of: CallToCarrier, call: Effect.Effect<A, E>, outcomeOf?: (value: A) => Outcome) =>
+    ifRoom: <A, E>(carrierCall: CallToCarrier, call: Effect.Effect<A, E>, outcomeOf?: (value: A) => Outcome) =>
       Effect.acquireUseRelease(
-        begin(of, { is_ask: outcomeOf !== undefined, ignores_limits: false }),
+        begin(carrierCall, { is_ask: outcomeOf !== undefined, ignores_limits: false }),
         ({ health, permit }): Effect.Effect<Limited<A>, E> =>
-          permit === null ? noRoom(health, of.candidate.line) : Effect.map(call, (value) => ({ _tag: "made", value })),
+          permit === null
+            ? noRoom(health, carrierCall.candidate.line)
+            : Effect.map(call, (value) => ({ _tag: "made", value })),
         ({ permit }, exit) => {
           const isMade = Exit.isSuccess(exit) && exit.value._tag === "made"
-          return end(of, permit, isMade ? (outcomeOf?.(exit.value.value) ?? null) : null)
+          return end(carrierCall, permit, isMade ? (outcomeOf?.(exit.value.value) ?? null) : null)
         }
       ),
-    counted: (of, call) =>
+    counted: (carrierCall, call) =>
       Effect.acquireUseRelease(
-        Effect.orElseSucceed(begin(of, { is_ask: false, ignores_limits: true }), () => ({ permit: null })),
+        Effect.orElseSucceed(begin(carrierCall, { is_ask: false, ignores_limits: true }), () => ({ permit: null })),
         () => call,
-        ({ permit }) => end(of, permit, null)
+        ({ permit }) => end(carrierCall, permit, null)
       )
   }
   return limits
@@ -181,11 +183,11 @@ export const sharedHealth = Effect.gen(function* () {
   const write = Effect.fnUntraced(function* (
     subject: Subject,
     health: CarrierHealth.CarrierHealth,
-    before: Change.StoredRecord | null,
+    previous: Change.StoredRecord | null,
     now: number
   ) {
-    const version = (before?.version ?? 0) + 1
-    const meta = { id: subject.id, version, created_at: before?.created_at ?? now, updated_at: now }
+    const version = (previous?.version ?? 0) + 1
+    const meta = { id: subject.id, version, created_at: previous?.created_at ?? now, updated_at: now }
     const writes = [CarrierHealth.kind.record(health, meta)]
     yield* commit(storage, Change.make(subject.workspace_id, { writes }))
     yield* gauge.seen(keyOf(subject), subject, health)
@@ -244,7 +246,7 @@ const messages: { readonly [To in Draft.CircuitChange["to"]]: string } = {
 }
 
 /** Logs and counts a change to a circuit. */
-const report = (of: Subject, change: Draft.CircuitChange): Effect.Effect<void> =>
+const report = (subject: Subject, change: Draft.CircuitChange): Effect.Effect<void> =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const seconds =
@@ -252,7 +254,7 @@ const report = (of: Subject, change: Draft.CircuitChange): Effect.Effect<void> =
         ? { was_open_seconds: secondsOf(now - change.since) }
         : { open_for_seconds: secondsOf(change.until - now) }
     const log = change.to === "closed" ? Effect.logInfo : Effect.logWarning
-    const { carrier_id, environment, line } = of
+    const { carrier_id, environment, line } = subject
     yield* Effect.annotateLogs(log(messages[change.to]), {
       carrier_id,
       line,
@@ -260,7 +262,7 @@ const report = (of: Subject, change: Draft.CircuitChange): Effect.Effect<void> =
       why: change.why,
       ...seconds
     })
-    yield* Metric.update(Metric.withAttributes(changes, { ...labelsOf(of), change: change.to }), 1)
+    yield* Metric.update(Metric.withAttributes(changes, { ...labelsOf(subject), change: change.to }), 1)
   })
 
 const secondsOf = (ms: number): number => Math.round(ms / secondMs)
@@ -271,17 +273,17 @@ const maxOpen = 10_000
 /** Makes the metric of open circuits. It counts only circuits that this process has seen. */
 const circuitGauge = () => {
   const open = new BoundedMap<string, Subject>(maxOpen)
-  const isOfSame = (one: Subject, other: Subject) =>
-    one.carrier_id === other.carrier_id && one.line === other.line && one.environment === other.environment
+  const isOfSame = (a: Subject, b: Subject) =>
+    a.carrier_id === b.carrier_id && a.line === b.line && a.environment === b.environment
   return {
     /** Updates the metric after the health under `key` was read or written. */
-    seen: (key: string, of: Subject, health: CarrierHealth.CarrierHealth): Effect.Effect<void> =>
+    seen: (key: string, subject: Subject, health: CarrierHealth.CarrierHealth): Effect.Effect<void> =>
       Effect.suspend(() => {
         if (open.has(key) === (health.open !== null)) return Effect.void
         if (health.open === null) open.delete(key)
-        else open.set(key, of)
-        const count = Array.from(open.values()).filter((other) => isOfSame(of, other)).length
-        return Metric.update(Metric.withAttributes(openCircuits, labelsOf(of)), count)
+        else open.set(key, subject)
+        const count = Array.from(open.values()).filter((other) => isOfSame(subject, other)).length
+        return Metric.update(Metric.withAttributes(openCircuits, labelsOf(subject)), count)
       })
   }
 }

@@ -19,7 +19,8 @@ export type Check = (value: unknown) => Result.Result<unknown, ReadonlyArray<Bro
  * be used.
  */
 export const checkOf = (schema: AnswerSchema<unknown>, method: "json" | "xml"): Check => {
-  const mistake = (what: string) => new CarrierHttpMistake({ message: `${method}(schema): ${what}`, in_answer: true })
+  const mistake = (problem: string) =>
+    new CarrierHttpMistake({ message: `${method}(schema): ${problem}`, in_answer: true })
   if (isForeignSchema(schema)) throw mistake(otherCopy)
   if (Schema.isSchema(schema)) {
     const decode = Input.valueDecoder(schema)
@@ -100,4 +101,4 @@ const target = (root: unknown, reference: unknown): unknown =>
   String(reference)
     .split("/")
     .slice(1)
-    .reduce<unknown>((at, name) => (Predicate.hasProperty(at, name) ? at[name] : undefined), root)
+    .reduce<unknown>((value, name) => (Predicate.hasProperty(value, name) ? value[name] : undefined), root)

@@ -89,8 +89,8 @@ const checkedOAuth = checker(
  * @example
  * oauth({ token_path: "/oauth/token", client_id: "client_id", client_secret: "client_secret", scope: "quotes" })
  */
-export const oauth = (given: OAuthOptions): Auth => {
-  const options = checkedOAuth(given)
+export const oauth = (oauthOptions: OAuthOptions): Auth => {
+  const options = checkedOAuth(oauthOptions)
   return {
     kind: "oauth",
     token: options.token_path === undefined ? { url: options.token_url } : { path: options.token_path },

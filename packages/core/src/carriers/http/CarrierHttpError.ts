@@ -52,14 +52,14 @@ export interface Target {
 
 const error = (
   { method, path, host }: Target,
-  what: string,
+  problem: string,
   {
     reason,
     code,
     status = null,
     retry_after_ms = null
   }: Pick<CarrierHttpError, "reason" | "code"> & Partial<Pick<CarrierHttpError, "status" | "retry_after_ms">>
-) => new CarrierHttpError({ reason, status, retry_after_ms, code, message: `${method} ${path} at ${host}: ${what}` })
+) => new CarrierHttpError({ reason, status, retry_after_ms, code, message: `${method} ${path} at ${host}: ${problem}` })
 
 /** A 503 that asks to wait at least this long counts as `maintenance`. */
 const maintenanceMs = minuteMs
@@ -75,8 +75,8 @@ export const ofStatus = (target: Target, status: number, headers: Headers.Header
   const isClosed = status === 503 && retry_after_ms !== null && retry_after_ms >= maintenanceMs
   const reason = status === 429 ? "rate_limited" : isClosed ? "maintenance" : "carrier_error"
   const isRedirect = status >= 300 && status < 400
-  const what = isRedirect ? `answered ${status}, and redirects are not followed` : `answered ${status}`
-  return error(target, what, { reason, code: `HTTP_${status}`, status, retry_after_ms })
+  const problem = isRedirect ? `answered ${status}, and redirects are not followed` : `answered ${status}`
+  return error(target, problem, { reason, code: `HTTP_${status}`, status, retry_after_ms })
 }
 
 const retryAfterOf = (headers: Headers.Headers, now: number): number | null => {
@@ -95,12 +95,12 @@ export const ofTransport = (
   const code = codeOf(failure) ?? (status === null ? "CONNECTION_FAILED" : "ANSWER_BROKEN")
   if (/^Z_/.test(code))
     return error(target, `could not be decompressed (${code})`, { reason: unreadable, code, status })
-  const what = isCertificate(code)
+  const problem = isCertificate(code)
     ? "the certificate is not trusted"
     : status === null
       ? "the connection failed"
       : "the connection was lost during the answer"
-  return error(target, `${what} (${code})`, { reason: "carrier_error", code, status })
+  return error(target, `${problem} (${code})`, { reason: "carrier_error", code, status })
 }
 
 const unreadable = "unreadable_answer"
@@ -150,8 +150,8 @@ export const notJson = (target: Target, status: number): CarrierHttpError =>
   error(target, "the answer is not JSON", { reason: unreadable, code: "NOT_JSON", status })
 
 /** The error for a body that is not XML, or that uses more of XML than the parser supports. */
-export const notXml = (target: Target, status: number, why: string): CarrierHttpError =>
-  error(target, `the answer is not XML. ${why}`, { reason: unreadable, code: "NOT_XML", status })
+export const notXml = (target: Target, status: number, reason: string): CarrierHttpError =>
+  error(target, `the answer is not XML. ${reason}`, { reason: unreadable, code: "NOT_XML", status })
 
 /** The error for a body that does not match a schema, with the rules that it breaks. */
 export const mismatch = (

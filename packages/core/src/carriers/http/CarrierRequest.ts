@@ -84,8 +84,8 @@ export const prepare = (
   return { request, target }
 }
 
-const mistake = (method: string, host: string, what: string) =>
-  new CarrierHttpMistake({ message: `${method} request to ${host}: ${what}` })
+const mistake = (method: string, host: string, problem: string) =>
+  new CarrierHttpMistake({ message: `${method} request to ${host}: ${problem}` })
 
 // A segment of dots would lead to a different path, and an empty segment often means "all".
 const isSegment = (value: string | undefined): value is string => value !== undefined && !/^\.{0,2}$/.test(value)
@@ -106,7 +106,7 @@ const bodyOf = (
   }
   if (xml !== undefined)
     return HttpBody.text(
-      xmlText(xml, (why) => mistake(method, host, why)),
+      xmlText(xml, (problem) => mistake(method, host, problem)),
       content_type ?? xmlType
     )
   if (form !== undefined) return HttpBody.urlParams(form)

@@ -43,8 +43,10 @@ const elementsOf = (name: string, value: XmlValue, depth: number): ReadonlyArray
   if (isList(value)) return value.flatMap((item) => elementsOf(name, item, depth))
   if (depth > Xml.maxDepth) throw new Xml.InvalidXml({ message: `It is nested more than ${Xml.maxDepth} levels deep.` })
   if (!isFields(value)) return [{ name, attributes: {}, children: [scalar(name, value)] }]
-  const attributes = Object.entries(value).flatMap(([field, given]) =>
-    field.startsWith("@") && given !== undefined && given !== null ? [[field.slice(1), scalar(field, given)]] : []
+  const attributes = Object.entries(value).flatMap(([field, attribute]) =>
+    field.startsWith("@") && attribute !== undefined && attribute !== null
+      ? [[field.slice(1), scalar(field, attribute)]]
+      : []
   )
   const text = value[textField] ?? ""
   const children = fieldsOf(value, depth + 1)

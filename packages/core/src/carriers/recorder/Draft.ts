@@ -158,8 +158,8 @@ export class Draft {
    * Notes that an earlier run of the call died with its process. `at` is when this was discovered, in milliseconds of
    * real time.
    */
-  cutOff(at: number): void {
-    this.call = { started_at: at, duration_ms: 0 }
+  cutOff(now: number): void {
+    this.call = { started_at: now, duration_ms: 0 }
     this.threw("ProcessEnded")
   }
 

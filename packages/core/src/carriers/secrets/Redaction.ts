@@ -164,13 +164,13 @@ const headersKept: ReadonlySet<string> = new Set([
 /** The recorded form of a message. */
 export const recorded = ({ body, content_type, headers }: RawMessage, redaction: Redaction): RecordedMessage => {
   const text = body?.text ?? null
-  const kept = text === null || text === "" ? null : bodyOf(text, content_type, redaction)
+  const redactedText = text === null || text === "" ? null : bodyOf(text, content_type, redaction)
   return {
     headers: headersOf(headers, redaction),
     content_type: content_type === null ? null : headerText(content_type, redaction),
     bytes: body?.bytes ?? null,
-    body: kept === null ? null : kept.slice(0, maxKeptCharacters).toWellFormed(),
-    kept: keptAs(body, kept)
+    body: redactedText === null ? null : redactedText.slice(0, maxKeptCharacters).toWellFormed(),
+    kept: keptAs(body, redactedText)
   }
 }
 
@@ -189,8 +189,8 @@ const headerText = (value: string, { secrets }: Redaction): string =>
 
 const maxHeaderCharacters = 200
 
-const keptAs = (body: RawBody | null, kept: string | null): RecordedMessage["kept"] => {
-  if (kept !== null) return kept.length > maxKeptCharacters ? "cut" : "whole"
+const keptAs = (body: RawBody | null, redactedText: string | null): RecordedMessage["kept"] => {
+  if (redactedText !== null) return redactedText.length > maxKeptCharacters ? "cut" : "whole"
   return body === null || body.bytes === 0 || body.text === "" ? "none" : "left_out"
 }
 
@@ -284,11 +284,16 @@ const contentOf = ({ children }: Xml.XmlElement) => {
   return children.filter((child) => typeof child !== "string" || !hasElements || child.trim() !== "")
 }
 
-const elementOf = (of: Xml.XmlElement, index: number, paths: ReadonlyArray<Path>, leftOut: LeftOut): Xml.XmlElement => {
-  const name = Xml.localName(of.name)
-  const rests = paths.flatMap(restAfter([of.name, name]))
+const elementOf = (
+  element: Xml.XmlElement,
+  index: number,
+  paths: ReadonlyArray<Path>,
+  leftOut: LeftOut
+): Xml.XmlElement => {
+  const name = Xml.localName(element.name)
+  const rests = paths.flatMap(restAfter([element.name, name]))
   const isHere = rests.some((rest) => rest.length === 0 || (rest.length === 1 && rest[0] === `${index}`))
-  if (isHere || secretName.test(name)) return emptied(of)
+  if (isHere || secretName.test(name)) return emptied(element)
   const inside = [
     ...rests,
     ...rests.flatMap(restAfter([`${index}`])).filter((rest) => rest.length > 0),
@@ -296,20 +301,20 @@ const elementOf = (of: Xml.XmlElement, index: number, paths: ReadonlyArray<Path>
   ]
   const isLeftOut = (...names: ReadonlyArray<string>) =>
     inside.some((path) => path.length === 1 && isStep(path[0], names))
-  const attributes = Object.entries(of.attributes).map(([attribute, value]) => {
+  const attributes = Object.entries(element.attributes).map(([attribute, value]) => {
     const local = Xml.localName(attribute)
     const isSecret = secretName.test(local) || isLeftOut(attribute, local, `@${local}`)
     return [attribute, isSecret && !Xml.isDeclaration(attribute) ? redacted : leftOut.clean(value)]
   })
   const places = new Map<string, number>()
-  const children = contentOf(of).map((child) => {
+  const children = contentOf(element).map((child) => {
     if (typeof child === "string")
       return rests.some((rest) => rest.length === 1 && isStep(rest[0], ["#text"])) ? redacted : leftOut.clean(child)
     const place = places.get(child.name) ?? 0
     places.set(child.name, place + 1)
     return elementOf(child, place, inside, leftOut)
   })
-  return { name: of.name, attributes: Object.fromEntries(attributes), children }
+  return { name: element.name, attributes: Object.fromEntries(attributes), children }
 }
 
 const isStep = (step: string | undefined, names: ReadonlyArray<string>): boolean =>

@@ -65,8 +65,8 @@ export const ofCarrier = (
   sent: ReadonlyArray<string> = [],
   makeFinder: typeof make = make
 ): SecretForms => {
-  const given = Object.entries(values).flatMap(([name, value]) => (connection[name] === "string" ? [] : [value]))
-  return makeFinder([...given, ...sent])
+  const secretValues = Object.entries(values).flatMap(([name, value]) => (connection[name] === "string" ? [] : [value]))
+  return makeFinder([...secretValues, ...sent])
 }
 
 const finderWith = (secrets: Iterable<string>, formsIn: typeof formsOf): SecretForms => {
@@ -103,10 +103,10 @@ const finderWith = (secrets: Iterable<string>, formsIn: typeof formsOf): SecretF
  * The forms of each secret are cached too. If many organizations have credentials for one carrier, almost every set of
  * secrets is new, but almost every secret in it is known.
  */
-export const remembering = (most: number): typeof make => {
-  const formsIn = remembered(formsPerFinder * most, (secret) => secret, formsOf)
+export const remembering = (maxEntries: number): typeof make => {
+  const formsIn = remembered(formsPerFinder * maxEntries, (secret) => secret, formsOf)
   const finderIn = remembered(
-    most,
+    maxEntries,
     (secrets) => JSON.stringify(secrets),
     (secrets: ReadonlyArray<string>) => finderWith(secrets, formsIn)
   )
@@ -120,13 +120,17 @@ export const remembering = (most: number): typeof make => {
 const formsPerFinder = 32
 
 /** Wraps a function so that it caches its latest results. */
-const remembered = <A, B>(most: number, keyOf: (from: A) => string, of: (from: A) => B): ((from: A) => B) => {
-  const values = new BoundedMap<string, B>(most)
+const remembered = <A, B>(
+  maxEntries: number,
+  keyOf: (from: A) => string,
+  compute: (from: A) => B
+): ((from: A) => B) => {
+  const values = new BoundedMap<string, B>(maxEntries)
   return (from) => {
     const key = keyOf(from)
     const known = values.get(key)
     if (known !== undefined) return known
-    const value = of(from)
+    const value = compute(from)
     values.set(key, value)
     return value
   }
@@ -174,11 +178,11 @@ const finderOf = (forms: ReadonlyArray<string>): ((text: string) => ReadonlyArra
 const headHashes = 1 << 14
 
 /** A hash of the four characters at this position, to compare with the first four characters of a form. */
-const headHash = (text: string, at: number): number =>
-  (text.charCodeAt(at) ^
-    (text.charCodeAt(at + 1) << 4) ^
-    (text.charCodeAt(at + 2) << 8) ^
-    (text.charCodeAt(at + 3) * 31)) &
+const headHash = (text: string, index: number): number =>
+  (text.charCodeAt(index) ^
+    (text.charCodeAt(index + 1) << 4) ^
+    (text.charCodeAt(index + 2) << 8) ^
+    (text.charCodeAt(index + 3) * 31)) &
   (headHashes - 1)
 
 /** Where a span ends without its trailing line break. */
@@ -209,7 +213,7 @@ const isCut = (text: string, from: number, length: number): boolean => {
 const replaced = (text: string, spans: ReadonlyArray<Span>): string => {
   let rest = ""
   let end = 0
-  for (const [from, to] of spans.toSorted(([one], [other]) => one - other)) {
+  for (const [from, to] of spans.toSorted(([a], [b]) => a - b)) {
     if (to <= end) continue
     if (from > end || end === 0) rest += text.slice(end, from) + redacted
     end = to

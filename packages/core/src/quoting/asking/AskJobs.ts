@@ -55,14 +55,14 @@ const makeJobs = Effect.gen(function* () {
   const load = Effect.fnUntraced(function* (
     job: ClaimedJob,
     { quote_request_id, carrier_id, attempt }: JobPayload.Payloads["ask_carrier"],
-    at: number
+    now: number
   ) {
     const request = yield* askRecords.request(job.workspace_id, quote_request_id)
     if (request !== null && QuoteRequest.isPending(request, carrier_id)) {
       const pending = yield* askRecords.pending(job.workspace_id, request, {
         carrier_id,
         attempt,
-        now: at,
+        now,
         exchange: exchangeOf(job)
       })
       if (pending !== null) return pending
@@ -134,8 +134,10 @@ interface Jobs extends Effect.Success<typeof makeJobs> {
  */
 const makeAnsweredAt = Effect.map(
   Workspaces,
-  (workspaces) => (pending: PendingAsk, at: number) =>
-    pending.queue.ordered ? Effect.succeed(at) : Effect.map(workspaces.moment(pending.workspace_id), ({ now }) => now)
+  (workspaces) => (pending: PendingAsk, claimedAt: number) =>
+    pending.queue.ordered
+      ? Effect.succeed(claimedAt)
+      : Effect.map(workspaces.moment(pending.workspace_id), ({ now }) => now)
 )
 
 const makeAsk = Effect.fnUntraced(function* ({ answeredAt, applyAndCommit, finish, load }: Jobs) {
@@ -143,23 +145,23 @@ const makeAsk = Effect.fnUntraced(function* ({ answeredAt, applyAndCommit, finis
   const begin = yield* makeBegin
   const isWanted = yield* makeIsWanted
 
-  const carryOut = Effect.fnUntraced(function* ({ job, pending }: ClaimedAsk, step: AskStep, at: number) {
+  const carryOut = Effect.fnUntraced(function* ({ job, pending }: ClaimedAsk, step: AskStep, now: number) {
     if ("later" in step) return yield* finish(job, { jobs: [step.later] })
     const { again, never_asked = false, note, reply } = step
     if (note !== undefined) yield* logged(pending, note)
     const again_after_ms = again === undefined ? null : yield* again
-    yield* applyAndCommit({ ...pending, never_asked }, { reply, at, again_after_ms }, job)
+    yield* applyAndCommit({ ...pending, never_asked }, { reply, at: now, again_after_ms }, job)
   })
 
-  return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
+  return Effect.fnUntraced(function* (job: ClaimedJob, claimedAt: number) {
     const payload = JobPayload.read(job, "ask_carrier")
-    const pending = yield* load(job, payload, at)
+    const pending = yield* load(job, payload, claimedAt)
     if (pending === null) return
-    const claimed = { job, payload, pending, at }
+    const claimed = { job, payload, pending, at: claimedAt }
     const instead = insteadOfAsking(claimed)
-    if (instead !== null) return yield* carryOut(claimed, instead, at)
-    const asked = yield* logged(pending, client.ask(pending, begin(pending, at), isWanted(pending)))
-    const now = asked._tag === "replied" ? yield* answeredAt(pending, at) : at
+    if (instead !== null) return yield* carryOut(claimed, instead, claimedAt)
+    const asked = yield* logged(pending, client.ask(pending, begin(pending, claimedAt), isWanted(pending)))
+    const now = asked._tag === "replied" ? yield* answeredAt(pending, claimedAt) : claimedAt
     yield* carryOut(claimed, afterAsking(claimed, asked, now), now)
   })
 })
@@ -210,10 +212,10 @@ const afterAsking = (claimed: ClaimedAsk, asked: Asked, now: number): AskStep =>
     case "in_doubt":
       return { reply: silence, ...(wasCutOff(job, pending) && { note: noteDeath(pending, at) }) }
     default: {
-      const { _tag: why, again_after_ms } = asked
-      if (!hasTimeAfter(pending, again_after_ms)) return { reply: notNow[why], never_asked: isFirstTry(claimed) }
+      const { _tag: reason, again_after_ms } = asked
+      if (!hasTimeAfter(pending, again_after_ms)) return { reply: notNow[reason], never_asked: isFirstTry(claimed) }
       const due = { ...pending.queue, due_at: at + again_after_ms }
-      return { later: JobPayload.make("ask_carrier", { ...payload, had_no_room: why === "no_room" }, due) }
+      return { later: JobPayload.make("ask_carrier", { ...payload, had_no_room: reason === "no_room" }, due) }
     }
   }
 }
@@ -234,9 +236,9 @@ const isFirstTry = ({ job, payload }: ClaimedAsk): boolean => payload.attempt ==
 const makeBegin = Effect.map(
   Storage,
   (storage) =>
-    ({ ask, workspace_id, request, candidate }: PendingAsk, at: number) => {
+    ({ ask, workspace_id, request, candidate }: PendingAsk, now: number) => {
       if (candidate.line.idempotent) return Effect.succeed(true)
-      const writes = [AskMark.toStored(request.id, candidate.adapter.carrier.id, ask.attempt, at)]
+      const writes = [AskMark.toStored(request.id, candidate.adapter.carrier.id, ask.attempt, now)]
       return commit(storage, Change.make(workspace_id, { writes })).pipe(
         Effect.as(true),
         Effect.catchTag("VersionConflict", () => Effect.succeed(false))
@@ -281,9 +283,9 @@ const pauseBeforeSecondTry = (pending: PendingAsk): Effect.Effect<number | null>
     : Effect.map(pauseAfterDeath, (pauseMs) => (hasTimeAfter(pending, pauseMs) ? pauseMs : null))
 
 /** Adds to the record of the exchange, and to the log, that the process of an earlier call died. */
-export const noteDeath = ({ draft }: PendingAsk, at: number): Effect.Effect<void> =>
+export const noteDeath = ({ draft }: PendingAsk, now: number): Effect.Effect<void> =>
   Effect.andThen(
-    Effect.sync(() => draft?.cutOff(at)),
+    Effect.sync(() => draft?.cutOff(now)),
     Effect.logWarning("A call to a carrier was cut off: the process that made the call ended or does not respond")
   )
 
@@ -340,11 +342,11 @@ const mayRepeat = (
 const isAnswer = ({ kind }: CarrierReply): boolean => kind !== "pending" && kind !== "unavailable"
 
 /** The note that an ask changed its carrier's circuit; empty if the circuit did not change. */
-const noteOf = ({ ask, candidate, draft, request }: PendingAsk, at: number) => {
+const noteOf = ({ ask, candidate, draft, request }: PendingAsk, now: number) => {
   const change = draft?.circuit_change ?? null
   if (change === null) return []
   const { id: carrier_id } = candidate.adapter.carrier
-  const about = { quote_request_id: request.id, carrier_id, attempt: ask.attempt, at }
+  const about = { quote_request_id: request.id, carrier_id, attempt: ask.attempt, at: now }
   return [CircuitNote.toStored(about, change.to, change)]
 }
 

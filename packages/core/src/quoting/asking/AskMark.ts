@@ -15,9 +15,9 @@ export const toStored = (
   quote_request_id: QuoteRequestId,
   carrierId: string,
   attempt: number,
-  at: number
+  now: number
 ): StoredRecord =>
   kind.record(
     { quote_request_id },
-    { id: `${quote_request_id} ${carrierId} ${attempt}`, version: 1, created_at: at, updated_at: at }
+    { id: `${quote_request_id} ${carrierId} ${attempt}`, version: 1, created_at: now, updated_at: now }
   )

@@ -70,7 +70,7 @@ const make = Effect.gen(function* () {
   const pending = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
     request: QuoteRequest.QuoteRequest,
-    of: {
+    ask: {
       readonly carrier_id: string
       readonly attempt: number
       readonly now: number
@@ -78,8 +78,8 @@ const make = Effect.gen(function* () {
       readonly exchange: ExchangeType
     }
   ) {
-    const candidate = carriersOf(request).find(({ adapter }) => adapter.carrier.id === of.carrier_id)
-    const askedAt = request.carriers.find(({ carrier }) => carrier.id === of.carrier_id)?.asked_at ?? null
+    const candidate = carriersOf(request).find(({ adapter }) => adapter.carrier.id === ask.carrier_id)
+    const askedAt = request.carriers.find(({ carrier }) => carrier.id === ask.carrier_id)?.asked_at ?? null
     if (candidate === undefined || askedAt === null || request.deadline_at === null) return null
     const opened = yield* open(workspace_id, request)
     if (opened === null) return null
@@ -90,13 +90,13 @@ const make = Effect.gen(function* () {
       candidate,
       assumed: opened.assumed,
       ask: yield* askFor(opened, candidate, {
-        attempt: of.attempt,
+        attempt: ask.attempt,
         asked_at: toMillis(askedAt),
-        now: of.now,
+        now: ask.now,
         deadline: toMillis(request.deadline_at)
       }),
       queue: queueOf(candidate, request),
-      draft: yield* recorder.begin(of.exchange, candidate.adapter)
+      draft: yield* recorder.begin(ask.exchange, candidate.adapter)
     }
     return found
   })

@@ -59,10 +59,10 @@ export const make = Effect.gen(function* () {
    * Plays a simulated carrier's callback, which is then handled like any other callback. For a real carrier it only
    * finishes the job, whose purpose was to hold the clock until now.
    */
-  const play = Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
+  const play = Effect.fnUntraced(function* (job: ClaimedJob, now: number) {
     if (ClockHold.holds(job)) return yield* finish(job)
     const payload = JobPayload.read(job, "carrier_callback")
-    const pending = yield* load(job, payload, at)
+    const pending = yield* load(job, payload, now)
     if (pending === null) return
     const { adapter } = pending.candidate
     const ref = yield* CarrierReferences.openAccepted(seal, job.workspace_id, payload)
@@ -76,7 +76,7 @@ export const make = Effect.gen(function* () {
       sent === null
         ? null
         : yield* Effect.catchTag(read(adapter.carrier.id, sent), "CallbackTooEarly", () => Effect.succeed(null))
-    yield* applyAndCommit(pending, { reply: found?.reply ?? Reply.unavailable("unreadable_answer"), at }, job)
+    yield* applyAndCommit(pending, { reply: found?.reply ?? Reply.unavailable("unreadable_answer"), at: now }, job)
   })
 
   return { callback, play }
@@ -127,14 +127,14 @@ const makeRead = Effect.gen(function* () {
 const answerOf = (found: { readonly reply: CarrierReply } | null) => found?.reply ?? ({ kind: "refused" } as const)
 
 /** The subject for recording a callback that came after its ask was answered. */
-const lateSubject = (workspace_id: WorkspaceId, request: QuoteRequest, at: number): Recorder.Subject => ({
+const lateSubject = (workspace_id: WorkspaceId, request: QuoteRequest, now: number): Recorder.Subject => ({
   workspace_id,
   quote_request_id: request.id,
   application_id: request.application_id,
   environment: request.environment,
   line: request.line,
   attempt: 1,
-  at,
+  at: now,
   connection: {}
 })
 

@@ -22,7 +22,7 @@ const retryAfterSeconds = 5
 const makeRecords = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
-  const at = (id: string) => ({ workspace_id: directoryWorkspace, kind: CarrierReference.kind.name, id })
+  const recordId = (id: string) => ({ workspace_id: directoryWorkspace, kind: CarrierReference.kind.name, id })
 
   /**
    * Finds where a reference is stored, and its record. A record that was stored before a key rotation is found with the
@@ -34,7 +34,7 @@ const makeRecords = Effect.gen(function* () {
       const mac = yield* seal.macLike(macOfKey(keyName), CarrierReference.purposeOf(carrierId), ref)
       if (mac === null) continue
       const id = CarrierReference.idOf(carrierId, mac)
-      const stored = yield* storage.get(at(id))
+      const stored = yield* storage.get(recordId(id))
       if (Option.isSome(stored)) return { id, record: stored.value }
       ids.push(id)
     }

@@ -25,7 +25,7 @@ export const make = Effect.gen(function* () {
   const { finish } = yield* AskJobs
   const collection = yield* makeCollection
 
-  return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
+  return Effect.fnUntraced(function* (job: ClaimedJob, now: number) {
     const { quote_request_id } = JobPayload.read(job, "collect")
     const request = yield* askRecords.request(job.workspace_id, quote_request_id)
     if (request === null || request.status_details.reason !== "queued") return yield* finish(job)
@@ -33,11 +33,11 @@ export const make = Effect.gen(function* () {
     const opened = cannotStart ? null : yield* askRecords.open(job.workspace_id, request)
     if (opened === null) {
       if (!cannotStart) yield* Effect.annotateLogs(unreadable, { quote_request_id })
-      return yield* finish(job, partOf(ids, QuoteRequest.fail(request, "could_not_start", at), at))
+      return yield* finish(job, partOf(ids, QuoteRequest.fail(request, "could_not_start", now), now))
     }
     const openCircuit = (candidate: Candidate) =>
       client.openCircuit({ ...request, workspace_id: job.workspace_id, candidate })
-    yield* finish(job, yield* collection(opened, openCircuit, at))
+    yield* finish(job, yield* collection(opened, openCircuit, now))
   })
 })
 
@@ -55,18 +55,18 @@ const makeFirstAsk = Effect.gen(function* () {
   return Effect.fnUntraced(function* (
     opened: AskRecords.OpenedRequest,
     candidate: Candidate,
-    at: number,
+    now: number,
     deadline: number
   ) {
     const { adapter } = candidate
-    const ask = yield* askFor(opened, candidate, { attempt: 1, asked_at: at, now: at, deadline })
+    const ask = yield* askFor(opened, candidate, { attempt: 1, asked_at: now, now, deadline })
     const latencyMs = Fault.redactThrown(() => adapter.simulation?.latency_ms(ask) ?? 0)
     const payload = { quote_request_id: opened.request.id, carrier_id: adapter.carrier.id, attempt: 1 }
     const delayMs = delayOf(candidate, ask.scenario)
     return delayMs > 0
-      ? JobPayload.make("ask_carrier", { ...payload, put_off: true }, { due_at: at + delayMs, ordered: true })
+      ? JobPayload.make("ask_carrier", { ...payload, put_off: true }, { due_at: now + delayMs, ordered: true })
       : JobPayload.make("ask_carrier", payload, {
-          due_at: at + latencyMs,
+          due_at: now + latencyMs,
           ...AskRecords.queueOf(candidate, opened.request)
         })
   })
@@ -80,10 +80,10 @@ const makeCollection = Effect.gen(function* () {
   return Effect.fnUntraced(function* (
     opened: AskRecords.OpenedRequest,
     openCircuit: (candidate: Candidate) => Effect.Effect<OpenCircuit | null, StorageUnavailable>,
-    at: number
+    now: number
   ) {
     const { request, assumed } = opened
-    const deadline = at + QuoteRequest.collectMs[request.environment]
+    const deadline = now + QuoteRequest.collectMs[request.environment]
     const decide = Effect.fnUntraced(function* (candidate: Candidate) {
       const circuit = yield* openCircuit(candidate)
       const notAsked = reasonNotAsked(candidate, assumed, {
@@ -93,7 +93,7 @@ const makeCollection = Effect.gen(function* () {
         circuit_open: circuit !== null
       })
       const { id: carrier_id } = candidate.adapter.carrier
-      const about = { quote_request_id: request.id, carrier_id, attempt: 0, at }
+      const about = { quote_request_id: request.id, carrier_id, attempt: 0, at: now }
       const notes =
         circuit === null || notAsked?.reason !== "circuit_open"
           ? []
@@ -103,24 +103,24 @@ const makeCollection = Effect.gen(function* () {
     const all = yield* Effect.forEach(carriersOf(request), decide)
     const results = all.map(({ candidate: { adapter }, notAsked }) =>
       notAsked === null
-        ? QuoteRequest.asked(adapter.carrier, at)
+        ? QuoteRequest.asked(adapter.carrier, now)
         : QuoteRequest.notAsked(adapter.carrier, notAsked.reason, notAsked.missing_facts)
     )
-    const step = QuoteRequest.collect(request, results, at, deadline)
-    const ended = partOf(ids, step, at)
+    const step = QuoteRequest.collect(request, results, now, deadline)
+    const ended = partOf(ids, step, now)
     const part = { ...ended, writes: [...ended.writes, ...all.flatMap(({ notes }) => notes)] }
     if (QuoteRequest.isFinal(step.request)) return part
     const asks = yield* Effect.forEach(
       all.filter(({ notAsked }) => notAsked === null),
-      ({ candidate }) => firstAsk(opened, candidate, at, deadline)
+      ({ candidate }) => firstAsk(opened, candidate, now, deadline)
     )
     return { ...part, jobs: [...asks, closing(request, deadline)] }
   })
 })
 
-const partOf = (ids: Ids["Service"], step: QuoteRequest.Step, at: number): Part => ({
+const partOf = (ids: Ids["Service"], step: QuoteRequest.Step, now: number): Part => ({
   writes: [QuoteRequest.toStored(step.request)],
-  events: [QuoteRequest.requestEvent(ids, step, at)],
+  events: [QuoteRequest.requestEvent(ids, step, now)],
   jobs: []
 })
 

@@ -40,10 +40,10 @@ export const decide = (mark: EarlyCallback | null, mac: string, now: number): "a
 }
 
 /** The stored mark, as the next version after `before`. Its date is new, so that its retention period starts over. */
-export const toStored = (carrierId: string, mark: EarlyCallback, before: StoredRecord | null): StoredRecord =>
+export const toStored = (carrierId: string, mark: EarlyCallback, previous: StoredRecord | null): StoredRecord =>
   kind.record(mark, {
     id: idOf(carrierId, mark.mac),
-    version: (before?.version ?? 0) + 1,
+    version: (previous?.version ?? 0) + 1,
     created_at: mark.seen_at,
     updated_at: mark.seen_at
   })

@@ -16,25 +16,26 @@ export const make = Effect.gen(function* () {
   const seal = yield* Seal
   const { answeredAt, applyAndCommit, finish, load } = yield* AskJobs
 
-  return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
+  return Effect.fnUntraced(function* (job: ClaimedJob, claimedAt: number) {
     const payload = JobPayload.read(job, "poll_carrier")
-    const pending = yield* load(job, payload, at)
+    const pending = yield* load(job, payload, claimedAt)
     if (pending === null) return
     if (wasCutOff(job, pending)) {
-      yield* logged(pending, noteDeath(pending, at))
-      if (payload.was_cut_off === true) return yield* applyAndCommit(pending, { reply: cutOff, at }, job)
-      const due = { ...pending.queue, due_at: at + (yield* pauseAfterDeath) }
+      yield* logged(pending, noteDeath(pending, claimedAt))
+      if (payload.was_cut_off === true) return yield* applyAndCommit(pending, { reply: cutOff, at: claimedAt }, job)
+      const due = { ...pending.queue, due_at: claimedAt + (yield* pauseAfterDeath) }
       return yield* finish(job, { jobs: [JobPayload.make("poll_carrier", { ...payload, was_cut_off: true }, due)] })
     }
     const ref = yield* CarrierReferences.openAccepted(seal, job.workspace_id, payload)
-    if (ref === null) return yield* applyAndCommit(pending, { reply: Reply.failed("unreadable_answer"), at }, job)
+    if (ref === null)
+      return yield* applyAndCommit(pending, { reply: Reply.failed("unreadable_answer"), at: claimedAt }, job)
     const polled = lacksConnection(pending) ? null : yield* logged(pending, client.poll(pending, ref))
     if (polled?._tag === "no_room") {
-      const due = { ...pending.queue, due_at: at + polled.again_after_ms }
+      const due = { ...pending.queue, due_at: claimedAt + polled.again_after_ms }
       return yield* finish(job, { jobs: [JobPayload.make("poll_carrier", payload, due)] })
     }
     const reply = polled?.value ?? silence
-    const now = yield* answeredAt(pending, at)
+    const now = yield* answeredAt(pending, claimedAt)
     const waitMs = pauseAfterPoll(pending, reply, now)
     if (waitMs === null) return yield* applyAndCommit(pending, { reply, at: now }, job)
     // The carrier has accepted the ask. A failed poll is not an answer, because the next poll may succeed.

@@ -32,7 +32,7 @@ export const make = Effect.gen(function* () {
   const { finish } = yield* AskJobs
   const recorder = yield* Recorder.Recorder
 
-  return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
+  return Effect.fnUntraced(function* (job: ClaimedJob, now: number) {
     const { attempt = 1, quote_id } = JobPayload.read(job, "refresh_quote")
     const key = { workspace_id: job.workspace_id, id: quote_id }
     const stored = yield* storage.get({ ...key, kind: Quote.kind.name })
@@ -42,46 +42,51 @@ export const make = Effect.gen(function* () {
     const { carrier_id, offer_ref } = Quote.offerKind.value(offer.value)
     const request = yield* askRecords.request(job.workspace_id, quote.quote_request_id)
     const pending =
-      request === null || quote.status === "inactive" || Quote.hasExpired(quote, at)
+      request === null || quote.status === "inactive" || Quote.hasExpired(quote, now)
         ? null
         : yield* askRecords.pending(job.workspace_id, request, {
             carrier_id,
             attempt,
-            now: at,
+            now,
             exchange: "refresh"
           })
     if (pending === null || AskRecords.lacksConnection(pending)) return yield* finish(job)
     const withdrawal = (): Quote.Part =>
-      Quote.deactivationChange(ids, { stored: stored.value, line: pending.line, reason: "withdrawn_by_carrier", at })
+      Quote.deactivationChange(ids, {
+        stored: stored.value,
+        line: pending.line,
+        reason: "withdrawn_by_carrier",
+        at: now
+      })
     const change = dueChange(pending.candidate, pending.ask)
     if (change === "withdrawn") return yield* finish(job, withdrawal())
     if (change === "price_updated") {
       return yield* finish(
         job,
-        yield* newVersion(pending, stored.value, raised(quote, Quote.offerKind.value(offer.value)), at)
+        yield* newVersion(pending, stored.value, raised(quote, Quote.offerKind.value(offer.value)), now)
       )
     }
     const asked = yield* AskRecords.logged(pending, client.refresh(pending, offer_ref))
     if (asked._tag === "no_room") {
-      const due = { ...pending.queue, due_at: at + asked.again_after_ms }
+      const due = { ...pending.queue, due_at: now + asked.again_after_ms }
       return yield* finish(job, { jobs: [JobPayload.make("refresh_quote", { quote_id, attempt }, due)] })
     }
     const found = asked.value
     const refreshed = found.kind === "offer" ? { ...found.offer, reason: found.reason } : null
     const secrets = recorder.secretsOf(pending.draft, pending.ask.connection)
     const checked =
-      refreshed === null ? null : yield* AskRecords.logged(pending, checkRefreshed(pending, refreshed, secrets, at))
+      refreshed === null ? null : yield* AskRecords.logged(pending, checkRefreshed(pending, refreshed, secrets, now))
     const recorded = yield* AskRecords.logged(pending, recorder.end(pending.draft, AskRecords.subjectOf(pending)))
     const expects = recorded.length === 0 ? [] : [Start.factsStored(pending.request.application_id)]
     const end = (part: Quote.Part) => finish(job, { ...part, writes: [...part.writes, ...recorded], expects })
     if (found.kind === "withdrawn") return yield* end(withdrawal())
     if (checked === null) {
       const waitMs = pauseAfterRefresh(found, attempt)
-      const due = { ...pending.queue, due_at: at + (waitMs ?? 0) }
+      const due = { ...pending.queue, due_at: now + (waitMs ?? 0) }
       const jobs = waitMs === null ? [] : [JobPayload.make("refresh_quote", { quote_id, attempt: attempt + 1 }, due)]
       return yield* end({ ...Quote.emptyPart, jobs })
     }
-    yield* end(yield* newVersion(pending, stored.value, checked, at))
+    yield* end(yield* newVersion(pending, stored.value, checked, now))
   })
 })
 
@@ -94,17 +99,17 @@ const makeNewVersion = Effect.gen(function* () {
     pending: AskRecords.PendingAsk,
     stored: StoredRecord,
     offer: CarrierOffer,
-    at: number
+    now: number
   ) {
     const { id, version } = Quote.kind.value(stored)
-    const origin = yield* loadOrigin(pending, id, offer, at)
+    const origin = yield* loadOrigin(pending, id, offer, now)
     return Quote.versionChange(ids, {
       quote: Quote.fromOffer(offer, origin, version + 1),
       offer,
       carrier_id: pending.candidate.adapter.carrier.id,
       line: pending.line,
       created_at: stored.created_at,
-      at,
+      at: now,
       queue: pending.queue
     })
   })

@@ -132,14 +132,14 @@ export const make = Effect.gen(function* () {
     offers: ReadonlyArray<CarrierOffer>,
     now: number
   ) {
-    const made = yield* Effect.forEach(offers, (offer) =>
+    const newQuotes = yield* Effect.forEach(offers, (offer) =>
       Effect.map(loadOrigin(pending, ids.quote(), offer, now), (origin) => ({
         offer,
         quote: Quote.fromOffer(offer, origin)
       }))
     )
-    const quote_ids = made.map(({ quote }) => quote.id)
-    const parts = made.map(({ offer, quote }) =>
+    const quote_ids = newQuotes.map(({ quote }) => quote.id)
+    const parts = newQuotes.map(({ offer, quote }) =>
       Quote.versionChange(ids, {
         quote,
         offer,
@@ -231,7 +231,7 @@ type StepPart = (
 
 const steppingWith =
   (ids: Ids["Service"]): StepPart =>
-  (pending, outcome, now, before = []) => {
+  (pending, outcome, now, earlierParts = []) => {
     const { ask, candidate, request } = pending
     // A late answer is ignored, but the news that a carrier was never asked is not: hosts that were down discover this
     // only after the deadline.
@@ -243,7 +243,7 @@ const steppingWith =
       events: [QuoteRequest.requestEvent(ids, step, now)],
       jobs: []
     }
-    return joined([...before, last])
+    return joined([...earlierParts, last])
   }
 
 const questionPart = (

@@ -151,12 +151,12 @@ export const add = (report: ErasureReport, result: ErasedRequest): ErasureReport
  * The last step of a request. A request in progress fails, and carriers' words about the person are removed. Null if
  * the request is final and contains no such words.
  */
-export const endRequest = (request: QuoteRequest.QuoteRequest, at: number): QuoteRequest.Step | null => {
+export const endRequest = (request: QuoteRequest.QuoteRequest, now: number): QuoteRequest.Step | null => {
   const carriers = request.carriers.map(withoutCarrierText)
-  if (!QuoteRequest.isFinal(request)) return QuoteRequest.fail({ ...request, carriers }, "consent_withdrawn", at)
+  if (!QuoteRequest.isFinal(request)) return QuoteRequest.fail({ ...request, carriers }, "consent_withdrawn", now)
   if (carriers.every((result, index) => result === request.carriers[index])) return null
   return {
-    request: { ...request, carriers, version: request.version + 1, updated_at: fromMillis(at) },
+    request: { ...request, carriers, version: request.version + 1, updated_at: fromMillis(now) },
     event: "quote_request.updated"
   }
 }
@@ -185,8 +185,8 @@ const feeCode = "fee"
  * Makes the last version of a quote, with amounts, carrier and dates, but without what was insured and without the
  * carrier's own words. An available quote becomes unavailable; an unavailable quote keeps its reason.
  */
-export const lastVersion = (quote: Quote.Quote, at: number): LastVersion => {
-  const expires = Quote.hasExpired(quote, at)
+export const lastVersion = (quote: Quote.Quote, now: number): LastVersion => {
+  const expires = Quote.hasExpired(quote, now)
   const inactive = Quote.deactivate(quote, expires ? "expired" : "consent_withdrawn")
   return {
     quote: {

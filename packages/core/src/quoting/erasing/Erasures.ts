@@ -67,12 +67,12 @@ export class Erasures extends Context.Service<
           sent: Erasure.ErasureTarget,
           options: Erasure.ErasureOptions
         ) {
-          const how: Erasure.ErasureOptions = isDryRun(options)
+          const erasureOptions: Erasure.ErasureOptions = isDryRun(options)
             ? yield* Effect.fromResult(readDryRun(options))
             : yield* Effect.fromResult(readOptions(options))
           let report = Erasure.nothing
           const eraseNext = (workspaceId: WorkspaceId, id: string) =>
-            Effect.map(eraseRequest(workspaceId, id, how), (result) => {
+            Effect.map(eraseRequest(workspaceId, id, erasureOptions), (result) => {
               if (result !== null) report = Erasure.add(report, result)
             })
           if ("consent_receipt_id" in sent) {
@@ -161,7 +161,7 @@ const makeEachOfReceipt = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* <E>(
     { consent_receipt_id, environment, organization_id }: typeof Erasure.ReceiptTarget.Type,
-    use: (workspace_id: WorkspaceId, id: string) => Effect.Effect<void, E>
+    onRequest: (workspace_id: WorkspaceId, id: string) => Effect.Effect<void, E>
   ) {
     const organization = yield* ApiKey.findOrganization(storage, organization_id)
     if (organization === null) return yield* ApiError.make("not_found")
@@ -171,9 +171,13 @@ const makeEachOfReceipt = Effect.gen(function* () {
         storage,
         { workspace_id, kind: Start.consentKind.name, labels: [label], order: "oldest", limit: pageSize },
         (consents) =>
-          Effect.forEach(consents, (consent) => use(workspace_id, Start.consentKind.value(consent).quote_request_id), {
-            discard: true
-          })
+          Effect.forEach(
+            consents,
+            (consent) => onRequest(workspace_id, Start.consentKind.value(consent).quote_request_id),
+            {
+              discard: true
+            }
+          )
       )
     }
   })
@@ -188,8 +192,8 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
   const begin = yield* makeBegin
   const sealed = kinds.all.filter((kind) => kind.sealed)
 
-  const eraseKind = (of: Omit<Extract<StorageErasure, { readonly what: "children" }>, "what">) =>
-    Effect.catchTag(storage.erase({ what: "children", ...of }), "VersionConflict", (conflict) =>
+  const eraseKind = (target: Omit<Extract<StorageErasure, { readonly what: "children" }>, "what">) =>
+    Effect.catchTag(storage.erase({ what: "children", ...target }), "VersionConflict", (conflict) =>
       // This erasure has no expectations, so it cannot conflict.
       Effect.die(conflict)
     )
@@ -259,16 +263,16 @@ const makeBegin = Effect.gen(function* () {
     readAll(storage, { workspace_id, kind: Quote.kind.name, parent, order: "oldest", limit: pageSize })
 
   /** The last version of a quote, and its event. */
-  const lastOf = (stored: Change.StoredRecord, at: number) => {
+  const lastOf = (stored: Change.StoredRecord, now: number) => {
     const line = Quote.lineOf(lines, stored)
-    const { event: type, quote } = Erasure.lastVersion(Quote.kind.value(stored), at)
+    const { event: type, quote } = Erasure.lastVersion(Quote.kind.value(stored), now)
     return {
-      write: Quote.toStored(quote, line.name, stored.created_at, at),
-      events: Quote.events(ids, { type, quote, line, at })
+      write: Quote.toStored(quote, line.name, stored.created_at, now),
+      events: Quote.events(ids, { type, quote, line, at: now })
     }
   }
 
-  return Effect.fnUntraced(function* (workspace_id: WorkspaceId, id: string, by: string, dryRun: boolean) {
+  return Effect.fnUntraced(function* (workspace_id: WorkspaceId, id: string, operator: string, dryRun: boolean) {
     const moment = yield* workspaces.moment(workspace_id)
     const erased = yield* readOne(storage, Erasure.kind, workspace_id, id)
     if (erased !== null) return erased
@@ -277,7 +281,7 @@ const makeBegin = Effect.gen(function* () {
     const request = QuoteRequest.kind.value(stored.value)
     const at = moment.now
     const quotes = yield* quotesOf(workspace_id, request.id)
-    const record = Erasure.begin(request, { at, by, quotes: quotes.length })
+    const record = Erasure.begin(request, { at, by: operator, quotes: quotes.length })
     if (dryRun) return record
     const last = quotes.map((quote) => lastOf(quote, at))
     const step = Erasure.endRequest(request, at)

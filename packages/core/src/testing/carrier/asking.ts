@@ -47,9 +47,9 @@ export const ask = Effect.fnUntraced(function* (
   )
   const duration_ms = yield* Monotonic.since(beganMs)
   const redaction = Redaction.redactionAfter(adapter, options.connection, list.exchanges)
-  const told = Result.flatMap(answer, (reply) => withoutSecrets(reply, redaction))
+  const checkedAnswer = Result.flatMap(answer, (reply) => withoutSecrets(reply, redaction))
   const http = list.exchanges.map((exchange) => HttpRecording.exchangeOf(exchange, redaction))
-  return { answer: told, duration_ms, http, http_left_out: list.left_out }
+  return { answer: checkedAnswer, duration_ms, http, http_left_out: list.left_out }
 })
 
 /** A reply without the secrets of the carrier's connection. */

@@ -86,27 +86,27 @@ export const beside = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
 
 /** Calls a function of an adapter. Fails if it throws or takes too long. */
 export const called = <A>(
-  what: string,
+  subject: string,
   call: () => Effect.Effect<A>,
   timeoutMs: number
 ): Effect.Effect<A, ContractBroken> =>
   beside(Effect.suspend(call)).pipe(
-    Effect.catchCause((cause) => thrown(what, cause)),
+    Effect.catchCause((cause) => thrown(subject, cause)),
     Effect.timeoutOrElse({
       duration: timeoutMs,
       orElse: () =>
         broken(
-          `${what} did not answer within ${timeoutMs} ms. Answer sooner, raise attempt_timeout_ms, or return Reply.pending.`
+          `${subject} did not answer within ${timeoutMs} ms. Answer sooner, raise attempt_timeout_ms, or return Reply.pending.`
         )
     })
   )
 
-const thrown = (what: string, cause: Cause.Cause<unknown>): Effect.Effect<never, ContractBroken> => {
+const thrown = (subject: string, cause: Cause.Cause<unknown>): Effect.Effect<never, ContractBroken> => {
   const error = Cause.squash(cause)
   if (error instanceof NotOnCassette) return broken(error.message)
-  if (error instanceof CarrierHttpMistake) return broken(`${what} misuses its HTTP client: ${error.message}`)
+  if (error instanceof CarrierHttpMistake) return broken(`${subject} misuses its HTTP client: ${error.message}`)
   return broken(
-    `${what} throws ${Fault.classOf(error)}${placeOf(error)}. Return failures as values: Reply.decline, Reply.unavailable, or null from callback.`
+    `${subject} throws ${Fault.classOf(error)}${placeOf(error)}. Return failures as values: Reply.decline, Reply.unavailable, or null from callback.`
   )
 }
 

@@ -171,9 +171,9 @@ export const unchecked = Effect.fnUntraced(function* ({ adapter, terms }: Subjec
 export const reply = (subject: Subject, ask: CarrierAsk): Effect.Effect<CarrierReply, ContractBroken> =>
   Effect.flatMap(unchecked(subject, ask), (answer) => valid(subject, "ask", answer))
 
-const valid = (subject: Subject, what: string, answer: CarrierReply) =>
+const valid = (subject: Subject, callName: string, answer: CarrierReply) =>
   expectRead(
-    `${what} returned an answer that breaks rules, so none of it would be used. Correct the value at each path.`,
+    `${callName} returned an answer that breaks rules, so none of it would be used. Correct the value at each path.`,
     read(subject, answer)
   )
 

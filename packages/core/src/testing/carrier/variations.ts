@@ -73,14 +73,14 @@ interface StandIn {
 export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
   Effect.fnUntraced(function* (subject: Subject.Subject, sent: unknown) {
     const { adapter, line, options } = subject
-    const given = sent ?? line.example
+    const facts = sent ?? line.example
     const standIn = standInFor(adapter, cassette, options)
-    const places = placesIn(line.facts_schema, given, CalendarDay.yearOf(CalendarDay.dayOf(subject.now)))
+    const places = placesIn(line.facts_schema, facts, CalendarDay.yearOf(CalendarDay.dayOf(subject.now)))
     const identifying = new Set(line.identifying_paths)
     const varied = places.filter(({ path }) => !identifying.has(starred(path)))
     const property = Effect.fnUntraced(function* (changes: ReadonlyArray<Change>) {
       const { transport, missing } = standIn()
-      const { subject: other } = yield* changed(subject, given, changes)
+      const { subject: other } = yield* changed(subject, facts, changes)
       const ask = Subject.askOf(other, `facts-${Hash.string(canonical(changes))}`)
       const asked = Effect.provideService(Subject.polled(other, ask), CarrierTransport, transport)
       yield* Effect.catch(asked, (error) => (missing.length > 0 ? Effect.void : Effect.fail(error)))
@@ -96,7 +96,7 @@ export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
       }).pipe(Effect.provideService(References.CurrentLoggers, new Set()))
     )
     if (found._tag !== "Falsified" || found.failure._tag !== "PropertyError") return
-    const { changes: shrunk } = yield* changed(subject, given, found.shrunkInput)
+    const { changes: shrunk } = yield* changed(subject, facts, found.shrunkInput)
     const { broken_rules, message } = found.failure.error
     yield* broken(`${factsOf(shrunk)} ${message.split("\n")[0]}`, broken_rules)
   })
@@ -128,23 +128,27 @@ const isChanged = Arbitrary.schema(Schema.Boolean)
  * The subject with as many of these changes as still lead to an ask. The other changes contradict another fact, the
  * calendar or the law, or lead to a state that the carrier does not serve.
  */
-const changed = (subject: Subject.Subject, given: unknown, changes: ReadonlyArray<Change>): Effect.Effect<Changed> => {
+const changed = (
+  subject: Subject.Subject,
+  startFacts: unknown,
+  changes: ReadonlyArray<Change>
+): Effect.Effect<Changed> => {
   const { adapter, line, options } = subject
-  let kept: Changed = { subject, changes: [] }
-  const add = Effect.fnUntraced(function* (more: ReadonlyArray<Change>): Effect.fn.Return<void> {
-    if (more.length === 0) return
-    const all = [...kept.changes, ...more]
-    const facts = all.reduce((before, { path, value }) => set(before, path, value), given)
-    const made = yield* Effect.option(Subject.subjectOf(adapter, line.name, facts, options))
-    if (Option.isSome(made)) {
-      kept = { subject: made.value, changes: all }
-    } else if (more.length > 1) {
-      const middle = Math.ceil(more.length / 2)
-      yield* add(more.slice(0, middle))
-      yield* add(more.slice(middle))
+  let result: Changed = { subject, changes: [] }
+  const add = Effect.fnUntraced(function* (moreChanges: ReadonlyArray<Change>): Effect.fn.Return<void> {
+    if (moreChanges.length === 0) return
+    const all = [...result.changes, ...moreChanges]
+    const facts = all.reduce((changedFacts, { path, value }) => set(changedFacts, path, value), startFacts)
+    const changedSubject = yield* Effect.option(Subject.subjectOf(adapter, line.name, facts, options))
+    if (Option.isSome(changedSubject)) {
+      result = { subject: changedSubject.value, changes: all }
+    } else if (moreChanges.length > 1) {
+      const middle = Math.ceil(moreChanges.length / 2)
+      yield* add(moreChanges.slice(0, middle))
+      yield* add(moreChanges.slice(middle))
     }
   })
-  return Effect.map(add(changes), () => kept)
+  return Effect.map(add(changes), () => result)
 }
 
 const set = (value: unknown, [name, ...rest]: Path, fact: unknown): unknown => {

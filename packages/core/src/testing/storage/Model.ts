@@ -38,7 +38,7 @@ type Refusal =
   | { readonly _tag: "LeaseLost"; readonly lease: Lease }
   | { readonly _tag: "VersionConflict"; readonly kind: string; readonly id: string }
 
-const sameRecord = (one: StoredRecord, other: StoredRecord) => one.kind === other.kind && one.id === other.id
+const sameRecord = (a: StoredRecord, b: StoredRecord) => a.kind === b.kind && a.id === b.id
 
 const isAbout = (ids: ReadonlyArray<string>, { about }: Pick<RecordQuery, "about">) =>
   about === undefined || about.every((id) => ids.includes(id))
@@ -136,7 +136,7 @@ export class Model {
       .filter(({ created_at }) => query.created_before === undefined || created_at < query.created_before)
       .filter(({ updated_at }) => query.updated_since === undefined || updated_at >= query.updated_since)
       .filter(({ id }) => after === null || (order === "oldest" ? id > after : id < after))
-      .sort((one, other) => (one.id < other.id ? -sign : sign))
+      .sort((a, b) => (a.id < b.id ? -sign : sign))
   }
 
   feed(query: FeedQuery): FeedPage {
@@ -164,7 +164,7 @@ export class Model {
         const { workspace_id, kind, created_before, limit } = erasure
         const old = this.newestOf(workspace_id, kind)
           .filter(({ created_at }) => created_at < created_before)
-          .sort((one, other) => one.created_at - other.created_at || (one.id < other.id ? -1 : 1))
+          .sort((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1))
           .slice(0, limit)
         const children = this.newestEverywhere(workspace_id).filter(
           ({ parent }) => kinds.byName(kind).erases_children && old.some(({ id }) => id === parent)
@@ -269,9 +269,9 @@ export class Model {
     const isOlder = (version: Version) =>
       version.workspace_id === workspaceId &&
       newest.some((record) => sameRecord(record, version.record) && version.record.version < record.version)
-    const kept = kinds.byName(kind).keeps_history ? this.versions.filter(isOlder).length : 0
+    const versionCount = kinds.byName(kind).keeps_history ? this.versions.filter(isOlder).length : 0
     this.versions = this.versions.filter((version) => !isOlder(version))
-    return kept === 0 ? {} : { [kind]: kept }
+    return versionCount === 0 ? {} : { [kind]: versionCount }
   }
 
   /** Drops all versions of these records. Returns how many records of each kind were dropped. */

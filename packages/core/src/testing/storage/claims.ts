@@ -28,7 +28,7 @@ const nextOrdered = (
   const first = Math.min(...ordered.map(({ job }) => job.due_at))
   return ordered
     .filter((job) => (ahead_ms === undefined ? job.job.due_at === first : dueAt(model, job) <= now + ahead_ms))
-    .sort((one, other) => one.job.due_at - other.job.due_at || one.serial - other.serial)
+    .sort((a, b) => a.job.due_at - b.job.due_at || a.serial - b.serial)
 }
 
 const inScope = (model: Model, { workspace_id }: ClaimQuery) =>
@@ -39,8 +39,8 @@ const claimable = (model: Model, query: ClaimQuery): ReadonlyArray<ModelJob> =>
     .filter((job) => !isLeased(job, query.now) && dueAt(model, job) <= query.now + (query.ahead_ms ?? 0))
     .filter((job) => !job.job.ordered || nextOrdered(model, job.workspace_id, query).includes(job))
 
-const isOfLane = (one: ModelJob, other: ModelJob) =>
-  one.workspace_id === other.workspace_id && one.job.lane?.name === other.job.lane?.name
+const isOfLane = (a: ModelJob, b: ModelJob) =>
+  a.workspace_id === b.workspace_id && a.job.lane?.name === b.job.lane?.name
 
 /** How many more jobs in a job's lane can be leased; infinity for a job without a lane. */
 const roomFor = (model: Model, job: ModelJob, now: number): number =>
@@ -168,8 +168,8 @@ export const follow = (model: Model, query: ClaimQuery, claim: JobClaim): void =
   // All past times are equivalent here: they mean "immediately".
   const soonest = (moment: number | null) => (moment === null ? null : Math.max(moment, query.now))
   const expected = soonest(nextDueAt(model, query, taken))
-  const said = soonest(claim.next_due_at)
+  const reported = soonest(claim.next_due_at)
   const mayBeEarlier = query.limit > 0 && taken.length === query.limit
-  const isEarlier = said !== null && (expected === null || said < expected)
-  if (!(mayBeEarlier && isEarlier)) expectSame("when to look again", said, expected)
+  const isEarlier = reported !== null && (expected === null || reported < expected)
+  if (!(mayBeEarlier && isEarlier)) expectSame("when to look again", reported, expected)
 }

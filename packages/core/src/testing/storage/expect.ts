@@ -4,9 +4,9 @@ import { canonical } from "../../wire/Json.ts"
 /**
  * Dies unless both values have the same JSON text, except for the order of members. Undefined members count as absent.
  */
-export const expectSame = (what: string, actual: unknown, expected: unknown): void => {
+export const expectSame = (subject: string, actual: unknown, expected: unknown): void => {
   const [seen, wanted] = [canonical(actual), canonical(expected)]
-  if (seen !== wanted) throw new Error(`${what}: expected ${shorten(wanted)}, but got ${shorten(seen)}`)
+  if (seen !== wanted) throw new Error(`${subject}: expected ${shorten(wanted)}, but got ${shorten(seen)}`)
 }
 
 /** Dies unless the error has these fields. Its message can be any text. */
@@ -14,8 +14,8 @@ export const expectError = (error: object, expected: object): void =>
   expectSame("the error", { ...JSON.parse(JSON.stringify(error)), message: undefined }, expected)
 
 /** Dies unless the condition holds. */
-export const expectTrue = (what: string, holds: boolean): void => {
-  if (!holds) throw new Error(`expected that ${what}`)
+export const expectTrue = (subject: string, holds: boolean): void => {
+  if (!holds) throw new Error(`expected that ${subject}`)
 }
 
 /** Dies unless the program fails with the named error. Returns the error. */
@@ -45,8 +45,8 @@ export const soon = Effect.fnUntraced(function* (holds: () => boolean) {
 })
 
 /** Dies unless the condition holds within two seconds of real time. */
-export const expectSoon = (what: string, holds: () => boolean): Effect.Effect<void> =>
-  Effect.map(soon(holds), (held) => expectTrue(what, held))
+export const expectSoon = (subject: string, holds: () => boolean): Effect.Effect<void> =>
+  Effect.map(soon(holds), (held) => expectTrue(subject, held))
 
 // Hints from other hosts arrive over a network, and promises need turns of the event loop. Moving a test clock causes
 // neither, so this waits in real time.

@@ -87,7 +87,7 @@ export const feed: ReadonlyArray<Case> = [
         Effect.map(storage.feed(Sample.feedOf(parts)), ({ events, reached }) => [reached, ...numbers(events)])
       const abouts = [["q", "r"], ["r"], ["s"], ["q", "r"], [], ["p", "r"], ["r", "s"], ["s"]]
       yield* storage.commit(
-        Sample.change({ events: abouts.map((about, index) => Sample.event(index + 1, 1_000 + index, about)) })
+        Sample.change({ events: abouts.map((ids, index) => Sample.event(index + 1, 1_000 + index, ids)) })
       )
       yield* storage.commit(
         Sample.change({ workspace_id: Sample.elsewhere, events: [Sample.event(1, 1_000, ["q", "t"])] })

@@ -32,10 +32,10 @@ export const hints: ReadonlyArray<Case> = [
   rule(
     "sends hints for new and finished jobs, and for a moved clock",
     Effect.fnUntraced(function* (storage) {
-      const expectHint = Effect.fnUntraced(function* (what: string, parts: Parameters<typeof Sample.change>[0]) {
+      const expectHint = Effect.fnUntraced(function* (subject: string, parts: Parameters<typeof Sample.change>[0]) {
         const ear = yield* listen(storage)
         yield* storage.commit(Sample.change(parts))
-        yield* expectSoon(`a hint of ${what}`, () => ear.hasJobs(parts.workspace_id))
+        yield* expectSoon(`a hint of ${subject}`, () => ear.hasJobs(parts.workspace_id))
       }, Effect.scoped)
       yield* expectHint("a new job", { jobs: [Sample.job(10)] })
       const { jobs } = yield* storage.claim(Sample.claimAt(10))

@@ -64,8 +64,8 @@ export const lanes: ReadonlyArray<Case> = [
       const { jobs: leased } = yield* storage.claim(Sample.claimAt(12))
       expectSame("the lane's jobs, including leased jobs", yield* listed({ limit: 3 }), [10, 20, 30])
       expectSame("the jobs of all lanes, including leased jobs", yield* ofAll(4), [5, 7, 10, 20])
-      const leases = Effect.map(storage.lane({ workspace_id: Sample.home, lane: "lane", limit: 2 }), (first) =>
-        first.map(({ lease }) => lease)
+      const leases = Effect.map(storage.lane({ workspace_id: Sample.home, lane: "lane", limit: 2 }), (page) =>
+        page.map(({ lease }) => lease)
       )
       expectSame("how often each job was claimed", yield* leases, [1, 0])
       yield* finish(
@@ -83,7 +83,9 @@ export const lanes: ReadonlyArray<Case> = [
       const { backlog } = storage
       if (backlog === undefined) return
       const counted = (now: number, limit = 100) =>
-        Effect.map(backlog({ now, limit }), (kinds) => kinds.map((of) => [of.kind, of.due, of.oldest_due_at]))
+        Effect.map(backlog({ now, limit }), (kinds) =>
+          kinds.map((backlogOfKind) => [backlogOfKind.kind, backlogOfKind.due, backlogOfKind.oldest_due_at])
+        )
       expectSame("the count without jobs", yield* counted(1_000), [])
       const jobs = [
         ...[10, 20, 30].map((due) => inLane(due)),
@@ -105,7 +107,7 @@ export const lanes: ReadonlyArray<Case> = [
       const some = yield* counted(9, 1)
       expectSame(
         "the count up to a limit of 1",
-        some.reduce((sum, [, many]) => sum + Number(many), 0),
+        some.reduce((sum, [, count]) => sum + Number(count), 0),
         1
       )
       const claim = yield* storage.claim(Sample.claimAt(25))

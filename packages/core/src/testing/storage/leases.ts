@@ -109,7 +109,7 @@ export const leases: ReadonlyArray<Case> = [
       const finished = yield* Effect.forEach(Sample.range(1, 20), () => once, { concurrency: "unbounded" })
       expectSame(
         "how many attempts finished the job",
-        finished.reduce((sum, one) => sum + one, 0),
+        finished.reduce((sum, count) => sum + count, 0),
         1
       )
     })

@@ -201,13 +201,13 @@ export const orderedJobs: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       const moments = Sample.range(1, 20)
       yield* storage.commit(Sample.change({ jobs: moments.map((due) => Sample.timer(due)).reverse() }))
-      const ran: Array<number> = []
+      const order: Array<number> = []
       const host = Effect.gen(function* () {
-        for (let round = 0; ran.length < moments.length; round++) {
+        for (let round = 0; order.length < moments.length; round++) {
           expectTrue("all jobs run", round < 10_000)
           const { jobs } = yield* storage.claim(Sample.claimAt(100, { limit: 3 }))
           for (const job of jobs) {
-            ran.push(job.due_at)
+            order.push(job.due_at)
             yield* Effect.yieldNow
             yield* storage.commit(Sample.change({ finishes: [Sample.leaseOf(job)] }))
           }
@@ -215,7 +215,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
         }
       })
       yield* Effect.forEach(Sample.range(1, 4), () => host, { concurrency: "unbounded" })
-      expectSame("the due times", ran, moments)
+      expectSame("the due times", order, moments)
     })
   )
 ]

@@ -120,12 +120,15 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
       const writes = [1, 2, 3, 4, 5, 6].map((place) => Sample.quote(place, (place % 2) + 1))
       yield* storage.commit(Sample.change({ writes: [...writes, Sample.quote(7, 1, { parent: null })] }))
       yield* storage.commit(Sample.change({ writes: [Sample.quote(4, 1, { version: 2, status: "expired" })] }))
-      const of = (place: number, parts: Partial<RecordQuery> = {}) =>
+      const queryOf = (place: number, parts: Partial<RecordQuery> = {}) =>
         pages(storage, { kind: "quote", parent: Sample.requestId(place), ...parts })
-      expectSame("records of one parent", yield* of(1), [quotes(2, 4, 6)])
-      expectSame("records of the other parent", yield* of(2, { order: "newest", limit: 2 }), [quotes(5, 3), quotes(1)])
-      expectSame("with another filter", yield* of(1, { status: "active", limit: 1 }), [quotes(2), quotes(6)])
-      expectSame("records of an unknown parent", yield* of(3), [[]])
+      expectSame("records of one parent", yield* queryOf(1), [quotes(2, 4, 6)])
+      expectSame("records of the other parent", yield* queryOf(2, { order: "newest", limit: 2 }), [
+        quotes(5, 3),
+        quotes(1)
+      ])
+      expectSame("with another filter", yield* queryOf(1, { status: "active", limit: 1 }), [quotes(2), quotes(6)])
+      expectSame("records of an unknown parent", yield* queryOf(3), [[]])
       expectSame("records of all parents", yield* ids(storage, { kind: "quote" }), quotes(1, 2, 3, 4, 5, 6, 7))
     })
   ),
@@ -133,7 +136,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     "finds records by either subject of their latest version",
     Effect.fnUntraced(function* (storage) {
       const abouts = [["q", "r"], ["r"], ["s"], ["p", "r"], [], ["r", "s"], ["q"]]
-      const writes = abouts.map((about, index) => Sample.request(index + 1, { about }))
+      const writes = abouts.map((aboutIds, index) => Sample.request(index + 1, { about: aboutIds }))
       yield* storage.commit(Sample.change({ writes: [...writes, Sample.quote(1, 1, { about: ["r"] })] }))
       yield* storage.commit(
         Sample.change({ workspace_id: Sample.elsewhere, writes: [Sample.request(8, { about: ["t"] })] })
@@ -178,11 +181,11 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
         Sample.quote(place, (place % 2) + 1, { about: place < 4 ? ["q", "r"] : ["r"], created_at: place })
       )
       yield* storage.commit(Sample.change({ writes }))
-      const of = (place: number, parts: Partial<RecordQuery>) =>
+      const queryOf = (place: number, parts: Partial<RecordQuery>) =>
         pages(storage, { kind: "quote", parent: Sample.requestId(place), ...parts })
-      expectSame("of one", yield* of(1, { about: ["r"], limit: 2 }), [quotes(2, 4), quotes(6)])
-      expectSame("records of the other parent", yield* of(2, { about: ["q"], order: "newest" }), [quotes(3, 1)])
-      expectSame("of nobody", yield* of(3, { about: ["q"] }), [[]])
+      expectSame("of one", yield* queryOf(1, { about: ["r"], limit: 2 }), [quotes(2, 4), quotes(6)])
+      expectSame("records of the other parent", yield* queryOf(2, { about: ["q"], order: "newest" }), [quotes(3, 1)])
+      expectSame("of nobody", yield* queryOf(3, { about: ["q"] }), [[]])
       yield* storage.erase({ what: "records", workspace_id: Sample.home, kind: "quote", created_before: 3, limit: 9 })
       expectSame("after an erasure", yield* ids(storage, { kind: "quote", about: ["q"] }), quotes(3))
       yield* storage.erase({

@@ -4,20 +4,20 @@ import { expectSame } from "./expect.ts"
 import * as Sample from "./samples.ts"
 import { type Case, rule, type StorageService } from "./storageRule.ts"
 
-const at = (place: number, version: number) => ({ kind: "quote", id: Sample.quoteId(place), version })
+const quoteVersion = (place: number, version: number) => ({ kind: "quote", id: Sample.quoteId(place), version })
 
 /** Writes a version of a quote. Its body contains the version number. */
 const write = (storage: StorageService, place: number, version: number) =>
   storage.commit(Sample.change({ writes: [Sample.quote(place, 1, { version, body: `"${place}.${version}"` })] }))
 
-const rewriting = (place: number, version: number, before: string): Rewrite => ({
-  ...at(place, version),
-  before,
+const rewriting = (place: number, version: number, oldBody: string): Rewrite => ({
+  ...quoteVersion(place, version),
+  before: oldBody,
   body: `"again ${place}.${version}"`
 })
 
 const bodyOf = (storage: StorageService, place: number, version: number) =>
-  Effect.map(storage.get({ workspace_id: Sample.home, ...at(place, version) }), (found) =>
+  Effect.map(storage.get({ workspace_id: Sample.home, ...quoteVersion(place, version) }), (found) =>
     Option.getOrNull(Option.map(found, ({ body }) => body))
   )
 
@@ -28,7 +28,7 @@ export const rewrites: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       for (const version of [1, 2, 3]) yield* write(storage, 1, version)
       yield* write(storage, 2, 1)
-      const key = { workspace_id: Sample.home, ...at(1, 3) }
+      const key = { workspace_id: Sample.home, ...quoteVersion(1, 3) }
       const before = Option.getOrThrow(yield* storage.get(key))
       const sent = [rewriting(1, 1, '"1.1"'), rewriting(1, 3, '"1.3"')]
       expectSame("how many bodies were replaced", yield* storage.rewrite(Sample.home, sent), 2)
@@ -83,7 +83,7 @@ export const rewrites: ReadonlyArray<Case> = [
       const sent = places.map((place) => rewriting(place, 1, `"${place}.1"`))
       yield* Effect.all(
         [
-          ...sent.map((one) => storage.rewrite(Sample.home, [one])),
+          ...sent.map((rewrite) => storage.rewrite(Sample.home, [rewrite])),
           storage.rewrite(Sample.home, sent),
           ...places.map((place) => write(storage, place, 2))
         ],

@@ -106,7 +106,7 @@ export const dueTimes = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<number>
 
 /** The jobs' due times, smallest first, because jobs from several workspaces can be claimed in any order. */
 export const inOrder = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<number> =>
-  [...dueTimes(jobs)].sort((one, other) => one - other)
+  [...dueTimes(jobs)].sort((a, b) => a - b)
 
 /** All whole numbers from `first` to `last`, including both. */
 export const range = (first: number, last: number): ReadonlyArray<number> =>

@@ -44,8 +44,8 @@ export const versions: ReadonlyArray<Case> = [
     "stores fields that a record computes on access",
     Effect.fnUntraced(function* (storage) {
       const full = Sample.request(1)
-      const made: Change.StoredRecord = Object.create(full)
-      yield* storage.commit(Sample.change({ writes: [made] }))
+      const record: Change.StoredRecord = Object.create(full)
+      yield* storage.commit(Sample.change({ writes: [record] }))
       const stored = yield* read(storage, full.id)
       expectSame("the body", stored?.body, full.body)
       expectSame("the status", stored?.status, full.status)
@@ -153,8 +153,13 @@ export const versions: ReadonlyArray<Case> = [
   rule(
     "accepts a change that expects a record's version and writes the same record",
     Effect.fnUntraced(function* (storage) {
-      const step = (from: number) =>
-        storage.commit(Sample.change({ expects: [seen(1, from)], writes: [Sample.request(1, { version: from + 1 })] }))
+      const step = (startVersion: number) =>
+        storage.commit(
+          Sample.change({
+            expects: [seen(1, startVersion)],
+            writes: [Sample.request(1, { version: startVersion + 1 })]
+          })
+        )
       yield* step(0)
       yield* step(1)
       yield* expectRefusal(step(1), "VersionConflict")
@@ -265,8 +270,8 @@ export const versions: ReadonlyArray<Case> = [
   rule(
     "refuses a change that writes a record twice",
     Effect.fnUntraced(function* (storage) {
-      const twice = (second: number) =>
-        storage.commit(Sample.change({ writes: [Sample.quote(1, 1), Sample.quote(1, 1, { version: second })] }))
+      const twice = (secondNumber: number) =>
+        storage.commit(Sample.change({ writes: [Sample.quote(1, 1), Sample.quote(1, 1, { version: secondNumber })] }))
       yield* expectRefusal(twice(1), "VersionConflict")
       yield* expectRefusal(twice(2), "VersionConflict")
       const page = yield* storage.page(Sample.pageOf({ kind: "quote" }))
@@ -334,7 +339,7 @@ export const versions: ReadonlyArray<Case> = [
         const stored = yield* Effect.forEach(writers, (writer) => write(writer, version), { concurrency: "unbounded" })
         expectSame(
           `stored of version ${version}`,
-          stored.reduce((sum, one) => sum + one, 0),
+          stored.reduce((sum, count) => sum + count, 0),
           1
         )
       }

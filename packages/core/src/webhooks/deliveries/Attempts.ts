@@ -69,9 +69,9 @@ export const make = Effect.gen(function* () {
   return { attempt, abandon }
 })
 
-const outcomeOf = (sent: SendOutcome, at: number, trigger: Due["trigger"]): Delivery.AttemptOutcome => ({
-  attempted_at: at,
-  ended_at: at + sent.duration_ms,
+const outcomeOf = (sent: SendOutcome, now: number, trigger: Due["trigger"]): Delivery.AttemptOutcome => ({
+  attempted_at: now,
+  ended_at: now + sent.duration_ms,
   confirmed: isConfirmed(sent),
   response_status_code: sent.response_status_code,
   response_duration_ms: sent.duration_ms,
@@ -181,8 +181,8 @@ const openingKeys = (seal: Seal["Service"]) => {
     return keys.length === 0 ? yield* Effect.die("No signing secret can be opened") : keys
   })
 
-  return (workspaceId: WorkspaceId, subscription: Endpoint.KeptSubscription, at: number) => {
-    const secrets = Endpoint.validSecrets(subscription, at)
+  return (workspaceId: WorkspaceId, subscription: Endpoint.KeptSubscription, now: number) => {
+    const secrets = Endpoint.validSecrets(subscription, now)
     const known = secrets.flatMap(({ sealed }) => {
       const found = opened.get(sealed)
       // A secret is valid only for the subscription for which it was sealed.
@@ -200,8 +200,8 @@ const makeSend = Effect.gen(function* () {
   const sender = yield* WebhookSender.loggable
   const prefix = yield* WebhookHeaderPrefix
 
-  return Effect.fnUntraced(function* ({ delivery, job, subscription }: Due, at: number) {
-    const keys = yield* openKeys(job.workspace_id, subscription, at)
+  return Effect.fnUntraced(function* ({ delivery, job, subscription }: Due, now: number) {
+    const keys = yield* openKeys(job.workspace_id, subscription, now)
     // Receivers compare the timestamp with their own clock, so it is real time, not workspace time.
     const timestamp = Math.floor((yield* Clock.currentTimeMillis) / secondMs)
     const { event_id: id, payload } = delivery
@@ -249,11 +249,11 @@ const postponing = (storage: Storage["Service"], abandon: ReturnType<typeof aban
 
 /** Makes a function that abandons an attempt whose job failed too often. The delivery fails, and can be replayed. */
 const abandoning = (storage: Storage["Service"]) =>
-  Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
+  Effect.fnUntraced(function* (job: ClaimedJob, now: number) {
     const { subscription_id, event_id, schedule_step } = JobPayload.read(job, "deliver")
     const delivery = yield* loadDelivery(storage, job.workspace_id, subscription_id, event_id)
     const isNext = delivery !== null && Delivery.isOpen(delivery) && delivery.schedule_step === schedule_step
-    const writes = isNext ? [Delivery.toStored(Delivery.abandoned(delivery), at)] : []
+    const writes = isNext ? [Delivery.toStored(Delivery.abandoned(delivery), now)] : []
     yield* storage.commit(Change.make(job.workspace_id, { writes, finishes: [job] }))
   })
 

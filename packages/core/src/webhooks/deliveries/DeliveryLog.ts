@@ -62,8 +62,8 @@ export const make = Effect.gen(function* () {
 
   const health = Effect.fnUntraced(function* (call: Call, id: string) {
     const subscription = yield* findSubscription(storage, call.caller.workspace_id, id)
-    const kept = yield* readOne(storage, healthKind, call.caller.workspace_id, subscription.id)
-    return Json.encode(SubscriptionHealth.viewOf(subscription, kept ?? unknownHealth(subscription.id)))
+    const stored = yield* readOne(storage, healthKind, call.caller.workspace_id, subscription.id)
+    return Json.encode(SubscriptionHealth.viewOf(subscription, stored ?? unknownHealth(subscription.id)))
   })
 
   return { list, get, health }

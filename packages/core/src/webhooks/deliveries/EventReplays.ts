@@ -56,7 +56,7 @@ export const make = Effect.gen(function* () {
     if (Option.isNone(stored)) return yield* Effect.die(new Error("A replay was erased before it finished"))
     const replay = kind.value(stored.value)
     const moment = yield* workspaces.moment(workspace_id)
-    const place = steps.findIndex((one, index) => one !== null && index >= replay.turns)
+    const place = steps.findIndex((candidate, index) => candidate !== null && index >= replay.turns)
     const step = steps[place] ?? null
     if (step === null || moment.workspace.reset_count !== replay.reset_count) return replay
     const { created_at, version } = stored.value
@@ -101,7 +101,9 @@ const stepsOf = Effect.fnUntraced(function* (
 ) {
   const page = yield* storage.feed({ workspace_id, after: replay.first - 1, limit: maxReplayed })
   const events = new Map(page.events.map((event) => [event.number, recorded(event)]))
-  const active = new Map((yield* activeSubscriptions(storage, workspace_id)).map((one) => [one.id, one]))
+  const active = new Map(
+    (yield* activeSubscriptions(storage, workspace_id)).map((subscription) => [subscription.id, subscription])
+  )
   const numbers = orderOf(code, replay)
   return replay.subscriptions.flatMap((id) =>
     numbers.map((number): ReplayStep | null => {

@@ -13,9 +13,9 @@ import * as Refusals from "../subscriptions/SubscriptionRefusals.ts"
 import { WebhookSender } from "../WebhookSender.ts"
 
 /** The error for a test or replay that exceeds its limit. */
-export const limited = (what: string, leftMs: number) =>
+export const limited = (action: string, leftMs: number) =>
   ApiError.make("rate_limited", {
-    message: `The limit of ${what} was reached.`,
+    message: `The limit of ${action} was reached.`,
     retry_after_seconds: Math.max(1, Math.ceil(leftMs / secondMs))
   })
 

@@ -54,9 +54,9 @@ export const withDeliveries = (
 
   const commit = (change: Change) => (change.events.length === 0 ? storage.commit(change) : publish(change))
 
-  const commitWithNewRecipients = (change: Change, at: number) =>
+  const commitWithNewRecipients = (change: Change, now: number) =>
     Effect.suspend(() =>
-      Effect.flatMap(Recipients.nextVersion(storage, change.workspace_id, at), (record) =>
+      Effect.flatMap(Recipients.nextVersion(storage, change.workspace_id, now), (record) =>
         commit({ ...change, writes: [...change.writes, record] })
       )
     )
@@ -115,11 +115,11 @@ const maxRetries = 20
 
 /** Runs `first`. If the recipients have changed in the meantime, runs `then`, several times if necessary. */
 const retryOnRecipientsConflict = <A, E, R>(
-  first: Effect.Effect<A, E | VersionConflict, R>,
-  then: Effect.Effect<A, E | VersionConflict, R>
+  attempt: Effect.Effect<A, E | VersionConflict, R>,
+  recover: Effect.Effect<A, E | VersionConflict, R>
 ): Effect.Effect<A, E | VersionConflict, R> =>
-  Effect.catchIf(first, isRecipientsConflict, () =>
-    Effect.retry(then, { times: maxRetries, while: isRecipientsConflict })
+  Effect.catchIf(attempt, isRecipientsConflict, () =>
+    Effect.retry(recover, { times: maxRetries, while: isRecipientsConflict })
   )
 
 const isRecipientsConflict = (error: unknown): error is VersionConflict =>
@@ -139,11 +139,11 @@ interface Wanted {
   readonly subscriptions: ReadonlyArray<Endpoint.KeptSubscription>
 }
 
-const wantedBy = (stored: NewEvent, all: ReadonlyArray<Endpoint.KeptSubscription>): ReadonlyArray<Wanted> => {
-  if (all.length === 0) return []
+const wantedBy = (stored: NewEvent, recipients: ReadonlyArray<Endpoint.KeptSubscription>): ReadonlyArray<Wanted> => {
+  if (recipients.length === 0) return []
   const json = Json.fromText<Event>(stored.body)
   const type = stored.type ?? Json.decode(json).type
-  const subscriptions = all.filter(({ event_types }) => event_types.includes(type))
+  const subscriptions = recipients.filter(({ event_types }) => event_types.includes(type))
   return subscriptions.length === 0 ? [] : [{ stored, json, type, subscriptions }]
 }
 

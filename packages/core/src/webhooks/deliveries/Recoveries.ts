@@ -198,7 +198,7 @@ const makeStep = Effect.gen(function* () {
   const finish = (job: ClaimedJob, parts: Partial<Change.Change> = {}) =>
     storage.commit({ ...Change.make(job.workspace_id, {}), ...parts, finishes: [job] })
 
-  const step: JobHandler = Effect.fnUntraced(function* (job, at) {
+  const step: JobHandler = Effect.fnUntraced(function* (job, now) {
     const { recovery_id: id, turn } = JobPayload.read(job, "recover_deliveries")
     const { workspace_id } = job
     const stored = Option.getOrNull(yield* storage.get({ workspace_id, kind: Recovery.kind.name, id }))
@@ -207,7 +207,7 @@ const makeStep = Effect.gen(function* () {
       return yield* finish(job)
     }
     const write = (changes: Partial<Recovery.Recovery>) =>
-      Recovery.toStored({ ...recovery, ...changes, updated_at: at }, stored.version + 1)
+      Recovery.toStored({ ...recovery, ...changes, updated_at: now }, stored.version + 1)
     const subscription = yield* Effect.catchTag(
       findSubscription(storage, workspace_id, recovery.subscription_id),
       "not_found",
@@ -221,20 +221,20 @@ const makeStep = Effect.gen(function* () {
     if (found === undefined) {
       return yield* page.next === null
         ? finish(job, { writes: [write({ state: "done" })] })
-        : finish(job, { writes: [write({ position: page.next })], jobs: [Recovery.nextJob(recovery, at)] })
+        : finish(job, { writes: [write({ position: page.next })], jobs: [Recovery.nextJob(recovery, now)] })
     }
     const realNow = yield* Clock.currentTimeMillis
     const delivery = Delivery.kind.value(found)
     if (Delivery.recentReplays(delivery, realNow).length >= Delivery.maxReplays) {
       const writes = [write({ position: found.id, skipped: recovery.skipped + 1 })]
-      return yield* finish(job, { writes, jobs: [Recovery.nextJob(recovery, at)] })
+      return yield* finish(job, { writes, jobs: [Recovery.nextJob(recovery, now)] })
     }
-    const again = Delivery.replayed(delivery, at, realNow)
+    const again = Delivery.replayed(delivery, now, realNow)
     yield* finish(job, {
-      writes: [Delivery.toStored(again, at), write({ position: found.id, resent: recovery.resent + 1 })],
+      writes: [Delivery.toStored(again, now), write({ position: found.id, resent: recovery.resent + 1 })],
       jobs: [
-        Delivery.replayJob(again, again.schedule_step, at),
-        Recovery.nextJob(recovery, at + Recovery.stepMs(recovery))
+        Delivery.replayJob(again, again.schedule_step, now),
+        Recovery.nextJob(recovery, now + Recovery.stepMs(recovery))
       ]
     })
   })

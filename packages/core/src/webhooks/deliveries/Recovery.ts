@@ -92,16 +92,16 @@ export type RecoveryAction = (typeof recoveryActions)[number]
 /**
  * A recovery after an action. Null if the recovery has already ended; the same object if the action changes nothing.
  */
-export const changed = (recovery: Recovery, action: RecoveryAction, at: number): Recovery | null => {
+export const changed = (recovery: Recovery, action: RecoveryAction, now: number): Recovery | null => {
   const { state, turn } = recovery
-  if (action === "stop") return state === "stopped" ? recovery : ended(recovery, "stopped", at)
+  if (action === "stop") return state === "stopped" ? recovery : ended(recovery, "stopped", now)
   if (!isOpen(recovery)) return null
-  if (action === "pause") return state === "paused" ? recovery : { ...recovery, state: "paused", updated_at: at }
+  if (action === "pause") return state === "paused" ? recovery : { ...recovery, state: "paused", updated_at: now }
   return state === "running"
     ? recovery
-    : { ...recovery, state: "running", reason: null, turn: turn + 1, updated_at: at }
+    : { ...recovery, state: "running", reason: null, turn: turn + 1, updated_at: now }
 }
 
 /** A recovery that ends in this state; null if it has already ended. */
-const ended = (recovery: Recovery, state: "stopped" | "done", at: number): Recovery | null =>
-  isOpen(recovery) ? { ...recovery, state, updated_at: at } : null
+const ended = (recovery: Recovery, state: "stopped" | "done", now: number): Recovery | null =>
+  isOpen(recovery) ? { ...recovery, state, updated_at: now } : null

@@ -31,9 +31,9 @@ export const make = Effect.gen(function* () {
     if (answered !== null) return answered
     yield* manual.checkReceives(subscription)
     const found = yield* readOne(storage, Endpoint.healthKind, workspace.id, subscription.id)
-    const kept = found ?? Endpoint.unknownHealth(subscription.id)
+    const health = found ?? Endpoint.unknownHealth(subscription.id)
     const realNow = yield* Clock.currentTimeMillis
-    const recent = Endpoint.recentTests(kept, realNow)
+    const recent = Endpoint.recentTests(health, realNow)
     if (recent.length >= maxTests) {
       const leftMs = (recent[0] ?? 0) + minuteMs - realNow
       return yield* ManualDelivery.limited(`${maxTests} tests per subscription per minute`, leftMs)
@@ -54,7 +54,7 @@ export const make = Effect.gen(function* () {
       payload: Revision.resource(revision, "event", Json.encode(event)).text,
       at: now
     })
-    const tested = Endpoint.testedHealth(kept, realNow)
+    const tested = Endpoint.testedHealth(health, realNow)
     const writes = [Delivery.toStored(delivery, now), Endpoint.healthToStored(tested, subscription, now)]
     const result: TestResult = { subscription_id: subscription.id, event }
     return yield* manual.enqueue(call, delivery, writes, { kind: StoredAnswers.tests, id: answerId, result })

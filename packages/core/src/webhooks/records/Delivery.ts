@@ -209,12 +209,12 @@ export const recentReplays = ({ replays }: KeptDelivery, realNow: number): Reado
   replays.filter((replay) => replay > realNow - dayMs)
 
 /** The delivery after a replay was requested. Its retry schedule starts over. */
-export const replayed = (delivery: KeptDelivery, at: number, realNow: number): KeptDelivery => ({
+export const replayed = (delivery: KeptDelivery, now: number, realNow: number): KeptDelivery => ({
   ...delivery,
   version: delivery.version + 1,
   schedule_step: delivery.schedule_step + 1,
   status: "pending",
-  next_attempt_at: at,
+  next_attempt_at: now,
   retries: 0,
   replays: [...recentReplays(delivery, realNow), realNow]
 })
@@ -253,12 +253,12 @@ export const idOf = (subscriptionId: SubscriptionId, eventId: string): string =>
 export const idPrefixOf = (eventId: string): string => `${eventId.slice(-bodyCharacters)} `
 
 /** The stored record of one version of a delivery. */
-export const toStored = (delivery: KeptDelivery, at: number): StoredRecord =>
+export const toStored = (delivery: KeptDelivery, now: number): StoredRecord =>
   kind.record(delivery, {
     id: idOf(delivery.subscription_id, delivery.event_id),
     version: delivery.version,
     created_at: delivery.created_at,
-    updated_at: at
+    updated_at: now
   })
 
 /**

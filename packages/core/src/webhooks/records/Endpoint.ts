@@ -106,12 +106,12 @@ const secretsIn = (workspaceId: WorkspaceId, subscription: KeptSubscription): Ki
 export const changed = (
   subscription: KeptSubscription,
   changes: Partial<Omit<KeptSubscription, "id" | "version" | "environment" | "created_at">>,
-  at: number
+  now: number
 ): KeptSubscription => ({
   ...subscription,
   ...changes,
   version: subscription.version + 1,
-  updated_at: Math.max(at, subscription.created_at)
+  updated_at: Math.max(now, subscription.created_at)
 })
 
 /** Whether events are delivered to this subscription. */
@@ -133,8 +133,8 @@ export const listedLabel = "listed"
 const isListed = ({ status }: KeptSubscription): boolean => status === "active" || status === "disabled"
 
 /** The secrets that are valid at a given time, newest first. */
-export const validSecrets = (subscription: KeptSubscription, at: number): ReadonlyArray<KeptSecret> =>
-  subscription.secrets.filter(({ expires_at }) => expires_at === null || at < expires_at)
+export const validSecrets = (subscription: KeptSubscription, now: number): ReadonlyArray<KeptSecret> =>
+  subscription.secrets.filter(({ expires_at }) => expires_at === null || now < expires_at)
 
 /** The latest attempt to an endpoint. */
 export const LastAttempt = Schema.Struct({
@@ -209,25 +209,25 @@ export const attemptedHealth = (health: KeptHealth, outcome: Delivery.AttemptOut
 const hangsAfter = 3
 
 /** When an endpoint began to fail, given a failed attempt that was made at `at`. */
-const failingFrom = ({ succeeded_at, failing_since }: KeptHealth, at: number): number | null =>
-  succeeded_at !== null && at < succeeded_at ? failing_since : Math.min(at, failing_since ?? at)
+const failingFrom = ({ succeeded_at, failing_since }: KeptHealth, now: number): number | null =>
+  succeeded_at !== null && now < succeeded_at ? failing_since : Math.min(now, failing_since ?? now)
 
 /**
  * When an endpoint began to fail, given a successful attempt that was made at `at`; null unless a later failure is
  * known.
  */
-const failingAfter = ({ last_attempt, failing_since }: KeptHealth, at: number): number | null => {
-  if (failing_since === null || failing_since > at) return failing_since
-  const newest = last_attempt === null ? at : toMillis(last_attempt.attempted_at)
-  return last_attempt?.status === "failed" && newest > at ? newest : null
+const failingAfter = ({ last_attempt, failing_since }: KeptHealth, now: number): number | null => {
+  if (failing_since === null || failing_since > now) return failing_since
+  const newest = last_attempt === null ? now : toMillis(last_attempt.attempted_at)
+  return last_attempt?.status === "failed" && newest > now ? newest : null
 }
 
 /**
  * Whether to turn delivery off: an attempt has failed, and no attempt has succeeded in the five days since the first
  * failure.
  */
-export const isShutOff = (health: KeptHealth, at: number): boolean =>
-  health.failing_since !== null && at - health.failing_since >= Delivery.shutOffAfterMs
+export const isShutOff = (health: KeptHealth, now: number): boolean =>
+  health.failing_since !== null && now - health.failing_since >= Delivery.shutOffAfterMs
 
 /** The health of an endpoint after its delivery was turned on again. Earlier failures are forgotten. */
 export const resetHealth = (health: KeptHealth): KeptHealth => ({
@@ -251,8 +251,8 @@ export const testedHealth = (health: KeptHealth, realNow: number): KeptHealth =>
  * The stored record of an endpoint's health. It has the subscription's `created_at`, so that updates do not move it in
  * an index.
  */
-export const healthToStored = (health: KeptHealth, { created_at }: KeptSubscription, at: number): StoredRecord =>
-  healthKind.record(health, { id: health.subscription_id, version: health.version, created_at, updated_at: at })
+export const healthToStored = (health: KeptHealth, { created_at }: KeptSubscription, now: number): StoredRecord =>
+  healthKind.record(health, { id: health.subscription_id, version: health.version, created_at, updated_at: now })
 
 /** The subscription and the health of one endpoint, which all attempts to it share. */
 export interface Endpoint {
@@ -285,11 +285,11 @@ interface Step extends Endpoint {
 
 /** Applies one attempt to the state that earlier attempts left (api.md, Retry schedule). */
 const step = (
-  { subscription, health: before }: Endpoint,
+  { subscription, health: previous }: Endpoint,
   { schedule_step, delivery, outcome, now }: EndedAttempt
 ): Step => {
   const { ended_at } = outcome
-  const health = attemptedHealth(before, outcome)
+  const health = attemptedHealth(previous, outcome)
   // After five days of failures, delivery is turned off and all open deliveries are cancelled.
   const turnsOff = !outcome.confirmed && receives(subscription) && isShutOff(health, outcome.attempted_at)
   const hangs = health.hung >= hangsAfter

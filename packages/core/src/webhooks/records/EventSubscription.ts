@@ -64,40 +64,40 @@ export const createUnfinished = (options: {
 export const maxSecrets = 10
 
 /** Finishes a rotation: its secret becomes the newest, and older secrets keep signing for a day. */
-export const rotated = (subscription: KeptSubscription, at: number): KeptSubscription => {
+export const rotated = (subscription: KeptSubscription, now: number): KeptSubscription => {
   if (subscription.rotation === null) return subscription
-  const older = validSecrets(subscription, at).map(
-    (secret): KeptSecret => ({ ...secret, expires_at: secret.expires_at ?? at + overlapMs })
+  const older = validSecrets(subscription, now).map(
+    (secret): KeptSecret => ({ ...secret, expires_at: secret.expires_at ?? now + overlapMs })
   )
   const { sealed, key } = subscription.rotation
   const newest: KeptSecret = { sealed, expires_at: null, key }
-  return changed(subscription, { secrets: [newest, ...older], rotation: null }, at)
+  return changed(subscription, { secrets: [newest, ...older], rotation: null }, now)
 }
 
 /**
  * The rotation that is in progress at a given time, or null. Another rotation can begin only after it has finished or
  * expired.
  */
-export const openRotation = ({ rotation }: KeptSubscription, at: number): KeptSubscription["rotation"] =>
-  rotation !== null && at < rotation.until ? rotation : null
+export const openRotation = ({ rotation }: KeptSubscription, now: number): KeptSubscription["rotation"] =>
+  rotation !== null && now < rotation.until ? rotation : null
 
 /**
  * A subscription after its sandbox was reset. The clock is back at real time, so pending deadlines are meaningless. An
  * unfinished subscription is dropped, a rotation ends, older secrets expire, and delivery is on.
  */
-export const restarted = (subscription: KeptSubscription, at: number): KeptSubscription => {
-  if (subscription.status === "unfinished") return changed(subscription, { status: "dropped" }, at)
+export const restarted = (subscription: KeptSubscription, now: number): KeptSubscription => {
+  if (subscription.status === "unfinished") return changed(subscription, { status: "dropped" }, now)
   const secrets = subscription.secrets.slice(0, 1)
-  return changed(subscription, { secrets, rotation: null, delivery_enabled: true, hangs: false }, at)
+  return changed(subscription, { secrets, rotation: null, delivery_enabled: true, hangs: false }, now)
 }
 
 /** A subscription as its owner sees it. A secret is shown only in the response to the call that created it. */
 export const viewOf = (
   subscription: KeptSubscription,
   signing_secret: string | null,
-  at: number
+  now: number
 ): EventSubscription => {
-  const older = validSecrets(subscription, at).find(({ expires_at }) => expires_at !== null)
+  const older = validSecrets(subscription, now).find(({ expires_at }) => expires_at !== null)
   return {
     id: subscription.id,
     environment: subscription.environment,

@@ -20,7 +20,7 @@ interface SubscriptionPlace {
 export const cancelOpen = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   { subscription_id, workspace_id }: SubscriptionPlace,
-  at: number,
+  now: number,
   created_before?: number
 ) {
   let after: string | null = null
@@ -38,7 +38,7 @@ export const cancelOpen = Effect.fnUntraced(function* (
           limit: batch,
           ...(created_before !== undefined && { created_before })
         },
-        at
+        now
       )
     )
     after = page.next
@@ -49,10 +49,10 @@ export const cancelOpen = Effect.fnUntraced(function* (
  * Cancels the deliveries on a page. If an attempt has written one of them first, this conflicts, and the page must be
  * read again.
  */
-const cancelPage = Effect.fnUntraced(function* (storage: Storage["Service"], query: RecordQuery, at: number) {
+const cancelPage = Effect.fnUntraced(function* (storage: Storage["Service"], query: RecordQuery, now: number) {
   const page = yield* storage.page(query)
   if (page.records.length === 0) return page
-  const writes = page.records.map((record) => Delivery.toStored(Delivery.cancelled(Delivery.kind.value(record)), at))
+  const writes = page.records.map((record) => Delivery.toStored(Delivery.cancelled(Delivery.kind.value(record)), now))
   yield* commit(storage, Change.make(query.workspace_id, { writes }))
   return page
 })

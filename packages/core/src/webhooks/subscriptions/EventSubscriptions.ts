@@ -107,8 +107,8 @@ export class EventSubscriptions extends Context.Service<
             )
           ),
         jobs: {
-          cancel_deliveries: (job, at) => cancelAll(storage, job, at),
-          drop_subscription: (job, at) => drop(storage, job, at)
+          cancel_deliveries: (job, now) => cancelAll(storage, job, now),
+          drop_subscription: (job, now) => drop(storage, job, now)
         }
       })
     })
@@ -198,12 +198,12 @@ const makeChanges = Effect.gen(function* () {
 })
 
 /** Handles the job that drops a subscription if it is still unfinished after ten minutes. */
-const drop = Effect.fnUntraced(function* (storage: Storage["Service"], job: ClaimedJob, at: number) {
+const drop = Effect.fnUntraced(function* (storage: Storage["Service"], job: ClaimedJob, now: number) {
   const { subscription_id } = JobPayload.read(job, "drop_subscription")
   const subscription = yield* readOne(storage, Endpoint.subscriptionKind, job.workspace_id, subscription_id)
   const writes =
     subscription?.status === "unfinished"
-      ? [Endpoint.subscriptionToStored(Endpoint.changed(subscription, { status: "dropped" }, at))]
+      ? [Endpoint.subscriptionToStored(Endpoint.changed(subscription, { status: "dropped" }, now))]
       : []
   yield* storage.commit(Change.make(job.workspace_id, { writes, finishes: [job] }))
 })
@@ -212,8 +212,8 @@ const drop = Effect.fnUntraced(function* (storage: Storage["Service"], job: Clai
  * Handles the job that cancels the deliveries that were created before delivery was turned off. Newer deliveries stay,
  * because delivery may be on again.
  */
-const cancelAll = Effect.fnUntraced(function* (storage: Storage["Service"], job: ClaimedJob, at: number) {
+const cancelAll = Effect.fnUntraced(function* (storage: Storage["Service"], job: ClaimedJob, now: number) {
   const { subscription_id } = JobPayload.read(job, "cancel_deliveries")
-  yield* cancelOpen(storage, { workspace_id: job.workspace_id, subscription_id }, at, job.due_at + 1)
+  yield* cancelOpen(storage, { workspace_id: job.workspace_id, subscription_id }, now, job.due_at + 1)
   yield* storage.commit(Change.make(job.workspace_id, { finishes: [job] }))
 })

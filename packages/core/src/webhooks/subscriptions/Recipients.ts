@@ -37,10 +37,10 @@ export const load = Effect.fnUntraced(function* (storage: StorageService, worksp
 export const nextVersion = (
   storage: StorageService,
   workspaceId: WorkspaceId,
-  at: number
+  now: number
 ): Effect.Effect<Change.StoredRecord, StorageUnavailable> =>
   Effect.map(newest(storage, workspaceId), (version) =>
-    kind.record({}, { id: workspaceId, version: version + 1, created_at: at, updated_at: at })
+    kind.record({}, { id: workspaceId, version: version + 1, created_at: now, updated_at: now })
   )
 
 /** Whether a change already raises the version of the recipients. */

@@ -16,14 +16,14 @@ type StorageService = Storage["Service"]
 export const restartSubscriptions = Effect.fnUntraced(function* (
   storage: StorageService,
   workspace_id: WorkspaceId,
-  at: number,
+  now: number,
   expects: ReadonlyArray<Change.Expectation>
 ) {
   for (const status of ["active", "unfinished"] as const) {
     yield* eachPage(
       storage,
       { workspace_id, kind: subscriptionKind.name, status, order: "oldest", limit: 100 },
-      (page) => Effect.forEach(page, ({ id }) => restart(storage, workspace_id, id, at, expects), { discard: true })
+      (page) => Effect.forEach(page, ({ id }) => restart(storage, workspace_id, id, now, expects), { discard: true })
     )
   }
 })
@@ -32,11 +32,11 @@ const restart = Effect.fnUntraced(function* (
   storage: StorageService,
   workspaceId: WorkspaceId,
   id: string,
-  at: number,
+  now: number,
   expects: ReadonlyArray<Change.Expectation>
 ) {
   const subscription = yield* readOne(storage, subscriptionKind, workspaceId, id)
   if (subscription === null) return
-  const writes = [subscriptionToStored(restarted(subscription, at))]
+  const writes = [subscriptionToStored(restarted(subscription, now))]
   yield* commit(storage, Change.make(workspaceId, { writes, expects }))
 })

@@ -63,14 +63,14 @@ const makeBegin = Effect.gen(function* () {
   return Effect.fnUntraced(function* (
     call: Call,
     subscription: Endpoint.KeptSubscription,
-    before: TwoStepCalls.TwoStepCall
+    previous: TwoStepCalls.TwoStepCall
   ) {
     const { workspace, now } = call.moment
     const { id } = subscription
     const until = now + Subscription.unfinishedMs
     const sealed = yield* SubscriptionStore.makeSecret(random, seal, workspace.id, id)
     const begun = Endpoint.changed(subscription, { rotation: { key: call.idempotency_key, sealed, until } }, now)
-    const beginning = TwoStepCalls.begin(before, { subscription_id: id, until })
+    const beginning = TwoStepCalls.begin(previous, { subscription_id: id, until })
     const writes = [Endpoint.subscriptionToStored(begun), TwoStepCalls.toStored(beginning, now)]
     yield* commitAt({ storage, workspaces }, call.moment, { writes })
     return { begun, beginning }

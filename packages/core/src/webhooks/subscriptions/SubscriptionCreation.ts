@@ -73,7 +73,7 @@ const makeBegin = Effect.gen(function* () {
   const ids = yield* Ids
   const random = yield* SecureRandom.SecureRandom
 
-  return Effect.fnUntraced(function* (call: Call, input: CreateInput, before: TwoStepCalls.TwoStepCall) {
+  return Effect.fnUntraced(function* (call: Call, input: CreateInput, previous: TwoStepCalls.TwoStepCall) {
     const { workspace, now } = call.moment
     yield* checkCap(storage, workspace.id)
     const id = ids.subscription()
@@ -86,7 +86,7 @@ const makeBegin = Effect.gen(function* () {
       at: now
     })
     const until = now + Subscription.unfinishedMs
-    const beginning = TwoStepCalls.begin(before, { subscription_id: id, until })
+    const beginning = TwoStepCalls.begin(previous, { subscription_id: id, until })
     yield* commitAt({ storage, workspaces }, call.moment, {
       writes: [Endpoint.subscriptionToStored(subscription), TwoStepCalls.toStored(beginning, now)],
       jobs: [dropJob(id, until, workspace.environment === "sandbox")]
@@ -114,8 +114,8 @@ const checkCap = Effect.fnUntraced(function* (storage: Storage["Service"], works
  * Reserves one of the places for active subscriptions. If two calls compete for the last place, one of them conflicts
  * and counts again.
  */
-const reservePlace = Effect.fnUntraced(function* (storage: Storage["Service"], workspaceId: WorkspaceId, at: number) {
-  const taken = yield* Recipients.nextVersion(storage, workspaceId, at)
+const reservePlace = Effect.fnUntraced(function* (storage: Storage["Service"], workspaceId: WorkspaceId, now: number) {
+  const taken = yield* Recipients.nextVersion(storage, workspaceId, now)
   yield* checkCap(storage, workspaceId)
   return taken
 })

@@ -47,14 +47,14 @@ export const load = Effect.fnUntraced(function* (storage: Storage["Service"], ca
 })
 
 /** The state of a call after its first step. */
-export const begin = (before: TwoStepCall, begun: FirstStep): TwoStepCall => ({
-  ...before,
-  version: before.version + 1,
+export const begin = (previous: TwoStepCall, begun: FirstStep): TwoStepCall => ({
+  ...previous,
+  version: previous.version + 1,
   begun
 })
 
 /** The state of a call after its second step was refused. Its key can be used again. */
-export const released = (before: TwoStepCall): TwoStepCall => begin(before, nothing)
+export const released = (previous: TwoStepCall): TwoStepCall => begin(previous, nothing)
 
 /** The stored record of a call's state. */
 export const toStored = ({ id, version, begun }: TwoStepCall, now: number): StoredRecord =>

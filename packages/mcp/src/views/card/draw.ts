@@ -104,10 +104,11 @@ const whyNot = ({
   reason
 }: QuoteRequest["carriers"][number]): ReadonlyArray<Child> => {
   if (outcome === "pending") return ["has not answered yet."]
-  const said = message !== null ? isolated(message) : isolated(reason === null ? "no reason given" : words(reason))
+  const explanation =
+    message !== null ? isolated(message) : isolated(reason === null ? "no reason given" : words(reason))
   // Shows the carrier's message if there is one, because it is easier to read than the paths of facts.
   const facts = message !== null || missing_facts.length === 0 ? [] : [" (", isolated(missing_facts.join(", ")), ")"]
-  return [titles[outcome] ?? `${words(outcome)}: `, said, ...facts]
+  return [titles[outcome] ?? `${words(outcome)}: `, explanation, ...facts]
 }
 
 const titles: Readonly<Record<string, string>> = {

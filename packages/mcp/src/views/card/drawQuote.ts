@@ -92,9 +92,9 @@ const aboutPrice = ({ evidence, price }: Quote, { comparisons, labels }: Shared)
       ? []
       : [`${Dollars.format(premium.amount_minor)} for ${count(term_months, "month")}`]
   const billing = billing_cycle === null ? [] : [`billing: ${words(billing_cycle)}`]
-  const said = [...whole, ...billing].join(", ")
+  const priceText = [...whole, ...billing].join(", ")
   return [
-    ...(said === "" ? [] : [`${said.charAt(0).toUpperCase()}${said.slice(1)}`]),
+    ...(priceText === "" ? [] : [`${priceText.charAt(0).toUpperCase()}${priceText.slice(1)}`]),
     ...(comparison === null || comparisons.has(comparison.label) ? [] : [isolated(comparison.label)]),
     ...(evidence.label === "" || labels.has(evidence.label) ? [] : [isolated(evidence.label)])
   ]
@@ -103,8 +103,8 @@ const aboutPrice = ({ evidence, price }: Quote, { comparisons, labels }: Shared)
 const coverOf = ({ coverage: { subjects } }: Quote, { covers }: Shared): ReadonlyArray<HTMLElement> => {
   const own = drawCover(subjects, (key) => !covers.has(key))
   if (own.length > 0) return [part(covers.size === 0 ? "Coverage" : "Coverage that differs", ...own)]
-  const said = covers.size === 0 ? "Not stated" : "The same in every quote"
-  return [part("Coverage", element("p", "minor", said))]
+  const text = covers.size === 0 ? "Not stated" : "The same in every quote"
+  return [part("Coverage", element("p", "minor", text))]
 }
 
 const feesOf = ({ price: { fees } }: Quote, { premium_includes_fees }: DrawContext): ReadonlyArray<Child> => {

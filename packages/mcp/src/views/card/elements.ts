@@ -9,10 +9,10 @@ export const element = <K extends keyof HTMLElementTagNameMap>(
   className: string,
   ...children: ReadonlyArray<Child>
 ): HTMLElementTagNameMap[K] => {
-  const made = document.createElement(tag)
-  if (className !== "") made.className = className
-  made.append(...children)
-  return made
+  const htmlElement = document.createElement(tag)
+  if (className !== "") htmlElement.className = className
+  htmlElement.append(...children)
+  return htmlElement
 }
 
 /** An unordered list, with one entry for each item. */
@@ -21,9 +21,9 @@ export const list = (className: string, items: ReadonlyArray<ReadonlyArray<Child
 
 /** A part that the person expands with a click or the keyboard. */
 export const foldable = (summary: Child, isOpen: boolean, ...children: ReadonlyArray<Child>): HTMLDetailsElement => {
-  const made = element("details", "", element("summary", "", summary), ...children)
-  made.open = isOpen
-  return made
+  const details = element("details", "", element("summary", "", summary), ...children)
+  details.open = isOpen
+  return details
 }
 
 /** The maximum length of a carrier's text, in characters. Longer text is truncated. */
@@ -36,9 +36,9 @@ export const longestName = 80
  * Text from outside the page, such as a carrier's. It is truncated, and isolated so that it cannot change the direction
  * of the text around it.
  */
-export const isolated = (text: unknown, most = longest): HTMLElement => {
+export const isolated = (text: unknown, maxCharacters = longest): HTMLElement => {
   const shown = typeof text === "string" ? text : ""
-  return element("bdi", "", shown.length > most ? `${shown.slice(0, most)}…` : shown)
+  return element("bdi", "", shown.length > maxCharacters ? `${shown.slice(0, maxCharacters)}…` : shown)
 }
 
 /** Formats a code as the beginning of a sentence: `policy_fee` becomes "Policy fee". */
@@ -52,7 +52,7 @@ export const moment = (timestamp: string, timeZone: string | undefined): HTMLTim
   const at = new Date(timestamp)
   const format = { dateStyle: "medium", timeStyle: "short", timeZone } as const
   const text = Number.isNaN(at.getTime()) ? timestamp : new Intl.DateTimeFormat("en-US", format).format(at)
-  const made = element("time", "", text)
-  made.dateTime = timestamp
-  return made
+  const timeElement = element("time", "", text)
+  timeElement.dateTime = timestamp
+  return timeElement
 }
