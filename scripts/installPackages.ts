@@ -17,7 +17,7 @@ export const npm = (folder: string, ...args: ReadonlyArray<string>): string =>
   })
 
 /**
- * Installs tarballs into a new folder as a user would, without anything that only the repository needs. Calls `use`
+ * Installs tarballs into a new folder as a user would, without anything that only the repository needs. Calls `run`
  * with the folder, and deletes the folder afterwards.
  */
 export const withInstalled = async (
@@ -35,7 +35,7 @@ export const withInstalled = async (
 }
 
 /**
- * Packs all packages as they are built, and installs them into a new folder. Calls `use` with the folder, and deletes
+ * Packs all packages as they are built, and installs them into a new folder. Calls `run` with the folder, and deletes
  * the folder afterwards.
  */
 export const withInstalledPackages = async (run: (folder: string) => void | Promise<void>): Promise<void> => {

@@ -5,7 +5,7 @@ import { CommandFailed } from "../settings/CommandErrors.ts"
 /** The maximum size of a file, in bytes. */
 const maxBytes = 10_000_000
 
-/** Reads a JSON file. Errors name the setting, `what`, such as `<file>`. They never repeat the file's text. */
+/** Reads a JSON file. Errors name the setting, `contentName`, such as `<file>`. They never repeat the file's text. */
 export const read = Effect.fnUntraced(function* (path: string, contentName: string) {
   const files = yield* FileSystem.FileSystem
   const unreadable = () => new CommandFailed({ message: `${contentName} must be a readable file.` })

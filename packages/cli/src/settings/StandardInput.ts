@@ -23,5 +23,5 @@ export const read = Effect.fnUntraced(function* (whatToType: string) {
   })
 })
 
-/** The error if standard input cannot be used. `what` completes a sentence about it. */
+/** The error if standard input cannot be used. `problem` completes a sentence about it. */
 export const unreadable = (problem: string) => new CommandFailed({ message: `Standard input ${problem}.` })

@@ -326,7 +326,7 @@ const useful = <E>(call: Effect.Effect<CarrierReply, E>) =>
 /** Gives the job's slot to other jobs while the call waits for a carrier. */
 const releasingSlot = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.yieldDuring(call))
 
-/** Runs a call to an adapter. If the adapter throws, logs that and returns the result of `otherwise`. */
+/** Runs a call to an adapter. If the adapter throws, logs that and returns the result of `fallback`. */
 export const orIfThrown =
   <B>(fallback: (failure: Unavailable) => B) =>
   <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>

@@ -7,7 +7,7 @@ const pageSize = 100
 
 /**
  * Reads the IDs of all workspaces in a storage backend or a cell, except the directory, page by page. Passes each page
- * to `use` before it reads the next one.
+ * to `onPage` before it reads the next one.
  */
 export const eachWorkspacePage = Effect.fnUntraced(function* <E, R>(
   storage: Pick<Storage["Service"], "workspaces">,

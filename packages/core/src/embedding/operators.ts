@@ -25,7 +25,7 @@ const viewOf = ({ created_at, expires_at, revoked_at, ...token }: OperatorToken)
   revoked_at: revoked_at === null ? null : fromMillis(revoked_at)
 })
 
-/** Makes the operators' methods. `own` runs a call by the program itself, with or without limits. */
+/** Makes the operators' methods. `wrapCall` runs a call by the program itself, with or without limits. */
 export const makeOperators = (run: Lifetime["call"], wrapCall: typeof withoutLimits): Operators => ({
   createToken: async (options) => {
     const { organization_id, ...rest } = given.createToken(options)

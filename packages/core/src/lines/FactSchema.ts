@@ -56,7 +56,7 @@ const textOrNull = (value: unknown): string | null => (typeof value === "string"
 /** A path with 0 in place of every `*`. */
 export const firstOf = (path: string): string => path.replaceAll("*", "0")
 
-/** A fact as capabilities list it. `otherwise` is the tier to use if the schema states none. */
+/** A fact as capabilities list it. `fallback` is the tier to use if the schema states none. */
 export const asRequired = (
   { path, label, tier, pii }: Pick<Fact, "path" | "label" | "tier" | "pii">,
   fallback: "price" | "offer"

@@ -111,7 +111,7 @@ export const kind = Kind.make({
 })
 
 /**
- * The stored record of a quote version. `created_at` is when the first version was created, and `at` is the current
+ * The stored record of a quote version. `created_at` is when the first version was created, and `now` is the current
  * time, both in milliseconds of workspace time.
  */
 export const toStored = (quote: Quote, line: LineName, created_at: number, now: number): StoredRecord =>

@@ -335,7 +335,7 @@ const next = (request: QuoteRequest, now: number, status: QuoteRequest["status"]
   return isFinal(moved) ? { ...moved, next_actions: [] } : moved
 }
 
-/** The one event that reports a step. `at` is in milliseconds of workspace time. */
+/** The one event that reports a step. `now` is in milliseconds of workspace time. */
 export const requestEvent = (ids: Ids["Service"], step: Step, now: number): NewEvent =>
   Event.record({
     id: ids.event(),

@@ -105,7 +105,7 @@ export const applicationKind = Kind.make({
  */
 export const factsStored = (id: ApplicationId): Expectation => ({ kind: applicationKind.name, id, version: 1 })
 
-/** The stored record of an application. `at` is in milliseconds of workspace time. */
+/** The stored record of an application. `now` is in milliseconds of workspace time. */
 export const storedApplication = (record: ApplicationRecord, now: number): StoredRecord =>
   applicationKind.record(record, { id: record.id, version: 1, created_at: now, updated_at: now })
 
@@ -157,7 +157,7 @@ export const consentKind = Kind.make({
   })
 })
 
-/** The stored record of an application's consents. `at` is in milliseconds of workspace time. */
+/** The stored record of an application's consents. `now` is in milliseconds of workspace time. */
 export const storedConsents = (
   { id, quote_request_id, quote_consent }: ApplicationRecord,
   receipts: ReadonlyArray<KeptReceipt>,

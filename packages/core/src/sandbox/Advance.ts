@@ -54,7 +54,7 @@ const makeMoves = Effect.gen(function* () {
   }
 
   /**
-   * Moves the clock to `at`, but never beyond the target.
+   * Moves the clock to `now`, but never beyond the target.
    *
    * The clock does not move if another process has moved it since `seen` was read, or if a job that is due before the
    * new time was stored in the meantime. The next step then starts from the current state.

@@ -159,7 +159,7 @@ const answerOf = <B, E>(
   return Cause.hasInterruptsOnly(exit.cause) ? unavailable : Exit.failCause(exit.cause)
 }
 
-/** Removes the items that joined a queue at `since` or earlier. A queue is ordered by joining time. */
+/** Removes the items that joined a queue at `startedAt` or earlier. A queue is ordered by joining time. */
 const takeLate = <A, B, E>(queue: Queue<A, B, E>, startedAt: bigint): ReadonlyArray<Waiting<A, B, E>> => {
   const first = queue.findIndex((waiting) => waiting.since > startedAt)
   return queue.splice(0, first < 0 ? queue.length : first)

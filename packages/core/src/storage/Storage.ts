@@ -324,7 +324,7 @@ export const endOfFeed = (
 ): Effect.Effect<number, StorageUnavailable> =>
   Effect.map(storage.feed({ workspace_id, after: 0, limit: 0 }), ({ reached }) => reached)
 
-/** Reads a list to its end, and passes each page's records to `use` before it reads the next page. */
+/** Reads a list to its end, and passes each page's records to `onPage` before it reads the next page. */
 export const eachPage = Effect.fnUntraced(function* <E, R>(
   storage: Pick<Storage["Service"], "page">,
   query: Omit<RecordQuery, "after">,

@@ -29,8 +29,8 @@ export type Described = Pick<
 type Shaped = Pick<Described, "name" | "route" | "input" | "output">
 
 /**
- * Derives the JSON Schemas of operations on a host with these insurance lines. `others` are schemas with an identifier
- * that become components too.
+ * Derives the JSON Schemas of operations on a host with these insurance lines. `extraConstraints` are schemas with
+ * an identifier that become components too.
  *
  * A `jsonSchema` annotation on a field replaces the field's schema.
  */

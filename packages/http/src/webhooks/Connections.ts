@@ -89,7 +89,7 @@ export class Connections {
     return this.open.size
   }
 
-  /** Passes a connection to `use`, now or later. Call the returned function to stop waiting. */
+  /** Passes a connection to `onConnection`, now or later. Call the returned function to stop waiting. */
   take(target: Target, onConnection: (connection: Connection) => void): () => void {
     const pool = this.poolOf(target.origin)
     const waiter: Waiter = { target, use: onConnection }

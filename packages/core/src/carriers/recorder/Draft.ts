@@ -155,7 +155,7 @@ export class Draft {
   }
 
   /**
-   * Notes that an earlier run of the call died with its process. `at` is when this was discovered, in milliseconds of
+   * Notes that an earlier run of the call died with its process. `now` is when this was discovered, in milliseconds of
    * real time.
    */
   cutOff(now: number): void {

@@ -39,7 +39,7 @@ export const decide = (mark: EarlyCallback | null, mac: string, now: number): "a
   return isOver ? "mark" : "again"
 }
 
-/** The stored mark, as the next version after `before`. Its date is new, so that its retention period starts over. */
+/** The stored mark, as the next version after `previous`. Its date is new, so that its retention period starts over. */
 export const toStored = (carrierId: string, mark: EarlyCallback, previous: StoredRecord | null): StoredRecord =>
   kind.record(mark, {
     id: idOf(carrierId, mark.mac),

@@ -208,12 +208,12 @@ export const attemptedHealth = (health: KeptHealth, outcome: Delivery.AttemptOut
 /** An endpoint counts as hanging after this many consecutive attempts have hung. */
 const hangsAfter = 3
 
-/** When an endpoint began to fail, given a failed attempt that was made at `at`. */
+/** When an endpoint began to fail, given a failed attempt that was made `now`. */
 const failingFrom = ({ succeeded_at, failing_since }: KeptHealth, now: number): number | null =>
   succeeded_at !== null && now < succeeded_at ? failing_since : Math.min(now, failing_since ?? now)
 
 /**
- * When an endpoint began to fail, given a successful attempt that was made at `at`; null unless a later failure is
+ * When an endpoint began to fail, given a successful attempt that was made `now`; null unless a later failure is
  * known.
  */
 const failingAfter = ({ last_attempt, failing_since }: KeptHealth, now: number): number | null => {
